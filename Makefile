@@ -1,0 +1,53 @@
+# Headlight. Each target sets up what it needs by itself, on any machine with Python 3.11+ and make.
+# Stamps in .venv remember what is installed, so a second call costs seconds. To start afresh, delete .venv.
+.PHONY: run test check bench
+.DELETE_ON_ERROR:
+
+PYTHON := .venv/bin/python
+PIP := $(PYTHON) -m pip install --disable-pip-version-check
+SLOW := browser or training or faults
+
+# A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.
+$(shell test -x $(PYTHON) || rm -rf .venv)
+
+# Opens the app in the browser; where there is no display, prints its address.
+run: .venv/app.stamp
+	$(PYTHON) -m streamlit run app.py
+
+# All tests: first the fast ones, on all cores, then those that train or use a real browser.
+test: .venv/dev.stamp
+	$(PYTHON) -m tests.e2e.browser
+	$(PYTHON) -m pytest -n auto --maxprocesses 4 -m "not ($(SLOW))"
+	$(PYTHON) -m pytest -m "$(SLOW)"
+
+# Lint, format, types, and the direction of imports.
+check: .venv/dev.stamp
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+	$(PYTHON) -m mypy
+	$(PYTHON) -m pytest -q tests/test_arrows.py
+
+# Measures, and prints tables; asserts nothing about time.
+bench: .venv/dev.stamp
+	$(PYTHON) -m tests.e2e.browser
+	$(PYTHON) -m tests.benchmarks
+
+.venv/pyvenv.cfg:
+	@for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+		if "$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			echo "Making .venv with $$("$$python" --version)."; \
+			exec "$$python" -m venv --clear .venv; \
+		fi; \
+	done; \
+	echo "Headlight needs Python 3.11 or newer with its venv module; please install it and run make again."; \
+	exit 1
+
+.venv/app.stamp: requirements.txt .venv/pyvenv.cfg
+	@echo "Installing what the app needs. The first time this takes some minutes."
+	$(PIP) -r requirements.txt
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.txt .venv/app.stamp
+	@echo "Installing what the tests and checks need."
+	$(PIP) -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,37 @@
+"""What all tests share: shapes checked at run time, the data folder, hypothesis profiles."""
+
+import os
+from pathlib import Path
+
+import hypothesis
+import jaxtyping
+import pytest
+
+from tests import shapes
+
+# Before the first import of the core: every annotated shape is checked by beartype, in the tests only.
+jaxtyping.install_import_hook("transformer_core", f"{shapes.__name__}.check")
+
+ROOT = Path(__file__).resolve().parents[1]
+
+hypothesis.settings.register_profile("here", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread_per_worker() -> None:
+    """Tests that run side by side take one torch thread each; a run on its own keeps torch's default."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        import torch
+
+        torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real data that the project does not ship; tests that need it skip where it is missing."""
+    folder = Path(os.environ.get("HEADLIGHT_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"needs the data folder: there is none at {folder}; HEADLIGHT_DATA can point to it")
+    return folder

@@ -1,0 +1,198 @@
+"""The rooms of the code: imports point down only, and each room keeps to its own libraries."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# From the top down; rooms on one line are one room. A module may import its own room and those below it.
+FLOORS = [
+    ("app",),
+    ("pages.frame",),
+    ("pages.<section>",),
+    ("pages.shared",),
+    ("transformer_core.__main__", "transformer_core.cli"),
+    ("transformer_core",),  # __init__.py, the table of contents
+    ("transformer_core.figures",),
+    ("transformer_core.analysis",),
+    ("transformer_core.training",),
+    ("transformer_core.decoding",),
+    ("transformer_core.corpora",),
+    ("transformer_core.weights",),
+    ("transformer_core.instrument",),
+    ("transformer_core.model",),
+    ("transformer_core.text",),
+    ("transformer_core.hooks", "transformer_core.config", "transformer_core.errors"),
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+
+# These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
+CARRY_PLOTLY = ("pages.shared.server", "pages.shared.components")
+
+# Names that say nothing of what is in the file.
+VAGUE_STEMS = ("util", "helper", "common", "manager", "misc")
+
+
+def room_of(module: str) -> str:
+    """The room of a dotted module name, "" for modules that are not ours."""
+    parts = module.split(".")
+    if parts[0] == "pages" and len(parts) > 1:
+        return f"pages.{parts[1]}" if parts[1] in ("frame", "shared") else "pages.<section>"
+    if parts[0] in ("app", "pages"):
+        return parts[0]
+    if parts[0] == "transformer_core":
+        return ".".join(parts[:2])
+    return ""
+
+
+def module_of(path: Path, root: Path) -> str:
+    """The dotted name under which a file is imported."""
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int, str]]:
+    """Every imported module, as (line, dotted name); names taken from our own packages are resolved to rooms."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")
+            up = node.level - is_package
+            base = ".".join(package[: len(package) - up]) if node.level else ""
+            source = ".".join(part for part in (base, node.module) if part)
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                yield node.lineno, inner if room_of(inner) in FLOOR_OF else source
+
+
+def runs_at_import(tree: ast.Module) -> ast.Module:
+    """The tree without function bodies and without what only the type checker reads."""
+
+    class Outermost(ast.NodeTransformer):
+        def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+            return None
+
+        def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
+            return None
+
+        def visit_If(self, node: ast.If) -> ast.AST:
+            only_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+            return ast.Pass() if only_types else self.generic_visit(node)
+
+    return Outermost().visit(tree)
+
+
+def faults(path: Path, root: Path) -> Iterator[str]:
+    """What one file does that its room does not allow, a sentence each."""
+    where = path.relative_to(root).as_posix()
+    module = module_of(path, root)
+    room = room_of(module)
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    imported = list(imports(tree, module, path.name == "__init__.py"))
+    in_core = module.split(".")[0] == "transformer_core"
+    in_cli = room in FLOORS[FLOOR_OF["transformer_core.cli"]]
+    is_page = room == "pages.<section>"
+
+    if room not in FLOOR_OF:
+        yield f"{where}: {room} is no room of the design"
+        return
+    if any(path.stem.startswith(stem) for stem in VAGUE_STEMS):
+        yield f"{where}: name the file after what is in it"
+
+    for line, name in imported:
+        target, library = room_of(name), name.split(".")[0]
+        if target and FLOOR_OF.get(target, -1) < FLOOR_OF[room]:
+            yield f"{where}:{line}: {room} imports {name}, which lies above it"
+        if in_core and library == "streamlit":
+            yield f"{where}:{line}: streamlit stops above transformer_core"
+        if library == "plotly" and room != "transformer_core.figures" and module not in CARRY_PLOTLY:
+            yield f"{where}:{line}: plotly belongs in transformer_core/figures"
+        if library == "torch" and room == "transformer_core.figures":
+            yield f"{where}:{line}: figures take numpy arrays, not tensors"
+        if library == "torch" and is_page:
+            yield f"{where}:{line}: a page does no tensor arithmetic"
+    if in_core and not in_cli:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+                yield f"{where}:{node.lineno}: only the command line prints"
+    if not in_core:
+        for line, name in imports(runs_at_import(ast.parse(source)), module, path.name == "__init__.py"):
+            if name.split(".")[0] in ("torch", "transformers"):
+                yield f"{where}:{line}: {name} loads for seconds; import it where it is first needed"
+
+
+def all_faults(root: Path) -> list[str]:
+    """Every fault in app.py, pages/ and transformer_core/ below a root."""
+    files = [*root.glob("app.py"), *root.glob("pages/**/*.py"), *root.glob("transformer_core/**/*.py")]
+    return [fault for path in sorted(files) for fault in faults(path, root)]
+
+
+def test_the_project_keeps_to_its_rooms():
+    assert all_faults(ROOT) == []
+
+
+def test_page_files_lie_in_a_section():
+    """With other files directly in pages/, Streamlit falls back to its legacy pages (a deep link loses the frame)."""
+    assert {path.name for path in (ROOT / "pages").glob("*.py")} <= {"__init__.py", "frame.py"}
+
+
+@pytest.mark.parametrize(
+    ("file", "source", "fault"),
+    [
+        ("transformer_core/model/block.py", "from transformer_core.instrument.capture import capture", "lies above"),
+        ("transformer_core/model/block.py", "from ..instrument import capture", "lies above"),
+        ("transformer_core/model/block.py", "from .. import instrument", "lies above"),
+        ("transformer_core/model/block.py", "from transformer_core import capture", "lies above"),
+        ("transformer_core/model/block.py", "def f():\n    import transformer_core.training.loop", "lies above"),
+        ("transformer_core/hooks.py", "from transformer_core.text import tokenizer", "lies above"),
+        ("transformer_core/corpora/__init__.py", "from ..decoding import greedy", "lies above"),
+        ("transformer_core/cli/train.py", "import pages.shared.state", "lies above"),
+        ("pages/shared/state.py", "from pages.explore import heads", "lies above"),
+        ("transformer_core/analysis/rollout.py", "import streamlit as st", "streamlit stops"),
+        ("transformer_core/analysis/rollout.py", "from plotly import graph_objects", "plotly belongs"),
+        ("pages/explore/heads.py", "def f():\n    import plotly.express as px", "plotly belongs"),
+        ("pages/shared/readings.py", "import plotly.graph_objects as go", "plotly belongs"),
+        ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),
+        ("pages/explore/heads.py", "import torch", "no tensor arithmetic"),
+        ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
+        ("transformer_core/model/block.py", "print('here')", "only the command line prints"),
+        ("transformer_core/model/utils.py", "", "name the file"),
+        ("transformer_core/model/manager_of_heads.py", "", "name the file"),
+        ("transformer_core/extras/thing.py", "", "no room"),
+    ],
+)
+def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(source)
+    found = all_faults(tmp_path)
+    assert len(found) >= 1
+    assert any(fault in sentence and sentence.startswith(file) for sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("file", "source"),
+    [
+        ("app.py", "import streamlit\nfrom pages.shared import server"),
+        ("pages/shared/server.py", "import plotly"),
+        ("pages/frame.py", "from pages.shared import state\nimport streamlit"),
+        ("pages/explore/heads.py", "import transformer_core as tc\nfrom transformer_core.figures import theme"),
+        ("pages/shared/loaders.py", "def load():\n    import torch"),
+        (
+            "pages/shared/loaders.py",
+            "import typing\nif typing.TYPE_CHECKING:\n    import torch",
+        ),
+        ("transformer_core/__init__.py", "from transformer_core.model import transformer\nfrom . import config"),
+        ("transformer_core/__main__.py", "from transformer_core.cli import train\nprint('usage')"),
+        ("transformer_core/corpora/en_fr/grammar.py", "from ..corpus import Pair\nfrom ...errors import CorpusError"),
+        ("transformer_core/decoding/greedy.py", "from transformer_core import hooks"),
+        ("transformer_core/figures/heatmap.py", "import plotly.graph_objects as go"),
+    ],
+)
+def test_an_import_that_points_down_is_no_fault(tmp_path: Path, file: str, source: str):
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / file).write_text(source)
+    assert all_faults(tmp_path) == []
