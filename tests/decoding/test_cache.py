@@ -1,0 +1,133 @@
+"""The cache gives every position the keys and values that it would have had without, and projects each once."""
+
+import itertools
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from transformer_core.config import ModelConfig
+from transformer_core.decoding.cache import FixedStore, GrowingStore, KeyValueCache
+from transformer_core.errors import TextError
+from transformer_core.hooks import handling, named_hook_points
+from transformer_core.model.transformer import Transformer, build
+
+SRC = torch.tensor([[4, 5, 6, 7, 2], [8, 2, 0, 0, 0]])
+TGT = torch.tensor([[1, 4, 9, 5, 5, 8, 3], [1, 3, 3, 10, 4, 6, 7]])
+
+
+def small_model(**changes: Any) -> Transformer:
+    sizes = {"vocab_size": 11, "d_model": 12, "d_ff": 20, "n_heads": 3, "max_seq_len": 9}
+    layers = {"n_encoder_layers": 1, "n_decoder_layers": 2}
+    return build(ModelConfig(**(sizes | layers | changes)), seed=4).double().eval()
+
+
+def random_keys_values(n_positions: int) -> tuple[Tensor, Tensor]:
+    return torch.randn(2, 3, n_positions, 4), torch.randn(2, 3, n_positions, 4)  # [batch, head, pos, d_head]
+
+
+@given(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+def test_a_growing_store_joins_what_it_was_given(sizes: list[int]):
+    store = GrowingStore(max_positions=sum(sizes))
+    parts = [random_keys_values(size) for size in sizes]
+    for i, part in enumerate(parts):
+        k, v = store.keys_values(lambda part=part: part)  # type: ignore[misc]
+        assert torch.equal(k, torch.cat([k for k, _ in parts[: i + 1]], dim=2))
+        assert torch.equal(v, torch.cat([v for _, v in parts[: i + 1]], dim=2))
+        assert store.n_positions == k.shape[2] == sum(sizes[: i + 1])
+
+
+def test_a_growing_store_takes_its_memory_once():
+    store = GrowingStore(max_positions=8)
+    addresses = set()
+    for _ in range(4):
+        k, v = store.keys_values(lambda: random_keys_values(2))
+        addresses.add((k.data_ptr(), v.data_ptr()))
+        assert k.untyped_storage().nbytes() == v.untyped_storage().nbytes() == 2 * 3 * 8 * 4 * 4  # float32
+    assert len(addresses) == 1
+
+
+def test_a_fixed_store_projects_once():
+    store, n_calls = FixedStore(), itertools.count()
+
+    def project() -> tuple[Tensor, Tensor]:
+        next(n_calls)
+        return random_keys_values(5)
+
+    first, second, third = (store.keys_values(project) for _ in range(3))
+    assert first is second is third
+    assert next(n_calls) == 1
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves", "learned"])
+@pytest.mark.parametrize("norm_position", ["post", "pre"])
+@pytest.mark.parametrize("sizes", [[1] * 7, [1, 4, 2]])
+@torch.inference_mode()
+def test_reading_piece_by_piece_is_reading_at_once(positions: str, norm_position: str, sizes: list[int]):
+    model = small_model(positions=positions, norm_position=norm_position)
+    memory = model.encode(SRC)
+    cache = KeyValueCache(n_layers=2, max_positions=9)
+    parts = [model.decode(part, memory, SRC, cache) for part in TGT.split(sizes, dim=1)]
+    torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(TGT, memory, SRC), rtol=0, atol=1e-12)
+
+
+@torch.inference_mode()
+def test_positions_are_counted_when_every_block_has_read_them():
+    model = small_model()
+    memory, cache, seen = model.encode(SRC), KeyValueCache(n_layers=2, max_positions=9), []
+
+    def count(value: Tensor) -> Tensor:
+        seen.append(cache.n_positions)
+        return value
+
+    last = named_hook_points(model)["decoder.blocks.1.hook_resid_pre"]
+    with handling({last: count}):
+        for part in TGT.split([3, 1, 3], dim=1):
+            model.decode(part, memory, SRC, cache)
+    assert seen == [0, 3, 4]
+    assert cache.n_positions == 7
+    assert [block.self_attn.n_positions for block in cache.blocks] == [7, 7]
+
+
+@torch.inference_mode()
+def test_each_position_is_projected_once():
+    model = small_model()
+    names = [f"decoder.blocks.1.{part}_attn.hook_{stem}" for part in ("self", "cross") for stem in "qkv"]
+    n_positions: dict[str, list[int]] = {name: [] for name in names}
+    points = named_hook_points(model)
+
+    def count(name: str, value: Tensor) -> Tensor:
+        n_positions[name].append(value.shape[2])
+        return value
+
+    memory, cache = model.encode(SRC), KeyValueCache(n_layers=2, max_positions=9)
+    with handling({points[name]: lambda value, name=name: count(name, value) for name in names}):
+        for part in TGT.split(1, dim=1):
+            model.decode(part, memory, SRC, cache)
+    of_self, of_cross = [n_positions[name] for name in names[:3]], [n_positions[name] for name in names[3:]]
+    assert of_self == [[1] * 7] * 3
+    assert of_cross == [[1] * 7, [5], [5]]  # the memory's keys and values: at the first step only
+
+
+@torch.inference_mode()
+def test_two_caches_know_nothing_of_each_other():
+    model = small_model()
+    memory = model.encode(SRC)
+    alone = KeyValueCache(n_layers=2, max_positions=9)
+    expected = [model.decode(part, memory, SRC, alone) for part in TGT.split(1, dim=1)]
+    one, other = (KeyValueCache(n_layers=2, max_positions=9) for _ in range(2))
+    for part, opposite, logits in zip(TGT.split(1, dim=1), TGT.flip(1).split(1, dim=1), expected, strict=True):
+        assert torch.equal(model.decode(part, memory, SRC, one), logits)
+        model.decode(opposite, memory, SRC, other)
+
+
+@torch.inference_mode()
+def test_more_positions_than_the_model_has():
+    model = small_model(max_seq_len=5)
+    memory, cache = model.encode(SRC), KeyValueCache(n_layers=2, max_positions=5)
+    model.decode(TGT[:, :4], memory, SRC, cache)
+    with pytest.raises(TextError, match="6 tokens are more than the 5"):
+        model.decode(TGT[:, 4:6], memory, SRC, cache)

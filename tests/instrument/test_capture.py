@@ -1,0 +1,199 @@
+"""Capture: the sites that are asked for, for as long as asked, and nothing left on the model."""
+
+import copy
+from collections.abc import Iterator
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import random_tokens, shaken_model, small_config
+from transformer_core.errors import SiteError
+from transformer_core.hooks import handling, named_hook_points
+
+PATTERN = "decoder.blocks.0.cross_attn.hook_pattern"
+SRC, TGT = random_tokens([7, 4], vocab_size=13), random_tokens([3, 5], vocab_size=13, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model() -> tc.Transformer:
+    return shaken_model(small_config())
+
+
+@pytest.fixture(autouse=True)
+def without_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+@pytest.mark.parametrize(
+    "sites, expected",
+    [
+        ((PATTERN,), [PATTERN]),
+        (
+            ("*.hook_pattern",),
+            ["encoder.blocks.0.self_attn.hook_pattern", "decoder.blocks.0.self_attn.hook_pattern", PATTERN],
+        ),
+        (("encoder.hook_*", "hook_logits"), ["encoder.hook_embed", "encoder.hook_pos_embed", "hook_logits"]),
+        (("decoder.blocks.[0-9].cross_attn.hook_[qk]",), [f"decoder.blocks.0.cross_attn.hook_{x}" for x in "qk"]),
+        ((PATTERN, "*.cross_attn.hook_patter?"), [PATTERN]),
+    ],
+)
+def test_names_and_globs(model: tc.Transformer, sites: tuple[str, ...], expected: list[str]):
+    with tc.capture(model, *sites) as acts:
+        model(SRC, TGT)
+    assert list(acts) == expected and len(acts) == len(expected)
+    assert all(site in acts for site in expected) and "encoder.hook_embe" not in acts
+
+
+def test_without_a_name_every_site(model: tc.Transformer):
+    with tc.capture(model) as acts:
+        model(SRC, TGT)
+    assert set(acts) == set(tc.site_names(model))
+
+
+@pytest.mark.parametrize(
+    "typo, near",
+    [
+        ("decoder.blocks.0.cross_attn.hook_patern", PATTERN),
+        ("decoder.blocks.0.crossattn.hook_pattern", PATTERN),
+        ("decoder.blocks.1.cross_attn.hook_pattern", PATTERN),
+        ("encoder.hook_embedding", "encoder.hook_embed"),
+        ("hook_logit", "hook_logits"),
+        ("Hook_Logits", "hook_logits"),
+        ("*.hook_patern", "encoder.blocks.0.self_attn.hook_pattern"),
+        ("encoder.*.hook_zz", "encoder.blocks.0.self_attn.hook_z"),
+        ("*.hook_attn_score", "encoder.blocks.0.self_attn.hook_attn_scores"),
+        ("*.cross_atn.hook_q", "decoder.blocks.0.cross_attn.hook_q"),
+    ],
+)
+def test_an_unknown_site_is_an_error_that_names_the_nearest_first(model: tc.Transformer, typo: str, near: str):
+    with pytest.raises(SiteError) as error, tc.capture(model, "hook_logits", typo):
+        pass
+    message = str(error.value)
+    assert message.startswith(f"the model has no site {typo!r}; the nearest are ")
+    assert message.split("the nearest are ")[1].split(", ")[0] == near
+
+
+def test_a_site_that_resembles_none_is_an_error_that_says_where_to_look(model: tc.Transformer):
+    with pytest.raises(SiteError, match=r"no site 'xyz'; there are 50; see site_names\(model\)"):
+        tc.capture(model, "xyz").__enter__()
+
+
+def test_a_site_that_was_not_captured_says_which_were(model: tc.Transformer):
+    with tc.capture(model, "hook_logits") as acts:
+        with pytest.raises(KeyError, match="'hook_logits' was not captured; captured are: none yet"):
+            acts["hook_logits"]
+        model(SRC, TGT)
+    with pytest.raises(KeyError, match="'hook_z' was not captured; captured are: hook_logits"):
+        acts["hook_z"]
+
+
+def test_of_several_forwards_the_last_and_none_after_the_context(model: tc.Transformer):
+    with tc.capture(model, PATTERN) as acts:
+        model(SRC[:1], TGT[:1])
+        first = acts[PATTERN]
+        model(SRC, TGT)
+        assert acts[PATTERN].shape[0] == 2 and first.shape[0] == 1
+        kept = acts[PATTERN]
+    model(SRC[1:], TGT[1:])
+    assert acts[PATTERN] is kept
+
+
+def test_captures_can_be_nested(model: tc.Transformer):
+    with tc.capture(model, PATTERN, "hook_logits") as outer:
+        with tc.capture(model, PATTERN) as inner:
+            model(SRC, TGT)
+        assert torch.equal(inner[PATTERN], outer[PATTERN]) and set(inner) == {PATTERN}
+        model(SRC[:1], TGT[:1])
+    assert inner[PATTERN].shape[0] == 2 and outer[PATTERN].shape[0] == 1
+
+
+def test_captures_see_what_earlier_handlers_made(model: tc.Transformer):
+    """An intervention outside of a capture is seen by it, and its effect too; the other way round, it is not."""
+    point = named_hook_points(model)[PATTERN]
+
+    def nothing(pattern: Tensor) -> Tensor:
+        return torch.zeros_like(pattern)
+
+    unmoved = model(SRC, TGT)
+    with handling({point: nothing}), tc.capture(model, PATTERN) as acts:
+        assert not torch.equal(model(SRC, TGT), unmoved)
+    assert not acts[PATTERN].any()
+    with tc.capture(model, PATTERN) as acts, handling({point: nothing}):
+        assert not torch.equal(model(SRC, TGT), unmoved)
+    assert acts[PATTERN].any()
+
+
+def test_two_models_at_once():
+    one, other = shaken_model(small_config()), shaken_model(small_config(), seed=1)
+    expected = [run_captured(m) for m in (one, other)]
+    with tc.capture(one, PATTERN) as acts_one, tc.capture(other, PATTERN) as acts_other:
+        one(SRC, TGT)
+        other(SRC, TGT)
+    assert torch.equal(acts_one[PATTERN], expected[0]) and torch.equal(acts_other[PATTERN], expected[1])
+    assert not torch.equal(*expected)
+
+
+def run_captured(model: tc.Transformer) -> Tensor:
+    with tc.capture(model, PATTERN) as acts:
+        model(SRC, TGT)
+    return acts[PATTERN]
+
+
+def test_a_copy_of_a_model_is_another_model(model: tc.Transformer):
+    with tc.capture(model, PATTERN) as acts:
+        twin = copy.deepcopy(model)
+        twin(SRC, TGT)
+        assert not acts
+    assert torch.equal(twin(SRC, TGT), model(SRC, TGT))
+    assert torch.equal(run_captured(twin), run_captured(model))
+
+
+def test_a_run_without_hooks_has_the_same_bits_before_and_after(model: tc.Transformer):
+    before = model(SRC, TGT)
+    with tc.capture(model):
+        model(SRC, TGT)
+    assert torch.equal(model(SRC, TGT), before)
+    with pytest.raises(ZeroDivisionError), tc.capture(model):
+        model(SRC, TGT)
+        raise ZeroDivisionError
+    assert torch.equal(model(SRC, TGT), before)
+    with tc.capture(model, "encoder.hook_embed"), pytest.raises(SiteError), tc.capture(model, "hook_no"):
+        pass
+    assert torch.equal(model(SRC, TGT), before)
+
+
+def test_nothing_is_registered_on_the_model(model: tc.Transformer):
+    def attributes() -> dict[str, dict[str, object]]:
+        return {name: dict(vars(module)) for name, module in model.named_modules()}
+
+    before = attributes()
+    with tc.capture(model):
+        model(SRC, TGT)
+        assert attributes() == before
+    assert attributes() == before
+    hooks = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    assert not any(vars(module)[kind] for module in model.modules() for kind in hooks)
+
+
+def test_activations_are_detached_unless_asked(model: tc.Transformer):
+    with torch.enable_grad():
+        with tc.capture(model, PATTERN) as cut, tc.capture(model, PATTERN, detach=False) as joined:
+            logits = model(SRC, TGT)
+        assert not cut[PATTERN].requires_grad and torch.equal(cut[PATTERN], joined[PATTERN])
+        (gradient,) = torch.autograd.grad(logits.square().sum(), joined[PATTERN])
+    assert gradient.shape == joined[PATTERN].shape and gradient.abs().sum() > 0
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "learned"])
+def test_writing_on_an_activation_leaves_the_model_as_it_is(positions: str):
+    """An activation is the looker's own: a cached model is shared by everybody."""
+    model = shaken_model(small_config(positions=positions))
+    before = model(SRC[:1], TGT[:1])
+    with tc.capture(model) as acts:
+        model(SRC[:1], TGT[:1])
+    for value in acts.values():
+        value.zero_()
+    assert torch.equal(model(SRC[:1], TGT[:1]), before)

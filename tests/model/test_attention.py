@@ -1,0 +1,210 @@
+"""The formula, and the module around it, against plain loops and torch.nn.MultiheadAttention."""
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+import transformer_core as tc
+from tests.model import by_hand
+from tests.model.building import odd_config, shaken
+from transformer_core.model.attention import (
+    MultiHeadAttention,
+    attention_pattern,
+    attention_scores,
+    scaled_dot_product_attention,
+)
+
+
+def written_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
+    return attention_pattern(attention_scores(q, k, mask)) @ v
+
+
+WAYS = pytest.mark.parametrize("way", [written_out, scaled_dot_product_attention], ids=["written out", "fused"])
+
+
+def random_qkv(
+    *, n_queries: int, n_keys: int, batch: int = 2, head: int = 3, d_head: int = 5, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Normal q, k, v that ask for gradients."""
+    sizes = (n_queries, n_keys, n_keys)
+    q, k, v = (torch.randn(batch, head, n, d_head, dtype=dtype, requires_grad=True) for n in sizes)
+    return q, k, v
+
+
+@settings(max_examples=25)
+@given(st.tuples(*[st.integers(1, 5)] * 5), st.integers(0, 2**32 - 1))
+def test_each_cell_is_the_formula_s(sizes: tuple[int, ...], seed: int):
+    torch.manual_seed(seed)
+    batch, head, n_queries, n_keys, d_head = sizes
+    q, k, v = random_qkv(batch=batch, head=head, n_queries=n_queries, n_keys=n_keys, d_head=d_head, dtype=torch.float64)
+    mask = torch.rand(batch, head, n_queries, n_keys) < 0.7  # some rows have nothing to attend to
+    pattern = attention_pattern(attention_scores(q, k, mask))
+    for h in range(head):
+        q_h, k_h, v_h = (x[:, h].detach().numpy() for x in (q, k, v))
+        expected_pattern, expected_z = by_hand.attention(q_h, k_h, v_h, by_hand.where(mask[:, h]))
+        torch.testing.assert_close(pattern[:, h], torch.from_numpy(expected_pattern), rtol=0, atol=1e-12)
+        for way in (written_out, scaled_dot_product_attention):
+            z = way(q, k, v, mask)[:, h]
+            torch.testing.assert_close(z, torch.from_numpy(expected_z), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("masking", ["none", "one for all heads", "one a head", "causal"])
+@pytest.mark.parametrize("n_queries, n_keys, d_head", [(1, 1, 1), (7, 11, 16), (33, 33, 64), (65, 130, 24)])
+def test_fused_equals_written_out(n_queries: int, n_keys: int, d_head: int, masking: str):
+    q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=d_head)
+    mask = {
+        "none": None,
+        "one for all heads": torch.rand(2, 1, 1, n_keys) < 0.5,
+        "one a head": torch.rand(2, 3, n_queries, n_keys) < 0.5,
+        "causal": torch.ones(n_queries, n_keys, dtype=torch.bool).tril()[None, None],
+    }[masking]
+    z_written, z_fused = written_out(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)
+    torch.testing.assert_close(z_fused, z_written, rtol=0, atol=1e-6)
+    upstream = torch.randn_like(z_written)
+    upstream /= upstream.norm(dim=-1, keepdim=True)
+    for fused, written in zip(
+        torch.autograd.grad(z_fused, (q, k, v), upstream),
+        torch.autograd.grad(z_written, (q, k, v), upstream),
+        strict=True,
+    ):
+        torch.testing.assert_close(fused, written, rtol=1e-6, atol=1e-6)
+
+
+@WAYS
+def test_with_nothing_to_attend_to_there_are_zeros(way):
+    q, k, v = random_qkv(n_queries=4, n_keys=6)
+    mask = torch.ones(2, 1, 4, 6, dtype=torch.bool)
+    mask[0, :, 1] = False  # one row
+    mask[1] = False  # every row of a sequence
+    z = way(q, k, v, mask)
+    assert torch.equal(z[0, :, 1], torch.zeros(3, 5))
+    assert torch.equal(z[1], torch.zeros(3, 4, 5))
+    assert z[0, :, 0].abs().min() > 0
+    z.square().sum().backward()
+    for x in (q, k, v):
+        assert x.grad is not None and x.grad.isfinite().all()
+        assert torch.equal(x.grad[1], torch.zeros_like(x.grad[1]))
+        assert x.grad[0].abs().sum() > 0
+
+
+def test_a_pattern_s_rows_sum_to_one_or_are_zero():
+    scores = torch.tensor([[[[0.0, math.log(3.0)], [-math.inf, 5.0], [-math.inf, -math.inf], [1e4, -1e4]]]])
+    expected = torch.tensor([[[[0.25, 0.75], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]]])
+    torch.testing.assert_close(attention_pattern(scores), expected)
+
+
+def test_scores_by_hand():
+    """q . k is 3 * 1 + 4 * 2 = 11 and 3 * 5 + 4 * 0 = 15, over sqrt(2)."""
+    q, k = torch.tensor([[[[3.0, 4.0]]]]), torch.tensor([[[[1.0, 2.0], [5.0, 0.0]]]])
+    expected = torch.tensor([[[[11 / math.sqrt(2), 15 / math.sqrt(2)]]]])
+    torch.testing.assert_close(attention_scores(q, k), expected)
+    mask = torch.tensor([[[[True, False]]]])
+    torch.testing.assert_close(attention_scores(q, k, mask), torch.tensor([[[[11 / math.sqrt(2), -math.inf]]]]))
+
+
+def test_the_scale_is_that_of_one_head():
+    """A published mistake: dividing by sqrt(d_model)."""
+    attention, x = shaken(MultiHeadAttention(odd_config())), torch.randn(1, 4, 48)
+    with tc.capture(attention) as acts:
+        attention(x, x)
+    products = acts["hook_q"] @ acts["hook_k"].transpose(-2, -1)
+    torch.testing.assert_close(acts["hook_attn_scores"], products / 16**0.5)
+    assert not torch.allclose(acts["hook_attn_scores"], products / 48**0.5, atol=1e-3)
+
+
+def torch_twin(attention: MultiHeadAttention) -> nn.MultiheadAttention:
+    """Torch's own, with the same weights."""
+    twin = nn.MultiheadAttention(
+        attention.n_heads * attention.d_head, attention.n_heads, bias=attention.q.bias is not None, batch_first=True
+    )
+    parts = (attention.q, attention.k, attention.v)
+    state = {"in_proj_weight": torch.cat([part.weight for part in parts]), "out_proj.weight": attention.out.weight}
+    if attention.q.bias is not None:
+        state |= {"in_proj_bias": torch.cat([part.bias for part in parts]), "out_proj.bias": attention.out.bias}
+    twin.load_state_dict(state)
+    return twin
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+@pytest.mark.parametrize("attention_bias", [False, True])
+@pytest.mark.parametrize("n_queries, n_keys, n_real", [(7, 11, (11, 4)), (9, 5, (1, 5)), (1, 13, (13, 2))])
+def test_torch_s_multi_head_attention(
+    n_queries: int, n_keys: int, n_real: tuple[int, int], attention_bias: bool, is_watched: bool
+):
+    attention = shaken(MultiHeadAttention(odd_config(attention_bias=attention_bias)))
+    query_input, key_value_input = torch.randn(2, n_queries, 48), torch.randn(2, n_keys, 48)
+    is_real = torch.arange(n_keys) < torch.tensor(n_real)[:, None]  # [batch, key]
+    expected, pattern = torch_twin(attention)(
+        query_input, key_value_input, key_value_input, key_padding_mask=~is_real, average_attn_weights=False
+    )
+    mask = is_real[:, None, None, :]
+    if is_watched:
+        with tc.capture(attention) as acts:
+            attn_out = attention(query_input, key_value_input, mask)
+        torch.testing.assert_close(acts["hook_pattern"], pattern, rtol=0, atol=1e-5)
+    else:
+        attn_out = attention(query_input, key_value_input, mask)
+    torch.testing.assert_close(attn_out, expected, rtol=0, atol=1e-5)
+
+
+@settings(max_examples=25)
+@given(
+    st.integers(1, 4), st.integers(1, 5), st.integers(1, 2), st.integers(1, 4), st.integers(1, 4), st.integers(0, 999)
+)
+def test_the_module_over_sizes(n_heads: int, d_head: int, batch: int, n_queries: int, n_keys: int, seed: int):
+    torch.manual_seed(seed)
+    d_model = n_heads * d_head
+    config = odd_config(d_model=d_model, n_heads=n_heads, positions="learned")
+    attention = shaken(MultiHeadAttention(config), seed).double()
+    query_input, key_value_input = torch.randn(batch, n_queries, d_model), torch.randn(batch, n_keys, d_model)
+    mask = torch.rand(batch, 1, n_queries, n_keys) < 0.7
+    expected = by_hand.multi_head_attention(
+        by_hand.Weights.of(attention),
+        query_input.double().numpy(),
+        key_value_input.double().numpy(),
+        n_heads,
+        by_hand.where(mask[:, 0]),
+    )
+    attn_out = attention(query_input.double(), key_value_input.double(), mask)
+    torch.testing.assert_close(attn_out.detach(), torch.from_numpy(expected), rtol=0, atol=1e-12)
+
+
+def test_queries_come_from_one_input_and_keys_and_values_from_the_other():
+    """A published mistake: the query taken from the encoder, keys and values from the decoder."""
+    attention = shaken(MultiHeadAttention(odd_config()))
+    decoder_states, memory = torch.randn(2, 3, 48), torch.randn(2, 8, 48)
+    with tc.capture(attention) as acts:
+        assert attention(decoder_states, memory).shape == (2, 3, 48)
+    for site, projection, source in (
+        ("hook_q", attention.q, decoder_states),
+        ("hook_k", attention.k, memory),
+        ("hook_v", attention.v, memory),
+    ):
+        merged = acts[site].transpose(1, 2).reshape(2, -1, 48)
+        torch.testing.assert_close(merged, projection(source).detach())
+    assert acts["hook_pattern"].shape == (2, 3, 3, 8)
+
+
+def test_a_head_owns_a_block_of_each_projection():
+    """Head 1 of 3 with 16 features: rows 16 to 31 of q, k and v, columns 16 to 31 of out."""
+    attention, x = shaken(MultiHeadAttention(odd_config())), torch.randn(1, 4, 48)
+    with tc.capture(attention) as acts:
+        attention(x, x)
+    head = slice(16, 32)
+    torch.testing.assert_close(acts["hook_v"][0, 1], x[0] @ attention.v.weight[head].T + attention.v.bias[head])
+    torch.testing.assert_close(acts["hook_result"][0, 1], acts["hook_z"][0, 1] @ attention.out.weight[:, head].T)
+
+
+def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():
+    """A published mistake: attention kept after dropout, so that rows do not sum to 1."""
+    attention = shaken(MultiHeadAttention(odd_config(dropout=0.0, dropout_pattern=0.5))).train()
+    x = torch.randn(2, 6, 48)
+    with tc.capture(attention) as acts:
+        attention(x, x)
+    torch.testing.assert_close(acts["hook_pattern"].sum(dim=-1), torch.ones(2, 3, 6))
+    assert not torch.allclose(acts["hook_z"], acts["hook_pattern"] @ acts["hook_v"], atol=1e-3)
+    assert not torch.equal(attention(x, x), attention(x, x))

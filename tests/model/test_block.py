@@ -1,0 +1,80 @@
+"""One block: which sub-layer sees what, and where the normalization stands."""
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import odd_config, shaken
+from transformer_core.model.block import Block
+
+NORM_POSITIONS = pytest.mark.parametrize("norm_position", ["post", "pre"])
+
+
+def a_block(norm_position: str, *, has_cross_attention: bool = True) -> Block:
+    return shaken(Block(odd_config(norm_position=norm_position), has_cross_attention=has_cross_attention))
+
+
+def test_post_norm_is_the_norm_of_the_sum():
+    """LayerNorm(x + Sublayer(x)), three times. Source: Vaswani et al. 2017, sec. 3.1."""
+    block, x, memory = a_block("post"), torch.randn(2, 5, 48), torch.randn(2, 7, 48)
+    h = block.ln1(x + block.self_attn(x, x))
+    h = block.ln_cross(h + block.cross_attn(h, memory))
+    torch.testing.assert_close(block(x, None, memory), block.ln2(h + block.mlp(h)), rtol=0, atol=1e-6)
+
+
+def test_pre_norm_is_the_sum_with_the_norm_inside():
+    """x + Sublayer(LayerNorm(x)), three times; the memory is normalized already. Source: Xiong et al. 2020."""
+    block, x, memory = a_block("pre"), torch.randn(2, 5, 48), torch.randn(2, 7, 48)
+    normalized = block.ln1(x)
+    h = x + block.self_attn(normalized, normalized)
+    h = h + block.cross_attn(block.ln_cross(h), memory)
+    torch.testing.assert_close(block(x, None, memory), h + block.mlp(block.ln2(h)), rtol=0, atol=1e-6)
+
+
+@NORM_POSITIONS
+def test_an_encoder_s_block_has_no_cross_attention(norm_position: str):
+    block, x = a_block(norm_position, has_cross_attention=False), torch.randn(2, 5, 48)
+    assert not any("cross" in name for name, _ in block.named_modules())
+    assert torch.equal(block(x, None), block(x, None, memory=torch.randn(2, 7, 48)))
+
+
+@NORM_POSITIONS
+def test_the_query_is_the_decoder_s_and_keys_and_values_are_the_memory_s(norm_position: str):
+    """A published mistake: the two swapped."""
+    block, memory, other_memory = a_block(norm_position), torch.randn(1, 7, 48), torch.randn(1, 7, 48)
+    x, other_x = torch.randn(1, 5, 48), torch.randn(1, 5, 48)
+
+    def seen(x: Tensor, memory: Tensor) -> tc.Activations:
+        with tc.capture(block, "cross_attn.hook_[qkv]") as acts:
+            block(x, None, memory)
+        return acts
+
+    base, with_other_memory, with_other_x = seen(x, memory), seen(x, other_memory), seen(other_x, memory)
+    for site, follows_memory in (("hook_q", False), ("hook_k", True), ("hook_v", True)):
+        name = f"cross_attn.{site}"
+        assert torch.equal(base[name], with_other_memory[name]) is not follows_memory
+        assert torch.equal(base[name], with_other_x[name]) is follows_memory
+        assert base[name].shape == (1, 3, 7 if follows_memory else 5, 16)
+
+
+@NORM_POSITIONS
+def test_each_attention_takes_its_own_mask(norm_position: str):
+    block, x, memory = a_block(norm_position), torch.randn(1, 3, 48), torch.randn(1, 4, 48)
+    mask = torch.ones(3, 3, dtype=torch.bool).tril()[None, None]
+    memory_mask = torch.tensor([[[[True, False, True, True]]]])
+    with tc.capture(block, "*.hook_mask") as acts:
+        block(x, mask, memory, memory_mask)
+    assert torch.equal(acts["self_attn.hook_mask"], mask)
+    assert torch.equal(acts["cross_attn.hook_mask"], memory_mask.expand(1, 1, 3, 4))
+
+
+@NORM_POSITIONS
+def test_dropout_falls_on_what_is_added(norm_position: str):
+    """On each sub-layer's output, before it is added. Source: Vaswani et al. 2017, sec. 5.4."""
+    block = shaken(Block(odd_config(norm_position=norm_position, dropout=0.5), has_cross_attention=True)).train()
+    with tc.capture(block, "*hook_attn_out", "hook_mlp_out") as acts:
+        block(torch.randn(2, 5, 48), None, torch.randn(2, 7, 48))
+    assert len(acts) == 3
+    for site, added in acts.items():
+        assert 0.35 < (added == 0).double().mean().item() < 0.65, site

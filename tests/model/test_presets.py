@@ -1,0 +1,87 @@
+"""The presets: the paper's numbers, and as many parameters as the paper says, and as a formula says exactly."""
+
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.model.building import odd_config
+from transformer_core.config import ModelConfig
+from transformer_core.model.presets import PRESETS
+from transformer_core.model.stack import Stack
+from transformer_core.model.transformer import Transformer
+
+
+def n_parameters(config: ModelConfig) -> int:
+    """Count them on a model without memory; a shared matrix once."""
+    with torch.device("meta"):
+        encoder = Stack(config, n_layers=config.n_encoder_layers)
+        decoder = Stack(config, n_layers=config.n_decoder_layers, has_cross_attention=True)
+        return sum(parameter.numel() for parameter in Transformer(config, encoder, decoder).parameters())
+
+
+def n_parameters_by_formula(config: ModelConfig) -> int:
+    """Vaswani et al. 2017, sec. 3, matrix by matrix."""
+    d_model, d_ff = config.d_model, config.d_ff
+    attention = 4 * (d_model * d_model + (d_model if config.attention_bias else 0))
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    encoder_block = attention + feed_forward + 2 * norm
+    decoder_block = 2 * attention + feed_forward + 3 * norm
+    n_matrices = {"three_way": 1, "target": 2, "none": 3}[config.tie_embeddings]
+    learned = 2 * config.max_seq_len * d_model if config.positions == "learned" else 0
+    last_norms = 2 * norm if config.norm_position == "pre" else 0
+    return (
+        n_matrices * config.vocab_size * d_model
+        + learned
+        + config.n_encoder_layers * encoder_block
+        + config.n_decoder_layers * decoder_block
+        + last_norms
+    )
+
+
+@pytest.mark.parametrize("name, millions, within", [("transformer_base", 65, 0.03), ("transformer_big", 213, 0.01)])
+def test_as_many_parameters_as_the_paper_says(name: str, millions: int, within: float):
+    assert n_parameters(PRESETS[name](37000)) == pytest.approx(millions * 1e6, rel=within)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        tc.presets.transformer_base(),
+        tc.presets.transformer_big(),
+        tc.presets.tiny(301),
+        odd_config(tie_embeddings="target", attention_bias=False),
+        odd_config(tie_embeddings="none", positions="learned"),
+        odd_config(norm_position="pre", n_encoder_layers=3, n_decoder_layers=1),
+    ],
+    ids=["base", "big", "tiny", "target", "none", "pre"],
+)
+def test_as_many_parameters_as_the_formula_says(config: ModelConfig):
+    assert n_parameters(config) == n_parameters_by_formula(config)
+
+
+def test_a_built_model_has_as_many():
+    model = tc.build(tc.presets.tiny(301))
+    assert sum(p.numel() for p in model.parameters()) == n_parameters_by_formula(model.config)
+
+
+def test_base_is_the_paper_s():
+    """Table 3, first row; sec. 3.4 for the shared matrix, sec. 3.1 for post-norm, sec. 3.5 for positions."""
+    config = tc.presets.transformer_base(37000)
+    assert (config.n_encoder_layers, config.n_decoder_layers, config.d_model, config.d_ff) == (6, 6, 512, 2048)
+    assert (config.n_heads, config.d_head, config.dropout, config.dropout_pattern) == (8, 64, 0.1, 0.0)
+    assert (config.tie_embeddings, config.norm_position) == ("three_way", "post")
+    assert config.positions == "sinusoidal_interleaved"
+
+
+def test_big_is_the_paper_s():
+    """Table 3, last row."""
+    config = tc.presets.transformer_big(37000)
+    assert (config.n_encoder_layers, config.n_decoder_layers, config.d_model, config.d_ff) == (6, 6, 1024, 4096)
+    assert (config.n_heads, config.d_head, config.dropout) == (16, 64, 0.3)
+
+
+def test_presets_have_names():
+    assert set(PRESETS) == {"tiny", "transformer_base", "transformer_big"}
+    for preset in PRESETS.values():
+        assert preset(vocab_size=99).vocab_size == 99

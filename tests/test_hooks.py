@@ -1,0 +1,138 @@
+"""Hook points: nothing where nobody looks, handlers in order, and each context for itself."""
+
+import asyncio
+import threading
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from transformer_core.hooks import HookPoint, handling, is_watched, named_hook_points
+
+
+def add(amount: float):
+    return lambda value: value + amount
+
+
+def times(factor: float):
+    return lambda value: value * factor
+
+
+def test_unwatched_the_same_object_comes_back():
+    value = torch.randn(3)
+    assert HookPoint()(value) is value
+    with handling({HookPoint(): add(1)}):  # another point's handler
+        assert HookPoint()(value) is value
+
+
+def test_a_handler_s_value_is_what_the_model_goes_on_with():
+    point, value = HookPoint(), torch.tensor([1.0, 2.0])
+    with handling({point: add(10)}):
+        assert point(value).tolist() == [11.0, 12.0]
+    assert point(value) is value
+
+
+def test_handlers_act_in_the_order_of_arrival():
+    point, value = HookPoint(), torch.tensor([1.0])
+    with handling({point: add(1)}), handling({point: times(10)}):
+        assert point(value).item() == 20.0
+    with handling({point: times(10)}), handling({point: add(1)}):
+        assert point(value).item() == 11.0
+
+
+def test_leaving_an_inner_context_brings_back_the_outer():
+    one, other, value = HookPoint(), HookPoint(), torch.tensor([1.0])
+    with handling({one: add(1)}):
+        with handling({one: add(10), other: add(100)}):
+            assert (one(value).item(), other(value).item()) == (12.0, 101.0)
+        assert (one(value).item(), other(value).item()) == (2.0, 1.0)
+    assert one(value) is value
+
+
+def test_nothing_is_left_after_an_exception():
+    point, value = HookPoint(), torch.tensor([1.0])
+    with pytest.raises(ZeroDivisionError), handling({point: add(1)}), handling({point: add(1)}):
+        raise ZeroDivisionError
+    assert point(value) is value and not is_watched(point)
+
+
+def test_nothing_is_left_after_a_handler_s_exception():
+    point = HookPoint()
+
+    def fails(value: Tensor) -> Tensor:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), handling({point: fails}):
+        point(torch.tensor([1.0]))
+    assert not is_watched(point)
+
+
+def test_is_watched():
+    one, other = HookPoint(), HookPoint()
+    assert not is_watched(one) and not is_watched()
+    with handling({one: add(1)}):
+        assert is_watched(one) and is_watched(other, one)
+        assert not is_watched(other) and not is_watched()
+    assert not is_watched(one)
+
+
+def test_what_is_handled_is_decided_on_entering():
+    """A mapping that is changed later changes nothing."""
+    point, other = HookPoint(), HookPoint()
+    handlers = {point: add(1)}
+    with handling(handlers):
+        handlers[other] = add(1)
+        handlers[point] = add(100)
+        assert not is_watched(other) and point(torch.tensor([1.0])).item() == 2.0
+
+
+def test_a_new_thread_sees_nothing():
+    point, value = HookPoint(), torch.tensor([1.0])
+    seen: list[bool] = []
+    with handling({point: add(1)}):
+        thread = threading.Thread(target=lambda: seen.extend([is_watched(point), point(value) is not value]))
+        thread.start()
+        thread.join()
+    assert seen == [False, False]
+
+
+def test_tasks_that_take_turns_see_their_own_only():
+    point, zero = HookPoint(), torch.tensor(0.0)
+
+    async def task(number: int) -> list[float]:
+        with handling({point: add(number)}):
+            values = []
+            for _ in range(20):
+                await asyncio.sleep(0)
+                values.append(point(zero).item())
+            return values
+
+    async def unwatched() -> bool:
+        for _ in range(10):
+            await asyncio.sleep(0)
+            assert point(zero) is zero
+        return True
+
+    async def together():
+        return await asyncio.gather(*(task(number) for number in range(5)), unwatched())
+
+    assert asyncio.run(together()) == [*([float(number)] * 20 for number in range(5)), True]
+
+
+def test_points_are_named_by_their_place_in_the_order_of_building():
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hook_b = HookPoint()
+            self.linear = nn.Linear(1, 1)
+            self.hook_a = HookPoint()
+
+    model = nn.ModuleDict({"first": Part(), "second": nn.ModuleList([Part()])})
+    points = named_hook_points(model)
+    assert list(points) == ["first.hook_b", "first.hook_a", "second.0.hook_b", "second.0.hook_a"]
+    assert all(model.get_submodule(name) is point for name, point in points.items())
+
+
+def test_a_point_has_nothing_to_train_or_store():
+    point = HookPoint()
+    assert not list(point.parameters()) and not point.state_dict()

@@ -1,0 +1,69 @@
+"""A Transformer that can be watched: model, training, decoding and the instruments to look inside.
+
+>>> import transformer_core as tc
+>>> model, tokenizer = tc.load("checkpoints/en-fr")
+>>> with tc.capture(model, "*.hook_pattern") as acts:
+...     logits = model(src, tgt)
+>>> acts["decoder.blocks.0.cross_attn.hook_pattern"]  # [batch, head, query, key]
+
+A name is loaded, and torch with it, when it is first used: a page or a `--help` need not wait for torch.
+"""
+
+import os
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+# Read when torch is loaded: its waiting threads sleep and do not spin. Beside other busy processes (the app, a browser,
+# another training) a training step is four times as quick so, and on a quiet machine no slower.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+if TYPE_CHECKING:
+    from transformer_core.config import ModelConfig
+    from transformer_core.decoding.greedy import Decoding, greedy_decode
+    from transformer_core.instrument.capture import Activations, capture, site_names
+    from transformer_core.model import presets
+    from transformer_core.model.transformer import Transformer, build
+    from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+    from transformer_core.weights.checkpoint import load, read_card, save
+
+__all__ = [
+    "Activations",
+    "Decoding",
+    "ModelConfig",
+    "Tokenizer",
+    "Transformer",
+    "build",
+    "capture",
+    "greedy_decode",
+    "load",
+    "presets",
+    "read_card",
+    "save",
+    "site_names",
+    "train_tokenizer",
+]
+
+_HOMES = {
+    "config": ("ModelConfig",),
+    "decoding.greedy": ("Decoding", "greedy_decode"),
+    "instrument.capture": ("Activations", "capture", "site_names"),
+    "model.presets": ("presets",),
+    "model.transformer": ("Transformer", "build"),
+    "text.tokenizer": ("Tokenizer", "train_tokenizer"),
+    "weights.checkpoint": ("load", "read_card", "save"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name at its first use."""
+    for home, names in _HOMES.items():
+        if name in names:
+            module = import_module(f"{__name__}.{home}")
+            value = globals()[name] = module if name == "presets" else getattr(module, name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

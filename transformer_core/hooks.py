@@ -1,0 +1,71 @@
+"""Hook points: the places in a model where a person may look.
+
+A site is one line in a `forward`, `pattern = self.hook_pattern(pattern)  # [batch, head, query, key]`, and its name is
+its module path (`encoder.blocks.0.self_attn.hook_pattern`), with the stems of TransformerLens (Nanda and Bloom 2022).
+
+Who looks is not written on the model but in a context variable: a thread, or an async task, sees its own handlers and
+nobody else's, and a model can be shared by all sessions of a server.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from torch import Tensor, nn
+
+Handler = Callable[[Tensor], Tensor]
+"""Takes the value at a site and returns the value that the model goes on with."""
+
+
+class HookPoint(nn.Module):
+    """The identity, unless somebody is looking: then the value passes through their handlers in order of arrival."""
+
+    def forward(self, value: Tensor) -> Tensor:
+        """Return `value`, or what the active handlers of this site make of it.
+
+        Args:
+            value: any tensor of the forward pass.
+
+        Returns:
+            `value` itself (the same object) where nobody is looking.
+        """
+        active = _active_handlers.get()
+        if active is not None:
+            for handler in active.get(self, ()):
+                value = handler(value)
+        return value
+
+    __call__ = forward  # without nn.Module's call machinery: a site that nobody watches costs a tenth of a microsecond
+
+
+Handlers = Mapping[HookPoint, tuple[Handler, ...]]
+
+_active_handlers: ContextVar[Handlers | None] = ContextVar("active_handlers", default=None)
+
+
+def is_watched(*hook_points: HookPoint) -> bool:
+    """Return whether anybody in this context is looking at one of these sites, so that it has to be computed."""
+    active = _active_handlers.get()
+    return active is not None and any(hook_point in active for hook_point in hook_points)
+
+
+@contextmanager
+def handling(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
+    """Let `handlers` act in this context, after those that are active already; the earlier state returns on leaving.
+
+    Args:
+        handlers: one function for each site.
+    """
+    active = dict(_active_handlers.get() or {})
+    for hook_point, handler in handlers.items():
+        active[hook_point] = (*active.get(hook_point, ()), handler)
+    token = _active_handlers.set(active)
+    try:
+        yield
+    finally:
+        _active_handlers.reset(token)
+
+
+def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
+    """Return every site of `model` by name, in the order in which the modules were built."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, HookPoint)}

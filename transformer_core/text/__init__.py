@@ -1,0 +1,1 @@
+"""Text: between what people read and what a model reads."""

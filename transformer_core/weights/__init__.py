@@ -1,0 +1,1 @@
+"""Weights: models as folders on a disk."""
