@@ -1,0 +1,64 @@
+"""English to French, generated from a grammar of our own.
+
+From words to sentences: lexicon.py, verbs.py; what makes sense: qualities.py, deeds.py; the records that a sentence is
+made of: phrases.py; how the languages say them: english.py, french.py; how they are drawn: choices.py, clauses.py,
+reasons.py, relatives.py, sentences.py; which are held out: split.py.
+"""
+
+import random
+import re
+from itertools import chain
+
+from transformer_core.corpora.corpus import Corpus, Pair, exact_match
+from transformer_core.corpora.en_fr import english, french
+from transformer_core.corpora.en_fr.examples import EXAMPLES
+from transformer_core.corpora.en_fr.phrases import Sentence
+from transformer_core.corpora.en_fr.sentences import draw_sentence
+from transformer_core.corpora.en_fr.split import is_held_out
+
+N_TRAIN, N_HELD_OUT = 36_000, 2_000  # pairs
+MAX_WORDS = 20  # of an English sentence, punctuation not counted
+MIN_WORDS = 4
+
+_IT_OR_THEY = re.compile(r"\bbecause (?:it|they)\b")
+_PRONOUN = re.compile(r"\bparce qu'(il|elle|ils|elles)\b")
+
+
+def en_fr(*, seed: int = 0) -> Corpus:
+    """Return the corpus; the split between training and held-out combinations is the same for every seed."""
+    rng = random.Random(seed)
+    train: dict[str, Pair] = {}  # source: pair
+    held_out: dict[str, Pair] = {}
+    drawn = (draw_sentence(rng) for _ in iter(int, 1))
+    for sentence in chain(EXAMPLES, drawn):
+        part, size = (held_out, N_HELD_OUT) if is_held_out(sentence) else (train, N_TRAIN)
+        if len(part) < size:
+            pair = translate(sentence)
+            if MIN_WORDS <= len(pair.source.split()) <= MAX_WORDS:
+                part[pair.source] = pair
+        elif len(train) == N_TRAIN and len(held_out) == N_HELD_OUT:
+            break
+    return Corpus(
+        name="en-fr",
+        title="English to French",
+        description="English sentences and their French translations, from a small grammar: who does what, and why.",
+        train=tuple(train.values()),
+        held_out=tuple(held_out.values()),
+        examples=tuple(english.render_sentence(sentence) for sentence in EXAMPLES),
+        tokenizer_kind="word",
+        measures={"exact_match": exact_match, "pronoun": pronoun},
+    )
+
+
+def translate(sentence: Sentence) -> Pair:
+    """Say a sentence in both languages."""
+    return Pair(english.render_sentence(sentence), french.render_sentence(sentence))
+
+
+def pronoun(pair: Pair, output: str) -> bool | None:
+    """Whether "it" or "they" after "because" became the right one of il, elle, ils, elles; None for other sentences."""
+    expected = _PRONOUN.search(pair.target)
+    if not expected or not _IT_OR_THEY.search(pair.source):
+        return None
+    found = _PRONOUN.search(output)
+    return found is not None and found[1] == expected[1]
