@@ -1,0 +1,80 @@
+"""What a training shows, on a terminal and elsewhere."""
+
+import pytest
+
+from transformer_core.cli.progress import Progress, duration
+from transformer_core.training.loop import StepRecord
+from transformer_core.training.worker import Measurement
+
+CLEAR = "\r\x1b[2K"
+
+
+class Clock:
+    seconds = 100.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def a_record(step: int) -> StepRecord:
+    return StepRecord(step=step, loss=1.2345, learning_rate=1e-3, gradient_norm=0.5, tokens_per_second=12345.6)
+
+
+def show(*, steps: int, seconds_a_step: float, steps_done: int = 0, is_terminal: bool = False) -> None:
+    clock = Clock()
+    progress = Progress(n_steps=steps, steps_done=steps_done, is_terminal=is_terminal, clock=clock)
+    for step in range(steps_done + 1, steps + 1):
+        clock.seconds += seconds_a_step
+        progress.show_step(a_record(step))
+
+
+def test_elsewhere_there_is_a_line_every_ten_seconds_and_one_at_the_end(capsys: pytest.CaptureFixture[str]):
+    show(steps=1000, seconds_a_step=0.0625)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("   ")[0] for line in lines] == [
+        f"step {step} of 1,000" for step in ("1", "161", "321", "481", "641", "801", "961", "1,000")
+    ]
+    assert lines[1] == "step 161 of 1,000   loss 1.234 nats   12,346 tokens/s   52 s left"
+    assert lines[-1].endswith("   0 s left")
+
+
+def test_on_a_terminal_one_line_changes(capsys: pytest.CaptureFixture[str]):
+    show(steps=10, seconds_a_step=0.125, is_terminal=True)
+    text = capsys.readouterr().out
+    assert "\n" not in text
+    assert [line.split()[1] for line in text.split(CLEAR)[1:]] == ["1", "3", "5", "7", "9", "10"]
+
+
+def test_on_a_narrow_terminal_the_line_is_cut(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    show(steps=1, seconds_a_step=0.125, is_terminal=True)
+    assert len(capsys.readouterr().out.removeprefix(CLEAR)) == 19
+
+
+def test_the_time_left_counts_from_where_a_resumed_run_goes_on(capsys: pytest.CaptureFixture[str]):
+    show(steps=1000, seconds_a_step=10.0, steps_done=990)
+    assert capsys.readouterr().out.splitlines()[0].endswith("1 min 30 s left")
+
+
+@pytest.mark.parametrize(("is_terminal", "before"), [(False, ""), (True, CLEAR)])
+def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_terminal: bool, before: str):
+    metrics = {"loss": 0.12345, "exact_match": 0.99999, "pronoun": 1.0}
+    progress = Progress(n_steps=2000, steps_done=0, is_terminal=is_terminal)
+    progress.show_measurement(Measurement(step=1500, n_pairs=2048, metrics=metrics))
+    expected = "step 1,500, on 2,048 held-out pairs:   loss 0.123 nats   exact match 99.9 %   pronoun 100.0 %\n"
+    assert capsys.readouterr().out == before + expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0.2, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (200.0, "3 min 20 s"),
+        (3599.7, "1 h 0 min"),
+        (7500.0, "2 h 5 min"),
+    ],
+)
+def test_a_length_of_time_in_words(seconds: float, words: str):
+    assert duration(seconds) == words

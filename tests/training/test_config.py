@@ -1,0 +1,67 @@
+"""What a training configuration accepts, and how it refuses."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jaxtyping
+import pytest
+
+from transformer_core.errors import ConfigError
+from transformer_core.training.config import TrainingConfig
+
+NEEDED = {"steps": 10, "batch_size": 4, "warmup_steps": 5}
+
+
+def test_the_defaults_are_the_paper_s():
+    config = TrainingConfig(**NEEDED)
+    assert (config.adam_beta1, config.adam_beta2, config.adam_eps) == (0.9, 0.98, 1e-9)
+    assert config.label_smoothing == 0.1
+    assert config.learning_rate_factor == 1.0
+
+
+def test_it_goes_through_json_unchanged():
+    config = TrainingConfig(**NEEDED, clip_norm=None, seed=3)
+    assert TrainingConfig(**json.loads(json.dumps(config.to_dict()))) == config
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("steps", 0),
+        ("steps", True),
+        ("batch_size", -1),
+        ("warmup_steps", 0),
+        ("seed", -1),
+        ("seed", 2**32),
+        ("label_smoothing", 1.0),
+        ("label_smoothing", float("nan")),
+        ("adam_beta2", 1.0),
+        ("adam_eps", 0.0),
+        ("learning_rate_factor", 0.0),
+        ("learning_rate_factor", float("inf")),
+        ("clip_norm", 0.0),
+        ("log_every", 0),
+        ("save_every", 0),
+        ("evaluate_every", 0),
+        ("evaluate_pairs", 0),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(field: str, value: Any):
+    with pytest.raises(ConfigError, match=f"^{field} .*got {value!r}"):
+        TrainingConfig(**(NEEDED | {field: value}))
+
+
+@pytest.fixture
+def without_type_checks() -> Iterator[None]:
+    """What comes from a file or the command line has no types yet: the words must be ours."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
+
+
+@pytest.mark.usefixtures("without_type_checks")
+@pytest.mark.parametrize("value", ["linear", "", None])
+def test_a_schedule_is_one_of_the_known(value: Any):
+    with pytest.raises(ConfigError, match=f"^schedule must be one of paper, cosine; got {value!r}"):
+        TrainingConfig(**NEEDED, schedule=value)

@@ -1,0 +1,84 @@
+"""Adam against algorithm 1 of Kingma and Ba 2015 written out in numpy."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from transformer_core.errors import RunError
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.optimizer import (
+    load_optimizer_tensors,
+    optimizer_tensors,
+    paper_adam,
+    set_learning_rate,
+)
+
+CONFIG = TrainingConfig(steps=10, batch_size=1, warmup_steps=5)
+
+
+def a_model(seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2, bias=False))
+
+
+def give_gradients(model: nn.Module, gradients: list[np.ndarray]) -> None:
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
+        parameter.grad = torch.from_numpy(gradient).float()
+
+
+def test_it_takes_the_steps_of_the_algorithm():
+    model = a_model(0)
+    optimizer = paper_adam(model, CONFIG)
+    expected = [parameter.detach().double().numpy().copy() for parameter in model.parameters()]
+    mean = [np.zeros_like(array) for array in expected]
+    mean_square = [np.zeros_like(array) for array in expected]
+    random = np.random.default_rng(1)
+    for step in range(1, 8):
+        learning_rate = 0.1 / step
+        gradients = [random.normal(size=array.shape) for array in expected]
+        for i, gradient in enumerate(gradients):
+            mean[i] = 0.9 * mean[i] + 0.1 * gradient
+            mean_square[i] = 0.98 * mean_square[i] + 0.02 * gradient**2
+            unbiased, unbiased_square = mean[i] / (1 - 0.9**step), mean_square[i] / (1 - 0.98**step)
+            expected[i] -= learning_rate * unbiased / (np.sqrt(unbiased_square) + 1e-9)
+        give_gradients(model, gradients)
+        set_learning_rate(optimizer, learning_rate)
+        optimizer.step()
+        for parameter, array in zip(model.parameters(), expected, strict=True):
+            np.testing.assert_allclose(parameter.detach().numpy(), array, rtol=1e-5, atol=1e-6)
+
+
+def test_from_its_tensors_it_goes_on_bit_for_bit():
+    model, twin = a_model(0), a_model(0)
+    optimizer = paper_adam(model, CONFIG)
+    random = np.random.default_rng(2)
+    gradients = [[random.normal(size=p.shape) for p in model.parameters()] for _ in range(6)]
+    set_learning_rate(optimizer, 0.01)
+    for step_gradients in gradients[:3]:
+        give_gradients(model, step_gradients)
+        optimizer.step()
+
+    twin.load_state_dict(model.state_dict())
+    twin_optimizer = paper_adam(twin, CONFIG)
+    load_optimizer_tensors(twin, twin_optimizer, optimizer_tensors(model, optimizer))
+    set_learning_rate(twin_optimizer, 0.01)
+    for step_gradients in gradients[3:]:
+        give_gradients(model, step_gradients)
+        give_gradients(twin, step_gradients)
+        optimizer.step()
+        twin_optimizer.step()
+    for parameter, twin_parameter in zip(model.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(parameter, twin_parameter)
+
+
+def test_before_the_first_step_there_is_nothing_to_remember():
+    model = a_model(0)
+    assert optimizer_tensors(model, paper_adam(model, CONFIG)) == {}
+
+
+@pytest.mark.parametrize("name", ["2.weight.exp_avg", "0.weight.velocity", "1.weight.exp_avg"])
+def test_tensors_of_another_model_are_refused(name: str):
+    model = a_model(0)
+    with pytest.raises(RunError, match=name):
+        load_optimizer_tensors(model, paper_adam(model, CONFIG), {name: torch.zeros(4, 3)})

@@ -1,0 +1,65 @@
+"""The learning rate against values computed by hand."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.schedule import cosine_learning_rate, learning_rate, warmup_learning_rate
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (1, 1.746928e-07),  # 512^-0.5 * 4000^-1.5 = 0.0441942 * 3.952847e-06
+        (1000, 1.746928e-04),
+        (4000, 6.987712e-04),  # the peak: (512 * 4000)^-0.5 = 1431.0835^-1
+        (16000, 3.493856e-04),  # four times as far, half as high
+        (100_000, 1.397542e-04),
+    ],
+)
+def test_the_paper_s_base_model_by_hand(step: int, expected: float):
+    assert warmup_learning_rate(step, d_model=512, warmup_steps=4000) == pytest.approx(expected, rel=1e-6)
+
+
+@given(st.integers(1, 2000), st.integers(1, 500), st.integers(1, 2048))
+def test_it_rises_linearly_to_its_highest_value_and_then_falls(step: int, warmup_steps: int, d_model: int):
+    rate = warmup_learning_rate(step, d_model=d_model, warmup_steps=warmup_steps)
+    peak = (d_model * warmup_steps) ** -0.5
+    expected = peak * step / warmup_steps if step <= warmup_steps else peak * (warmup_steps / step) ** 0.5
+    assert rate == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_factor_multiplies():
+    once = warmup_learning_rate(7, d_model=64, warmup_steps=10)
+    assert warmup_learning_rate(7, d_model=64, warmup_steps=10, factor=2.5) == pytest.approx(2.5 * once, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (5, 0.0125),  # half of the warm-up: half of the highest, (160 * 10)^-0.5 = 1/40
+        (10, 0.025),
+        (20, 0.025 * 0.8535534),  # a quarter of the way down: (1 + cos 45 degrees) / 2
+        (30, 0.0125),  # half of the way down
+        (49, 0.025 * 0.0015413),  # (1 + cos 175.5 degrees) / 2: the last step, one before 0
+    ],
+)
+def test_the_cosine_by_hand(step: int, expected: float):
+    rate = cosine_learning_rate(step, d_model=160, warmup_steps=10, steps=49)
+    assert rate == pytest.approx(expected, rel=1e-4)
+
+
+@given(st.integers(1, 300))
+def test_the_configuration_chooses_the_schedule_and_both_warm_up_alike(step: int):
+    config = TrainingConfig(steps=300, batch_size=1, warmup_steps=100, learning_rate_factor=0.4)
+    paper = learning_rate(step, config, d_model=64)
+    cosine = learning_rate(step, replace(config, schedule="cosine"), d_model=64)
+    assert paper == warmup_learning_rate(step, d_model=64, warmup_steps=100, factor=0.4)
+    assert cosine == cosine_learning_rate(step, d_model=64, warmup_steps=100, steps=300, factor=0.4)
+    if step <= 100:
+        assert cosine == pytest.approx(paper, rel=1e-9)
+    else:
+        assert 0 < cosine < 0.4 * (64 * 100) ** -0.5

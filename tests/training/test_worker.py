@@ -1,0 +1,245 @@
+"""The work of a training process: a run from beginning to end, broken off and gone on with, and what it refuses."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from transformer_core.corpora.corpus import Corpus
+from transformer_core.errors import ConfigError, CorpusError, HeadlightError, RunError
+from transformer_core.training import worker
+from transformer_core.training.loop import StepRecord
+from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.worker import Job, Measurement, Settings
+from transformer_core.weights.checkpoint import load, read_card
+
+MODEL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
+TRAINING = {
+    "steps": 20,
+    "batch_size": 8,
+    "warmup_steps": 10,
+    "log_every": 1,
+    "save_every": 4,
+    "evaluate_every": 10,
+    "evaluate_pairs": 3,
+    "schedule": "paper",
+}
+
+
+@pytest.fixture(autouse=True)
+def corpora(monkeypatch: pytest.MonkeyPatch, turns: Corpus) -> dict[str, Corpus]:
+    """The corpora that can be trained on here."""
+    known = {"turns": turns}
+    monkeypatch.setattr(worker, "load_corpus", lambda name, *, seed: known[name])
+    return known
+
+
+@pytest.fixture(autouse=True)
+def normal_denormals() -> Iterator[None]:
+    """A training sets a flag of the processor; other tests shall not feel it."""
+    yield
+    torch.set_flush_denormal(False)
+
+
+def begin(path: Path, **training: Any) -> Job:
+    settings = Settings(model=MODEL, training=TRAINING | training)
+    return worker.begin(path, corpus_name="turns", preset="tiny", settings=settings)
+
+
+def go_on(path: Path, *, corpus_name: str | None = None, preset: str | None = None, **settings: Any) -> Job:
+    model = {name: settings.pop(name) for name in list(settings) if name in MODEL}
+    return worker.go_on(path, corpus_name=corpus_name, preset=preset, settings=Settings(model=model, training=settings))
+
+
+def work(job: Job, *, until: int | None = None) -> list[StepRecord | Measurement]:
+    """Work until the run is done, or until somebody asks it to stop after a step."""
+    return list(worker.work(job, stop_reason=lambda: "enough" if job.step == until else ""))
+
+
+def logged(path: Path) -> list[dict[str, float]]:
+    """The metrics without what depends on the clock."""
+    records = RunDirectory.open(path).read_metrics()
+    return [{name: value for name, value in record.items() if name != "tokens_per_second"} for record in records]
+
+
+def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
+    job = begin(tmp_path / "first")
+    events = work(job)
+    assert [event.step for event in events if isinstance(event, StepRecord)] == list(range(1, 21))
+    halfway, final = (event for event in events if isinstance(event, Measurement))
+    assert (halfway.step, halfway.n_pairs) == (10, 3)
+    assert (final.step, final.n_pairs) == (20, len(turns.held_out))
+    assert final.metrics.keys() == {"loss", "exact_match"}
+
+    status = job.directory.status()
+    assert status is not None
+    assert (status.state, status.step, status.reason) == ("finished", 20, "")
+    steps = [record for record in job.directory.read_metrics() if "loss" in record]
+    assert [record["step"] for record in steps] == list(range(1, 21))
+    assert steps[-1]["loss"] < steps[0]["loss"]
+    card = read_card(tmp_path / "first" / "last")
+    assert card["trained"]["steps"] == 20
+    assert card["metrics"] == dict(final.metrics)
+    assert card["corpus"] == {"name": "turns", "fingerprint": turns.fingerprint, "seed": 0}
+    assert card["parameters"] == sum(parameter.numel() for parameter in job.model.parameters())
+
+
+@pytest.mark.parametrize("breaks", [[1], [10], [4, 5, 19]])
+def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(tmp_path: Path, breaks: list[int]):
+    work(begin(tmp_path / "unbroken"))
+    job = begin(tmp_path / "broken")
+    for step in breaks:
+        work(job, until=step)
+        status = job.directory.status()
+        assert status is not None
+        assert (status.state, status.step, status.reason) == ("stopped", step, "enough")
+        job = go_on(tmp_path / "broken")
+        assert job.step == step
+    work(job)
+    assert logged(tmp_path / "broken") == logged(tmp_path / "unbroken")
+    one, other = (load(tmp_path / name / "last")[0] for name in ("unbroken", "broken"))
+    assert all(torch.equal(parameter, other.get_parameter(name)) for name, parameter in one.named_parameters())
+
+
+@pytest.mark.parametrize("killed_after", [2, 6])
+def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, killed_after: int):
+    work(begin(tmp_path / "unbroken"))
+    job = begin(tmp_path / "killed")
+    events = worker.work(job)
+    while next(events).step < killed_after:
+        pass
+    with (job.directory.path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 7, "los')
+    job = go_on(tmp_path / "killed")
+    assert job.step == killed_after // 4 * 4  # nothing, or the save at step 4
+    work(job)
+    assert logged(tmp_path / "killed") == logged(tmp_path / "unbroken")
+
+
+def test_a_finished_run_can_train_longer(tmp_path: Path):
+    work(begin(tmp_path / "long"))
+    work(begin(tmp_path / "short", steps=12))
+    work(go_on(tmp_path / "short", steps=20))
+
+    def losses(name: str) -> list[float]:
+        return [record["loss"] for record in logged(tmp_path / name) if "loss" in record]
+
+    assert losses("short") == losses("long")
+    assert RunDirectory.open(tmp_path / "short").request.training.steps == 20
+    assert "--steps 20" in read_card(tmp_path / "short" / "last")["trained"]["command"]
+    with pytest.raises(RunError, match="has done 20 steps already"):
+        go_on(tmp_path / "short", steps=15)
+
+
+def test_a_run_whose_schedule_knows_its_end_cannot_train_longer(tmp_path: Path):
+    work(begin(tmp_path / "run", schedule="cosine"), until=5)
+    with pytest.raises(RunError, match=r"falls to 0 at step 20, .* begin a new one with --steps 30"):
+        go_on(tmp_path / "run", steps=30)
+    status = RunDirectory.open(tmp_path / "run").status()
+    assert status is not None
+    assert status.state == "stopped"
+    work(go_on(tmp_path / "run", steps=20))
+
+
+def test_a_finished_run_stays_finished(tmp_path: Path):
+    job = begin(tmp_path / "run")
+    work(job)
+    before = logged(tmp_path / "run")
+    again = go_on(tmp_path / "run")
+    assert work(again) == []
+    assert logged(tmp_path / "run") == before
+    assert again.metrics == job.metrics
+    status = again.directory.status()
+    assert status is not None
+    assert status.state == "finished"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 1}, "seed = 0, which cannot change to 1"),
+        ({"batch_size": 9}, "batch_size = 8, which cannot change to 9"),
+        ({"d_model": 32}, "d_model = 16, which cannot change to 32"),
+        ({"corpus_name": "copy"}, "corpus = turns, which cannot change to copy"),
+        ({"preset": "transformer_base"}, "preset = tiny, which cannot change to transformer_base"),
+    ],
+)
+def test_what_was_asked_cannot_change_on_the_way(tmp_path: Path, change: dict[str, Any], message: str):
+    work(begin(tmp_path / "run"), until=2)
+    with pytest.raises(RunError, match=message):
+        go_on(tmp_path / "run", **change)
+    go_on(tmp_path / "run", corpus_name="turns", preset="tiny", seed=0, d_model=16)  # the same may be said again
+
+
+def test_a_corpus_that_is_another_one_now_is_refused(tmp_path: Path, corpora: dict[str, Corpus]):
+    work(begin(tmp_path / "run"), until=2)
+    corpora["turns"] = replace(corpora["turns"], train=corpora["turns"].train[1:])
+    with pytest.raises(RunError, match="no longer the one"):
+        go_on(tmp_path / "run")
+
+
+def test_a_run_that_cannot_begin_leaves_no_folder(tmp_path: Path):
+    with pytest.raises(ConfigError):
+        begin(tmp_path / "run", batch_size=0)
+    settings = Settings(model=MODEL | {"max_seq_len": 3}, training=TRAINING)
+    with pytest.raises(CorpusError, match="tokens"):
+        worker.begin(tmp_path / "run", corpus_name="turns", preset="tiny", settings=settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_loss_that_is_no_number_fails_the_run_and_leaves_the_last_save(tmp_path: Path):
+    job = begin(tmp_path / "run")
+    events = worker.work(job)
+    while next(events).step < 6:
+        pass
+    with torch.no_grad():
+        next(job.model.parameters()).fill_(math.nan)
+    with pytest.raises(RunError, match="became nan at step 7"):
+        next(events)
+    status = job.directory.status()
+    assert status is not None
+    assert status.state == "failed"
+    assert "became nan at step 7" in status.reason
+    saved = job.directory.read_last()
+    assert saved is not None
+    assert saved.progress.step == 4
+
+
+def test_no_room_fails_the_run_in_a_sentence(tmp_path: Path):
+    job = begin(tmp_path / "run")
+    (tmp_path / "run" / "metrics.jsonl").mkdir()  # stands for any place that cannot be written
+    with pytest.raises(RunError, match=r"cannot be written .*--resume"):
+        work(job)
+    status = job.directory.status()
+    assert status is not None
+    assert status.state == "failed"
+
+
+def test_the_card_says_what_differs_from_the_preset(tmp_path: Path):
+    job = begin(tmp_path / "a run")
+    words = job.card()["trained"]["command"]
+    assert words.startswith("python -m transformer_core train --corpus turns --preset tiny --run 'runs/a run' ")
+    assert str(tmp_path) not in words
+    assert "--steps 20" in words
+    assert "--set d_model=16" in words
+    assert "--set save_every=4" in words
+    assert "norm_position" not in words  # as the preset has it
+
+
+def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path):
+    job = begin(tmp_path / "run")
+    work(job)
+    worker.keep(job, tmp_path / "kept")
+    worker.keep(job, tmp_path / "kept")  # an older checkpoint is replaced
+    model, tokenizer = load(tmp_path / "kept")
+    assert tokenizer.vocab_size == model.config.vocab_size
+    assert read_card(tmp_path / "kept") == read_card(tmp_path / "run" / "last")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    for refuse in (lambda folder: worker.keep(job, folder), worker.refuse_to_replace):
+        with pytest.raises(HeadlightError, match="not a checkpoint"):
+            refuse(tmp_path / "other")

@@ -1,0 +1,29 @@
+"""The commands, and what all of them share: how an error is told, and what the exit status says."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from transformer_core.cli import decode, train
+from transformer_core.errors import HeadlightError
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
+    parser = argparse.ArgumentParser(
+        prog="python -m transformer_core",
+        description="Train a Transformer that can be watched, and translate with it.",
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    train.add_command(commands)
+    decode.add_command(commands)
+    options = parser.parse_args(arguments)
+    try:
+        status: int = options.run_command(options)
+    except HeadlightError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+    return status

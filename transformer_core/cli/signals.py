@@ -1,0 +1,36 @@
+"""Ctrl-C and SIGTERM as a wish, not as an end: whoever works asks between two steps whether one has come."""
+
+import os
+import signal
+from types import FrameType, TracebackType
+from typing import Self
+
+
+class StopSignals:
+    """While this context is open, a first signal is only noted; a second one of its kind ends the process at once."""
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+
+    def __enter__(self) -> Self:
+        self._former = {number: signal.signal(number, self._note) for number in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._former.items():
+            signal.signal(number, handler)
+
+    def reason(self) -> str:
+        """Return why to stop, empty if there is no reason."""
+        if self.received is None:
+            return ""
+        return "Ctrl-C" if self.received == signal.SIGINT else self.received.name
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received = signal.Signals(number)
+        signal.signal(number, signal.SIG_DFL)
+        os.write(
+            2, b"\nStopping after this step, and saving; once more ends at once.\n"
+        )  # print is not safe in a handler

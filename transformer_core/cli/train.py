@@ -1,0 +1,105 @@
+"""`python -m transformer_core train`: train a model in a folder of its own; stop and go on at will."""
+
+import argparse
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from transformer_core.cli.progress import Progress, duration
+from transformer_core.cli.settings import MODEL_FIELDS, TRAINING_FIELDS, parse_settings
+from transformer_core.cli.signals import StopSignals
+from transformer_core.corpora import CORPORA
+from transformer_core.errors import ConfigError
+from transformer_core.model.presets import PRESETS
+
+_EXAMPLES = """\
+examples:
+  python -m transformer_core train --corpus en-fr --preset tiny --run runs/first
+  python -m transformer_core train --run runs/first --resume
+  python -m transformer_core train --corpus copy --run runs/copy --steps 400 --set n_heads=2 --set dropout=0.1
+
+Ctrl-C saves and stops; --resume goes on, with exactly the losses of an unbroken run.
+The same command gives the same model on the same machine.
+"""
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `train` to the commands."""
+    parser = commands.add_parser(
+        "train",
+        help="train a model in a folder of its own; stop and go on at will",
+        description="Train an encoder-decoder Transformer on a corpus.",
+        epilog=(
+            f"settings of the model:\n{_listed(MODEL_FIELDS)}\n\n"
+            f"settings of the training:\n{_listed(TRAINING_FIELDS)}\n\n{_EXAMPLES}"
+        ),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--corpus", metavar="NAME", help=f"what to train on: {', '.join(CORPORA)}")
+    parser.add_argument("--preset", choices=tuple(PRESETS), help="the model's size, and its training (tiny)")
+    parser.add_argument("--run", metavar="FOLDER", type=Path, required=True, help="the folder of this training")
+    parser.add_argument("--steps", metavar="N", type=int, help="optimizer steps (the preset has its own)")
+    parser.add_argument("--seed", metavar="N", type=int, help="of the first weights, the data's order, and dropout (0)")
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
+    )
+    parser.add_argument("--resume", action="store_true", help="go on with the training in FOLDER from its last save")
+    parser.add_argument(
+        "--keep", metavar="FOLDER", type=Path, help="when finished, write the model there, to use and share"
+    )
+    parser.set_defaults(run_command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train; return 0 when finished, 130 after Ctrl-C, 143 after SIGTERM."""
+    model_settings, training_settings = parse_settings(options.set)
+    training_settings |= {
+        name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None
+    }
+    if options.corpus is None and not options.resume:
+        raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
+    print("Preparing the corpus and the model ...", flush=True)
+
+    from transformer_core.training import worker
+    from transformer_core.training.loop import StepRecord
+
+    if options.keep is not None:
+        worker.refuse_to_replace(options.keep)
+    settings = worker.Settings(model=model_settings, training=training_settings)
+    with StopSignals() as signals:
+        if options.resume:
+            job = worker.go_on(options.run, corpus_name=options.corpus, preset=options.preset, settings=settings)
+        else:
+            preset = options.preset or "tiny"
+            job = worker.begin(options.run, corpus_name=options.corpus, preset=preset, settings=settings)
+        request = job.directory.request
+        n_parameters, n_steps = job.card()["parameters"], request.training.steps
+        print(f"{request.corpus}, {request.preset}: {n_parameters:,} parameters, {n_steps:,} steps, in {options.run}")
+        if job.step:
+            print(f"Going on after step {job.step:,}.")
+        progress = Progress(n_steps=n_steps, steps_done=job.step, is_terminal=sys.stdout.isatty())
+        for event in worker.work(job, stop_reason=signals.reason):
+            if isinstance(event, StepRecord):
+                progress.show_step(event)
+            else:
+                progress.show_measurement(event)
+        progress.clear()
+    folder = shlex.quote(str(options.run))
+    if signals.received is not None and not job.is_complete:
+        print(f"Stopped after step {job.step:,}; all is saved. Go on with:")
+        print(f"  python -m transformer_core train --run {folder} --resume")
+        return 128 + signals.received
+    print(f"Finished: {job.step:,} steps in {duration(job.seconds)}.")
+    if options.keep is not None:
+        worker.keep(job, options.keep)
+    kept = f"{folder}/last" if options.keep is None else shlex.quote(str(options.keep))
+    print(f"The model is in {kept}. Try it:")
+    print(f"  python -m transformer_core decode {kept} {shlex.quote(job.corpus.examples[0])}")
+    return 0
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names as indented lines."""
+    return textwrap.fill(", ".join(names), width=100, initial_indent="  ", subsequent_indent="  ")
