@@ -1,0 +1,13 @@
+"""Headlight's server. Start it with `streamlit run app.py`."""
+
+import streamlit as st
+
+from pages.shared import server
+
+app = st.App(
+    server.FRAME,
+    middleware=server.MIDDLEWARE,
+    routes=server.ROUTES,
+    lifespan=server.lifespan,
+    on_script_error=server.on_error,
+)

@@ -1,0 +1,24 @@
+"""The frame around every page: navigation, the one place to choose model and text, and what the model says to it."""
+
+import streamlit as st
+
+from pages.shared import bar, models, state, style
+
+st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
+style.apply()
+
+heads = st.Page("explore/heads.py", title="Heads", icon=":material/grid_view:", url_path="heads")
+front_door = st.Page(lambda: None, title="Headlight", url_path="start", default=True, visibility="hidden")
+navigation = st.navigation({"": [front_door], "Explore": [heads]})
+if navigation == front_door:
+    st.switch_page(heads, query_params=st.query_params.to_dict())
+
+cards = models.available()
+if not cards:
+    bar.no_models()
+    st.stop()
+notes = state.seed(cards)
+bar.sidebar(cards[state.current().model])
+if bar.model_and_text(cards, notes):
+    navigation.run()
+state.publish()

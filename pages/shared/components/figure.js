@@ -1,0 +1,77 @@
+// A plotly figure that stays in its place: new data is drawn into the same node, and the look follows the theme.
+//
+// data: {figure, templates: {light, dark}} as JSON texts, {name, csv} for what can be taken away.
+
+const PLOTLY = "/vendor/plotly.min.js";
+const CONFIG = { displayModeBar: false };
+const UNLOADED = "The drawing library did not load. Please reload the page.";
+
+export default function ({ data, parentElement }) {
+  const root = parentElement.querySelector(".figure");
+  const view = (root.view ??= makeView(root));
+  view.data = data;
+  loadPlotly().then(
+    () => draw(view),
+    () => (view.plot.textContent = UNLOADED),
+  );
+}
+
+function makeView(root) {
+  const view = { root };
+  view.plot = element("div", "plot");
+  view.files = element("div", "files");
+  const picture = (format) => () => {
+    const { width, height } = view.plot.getBoundingClientRect();
+    window.Plotly.downloadImage(view.plot, { format, width, height, scale: format === "png" ? 3 : 1, filename: view.data.name });
+  };
+  addFile(view, "SVG", "the picture, for papers and slides", picture("svg"));
+  addFile(view, "PNG", "the picture, as pixels", picture("png"));
+  addFile(view, "CSV", "the numbers", () => saveText(view.data.csv, `${view.data.name}.csv`));
+  root.append(view.files, view.plot);
+  const redraw = () => window.Plotly && view.data && draw(view);
+  view.theme = watchTheme(root, redraw);
+  new ResizeObserver(redraw).observe(view.plot);
+  return view;
+}
+
+function addFile(view, label, what, save) {
+  const button = element("button", "file", label);
+  button.type = "button";
+  button.title = `Save ${what}`;
+  button.setAttribute("aria-label", `Save ${what} (${label})`);
+  button.addEventListener("click", save);
+  view.files.append(button);
+}
+
+function saveText(text, name) {
+  const link = element("a", "");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function loadPlotly() {
+  // The server's page asks for it from the start; where the page is somebody else's, the first figure does.
+  if (window.Plotly) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    let script = document.querySelector(`script[src="${PLOTLY}"]`);
+    if (!script) {
+      script = element("script", "");
+      script.src = PLOTLY;
+      document.head.append(script);
+    }
+    script.addEventListener("load", resolve);
+    script.addEventListener("error", reject);
+  });
+}
+
+function draw(view) {
+  const figure = JSON.parse(view.data.figure);
+  const { clientWidth: width, clientHeight: height } = view.plot;
+  Object.assign(figure.layout, { width, height });
+  const { textFromWidth = 0 } = figure.layout.meta ?? {}; // px: on less, texts in the figure would overlap
+  if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
+  figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
+  window.Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
+}

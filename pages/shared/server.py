@@ -1,0 +1,134 @@
+"""What the server does around the pages: security headers, plotly.js at an address, the first model loaded ahead."""
+
+import asyncio
+import gc
+import logging
+import os
+import re
+from collections.abc import AsyncIterator, MutableMapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import plotly
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.responses import HTMLResponse
+from starlette.routing import Mount
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+FRAME = Path(__file__).parents[1] / "frame.py"
+
+# Components are modules made from text (blob:), Streamlit's own page starts from an inline script and styles inline.
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'self'",
+        "script-src 'self' 'unsafe-inline' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self' ws: wss:",
+        "frame-ancestors 'none'",
+        "base-uri 'self'",
+        "form-action 'self'",
+        "object-src 'none'",
+    )
+)
+HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+PAGE = re.compile(r"/[a-z-]*")  # all pages lie at the root
+HEAD = (
+    "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
+    '<script async src="/vendor/plotly.min.js"></script>'
+)
+
+WAY_OUT = "Reload the page to go on, or open it without what stands behind the question mark in its address."
+
+logger = logging.getLogger("headlight")
+
+
+class SecurityHeaders:
+    """ASGI middleware that sends `HEADERS` with every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand in front of `app`."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on, and add the headers to what comes back."""
+
+        async def send_with_headers(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                added = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message.get("headers", []), *added]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers)
+
+
+class FrontPage:
+    """ASGI middleware that answers for every page's address with Streamlit's page, made ready for ours.
+
+    It is told where the server is, so that it need not try every folder of a deep link; it has our name from the start;
+    and the browser fetches plotly.js while Streamlit is still starting.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Stand in front of `app`."""
+        self.app = app
+        page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+        page = page.replace("<title>Streamlit</title>", "<title>Headlight</title>")
+        self.page = HTMLResponse(page.replace("<head>", f"<head>{HEAD}", 1), headers={"cache-control": "no-cache"})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a browser that asks for a page; hand everything else on."""
+        is_page = scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and PAGE.fullmatch(scope["path"])
+        await (self.page if is_page else self.app)(scope, receive, send)
+
+
+MIDDLEWARE = [Middleware(SecurityHeaders), Middleware(FrontPage)]
+ROUTES = [Mount("/vendor", StaticFiles(directory=Path(plotly.__file__).parent / "package_data"))]
+
+
+@asynccontextmanager
+async def lifespan(_app: object) -> AsyncIterator[None]:
+    """Start loading the first model as the server starts, so that the first visitor finds it."""
+    warming = asyncio.create_task(asyncio.to_thread(warm_up))
+    yield
+    warming.cancel()
+    with suppress(asyncio.CancelledError):
+        await warming
+
+
+def warm_up() -> None:
+    """Import torch, read the first model's first example, and take it all out of the garbage collector's way."""
+    import torch
+
+    from pages.shared import models, readings
+
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))  # the other half is for the server and the browser
+    try:
+        available = models.available()
+        if available:
+            first = next(iter(available.values()))
+            readings.read(first.path, first.version, first.examples[0])
+    except Exception:  # a visitor is told what is wrong when they choose the model
+        logger.exception("Warm-up failed")
+    gc.collect()
+    gc.freeze()
+
+
+def on_error(error: Exception) -> bool:
+    """Log what no page expected, and say so in one calm sentence.
+
+    Returns:
+        True: Streamlit shows nothing of its own.
+    """
+    logger.error("A page failed", exc_info=error)
+    st.error(f"Something went wrong here, and it is not your fault. The server's log has the details. {WAY_OUT}")
+    return True

@@ -1,0 +1,25 @@
+"""The app's style sheet, on top of the theme in .streamlit/config.toml."""
+
+from base64 import b64encode
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+ICON = str(Path(__file__).with_name("icon.svg"))
+
+
+@cache
+def icon() -> str:
+    """Return the app's icon, to stand inside HTML."""
+    return f"<img alt='' src='data:image/svg+xml;base64,{b64encode(Path(ICON).read_bytes()).decode()}'>"
+
+
+def apply() -> None:
+    """Add the style sheet to the page."""
+    st.html(f"<style>{_sheet()}</style>")
+
+
+@cache
+def _sheet() -> str:
+    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")

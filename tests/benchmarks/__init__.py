@@ -1,0 +1,1 @@
+"""Measures, printed as tables with ratios: `make bench`. Nothing here asserts a time."""

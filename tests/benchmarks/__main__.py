@@ -1,0 +1,24 @@
+"""Runs the benchmarks that are named on the command line, or all of them, and prints a table of each."""
+
+import sys
+from importlib import import_module
+
+from tests.benchmarks.interleaved import table
+
+BENCHMARKS = ("training_step", "watching", "decoding", "in_browser")
+
+
+def main(names: list[str]) -> int:
+    """Print one table a benchmark."""
+    for name in names:
+        if name not in BENCHMARKS:
+            print(f"there is no benchmark {name!r}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+            return 2
+    for name in names or BENCHMARKS:
+        benchmark = import_module(f"tests.benchmarks.{name}")
+        print(table(benchmark.TITLE, benchmark.run()), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,143 @@
+"""What a person waits for, in a real Chromium: the first figure, another head, another text.
+
+The start is counted from `make run` on installed packages, with a Chromium that is open already; clicks and Enter from
+the event in the page to the frame in which the result is drawn.
+"""
+
+import os
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.benchmarks.interleaved import Row, percentile_95
+from tests.e2e.browser import ROOT, Server, free_port, launch, serve, stop, wait_until_healthy
+
+TITLE = "In the browser (goals: first figure 6,000 ms, another head 300 ms, another text 600 ms)"
+
+STARTS, CLICKS, TEXTS = 5, 24, 12
+WORDS = ("cat", "dog", "bird", "animal", "woman", "boy")
+
+# Waits, frame by frame, until `isThere()` holds; returns the ms since `start`.
+UNTIL = """(start, isThere) => new Promise((resolve) => {
+  const look = () => requestAnimationFrame(() => (isThere() ? resolve(performance.now() - start) : look()));
+  look();
+})"""
+CLICK_HEAD = f"""(name) => {{
+  const root = [...document.querySelectorAll("*")].map((e) => e.shadowRoot).find((r) => r?.querySelector(".overview"));
+  const title = `Attention pattern: ${{name.charAt(0).toLowerCase()}}${{name.slice(1)}}`;
+  const start = performance.now();
+  root.querySelector(`button.head[aria-label^="${{name}}."]`).click();
+  return ({UNTIL})(start, () => document.querySelector(".plot .gtitle")?.textContent === title);
+}}"""
+AFTER_ENTER = f"""() => {{
+  const root = [...document.querySelectorAll("*")].map((e) => e.shadowRoot).find((r) => r?.querySelector(".overview"));
+  const heads = () => [...root.querySelectorAll("button.head")].map((head) => head.ariaLabel).join();
+  const before = heads();
+  window.drawn = new Promise((resolve) => document.addEventListener("keydown", (event) => {{
+    if (event.key === "Enter") ({UNTIL})(performance.now(), () => heads() !== before).then(resolve);
+  }}, {{ capture: true }}));
+}}"""
+
+
+def run() -> list[Row]:
+    """Measure, with one server for all clicks and texts."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        overview, heatmap = zip(*(start(browser) for _ in range(STARTS)), strict=True)
+        with serve() as server:
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(server.url)
+            wait_for_heatmap(page)
+            page.wait_for_timeout(2000)
+            clicks = [click(page, name) for name in head_names(page)[:CLICKS]]
+            texts = [enter(page, f"The {WORDS[i % 6]} sees the {WORDS[(i * 5 + 1) % 6]}.") for i in range(TEXTS)]
+        browser.close()
+    return [
+        row("make run to all heads drawn", list(overview)),
+        row("make run to the heatmap drawn", list(heatmap)),
+        row("click on another head to its heatmap", clicks),
+        row("Enter to all heads drawn", texts),
+    ]
+
+
+def row(name: str, times: list[float]) -> Row:
+    """A line of the table."""
+    return Row(
+        name=name, median_ms=sorted(times)[len(times) // 2], slowest_ms=percentile_95(times), note=f"{len(times)} times"
+    )
+
+
+def start(browser: Browser) -> tuple[float, float]:
+    """The ms from `make run` to all heads drawn, and to the heatmap drawn."""
+    began = time.perf_counter()
+    with make_run() as server:
+        context = browser.new_context(viewport={"width": 1440, "height": 900})
+        page = context.new_page()
+        page.goto(server.url, wait_until="commit")
+        page.locator("button.head").first.wait_for()
+        overview = time.perf_counter() - began
+        wait_for_heatmap(page)
+        heatmap = time.perf_counter() - began
+        context.close()
+    return overview * 1e3, heatmap * 1e3
+
+
+@contextmanager
+def make_run() -> Iterator[Server]:
+    """The app, as `make run` starts it, on a free port and without opening a browser of its own."""
+    port = free_port()
+    settings = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_SERVER_HEADLESS": "true"}
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "server.log")
+        with log.open("wb") as sink:
+            process = subprocess.Popen(
+                ["make", "run"],
+                cwd=ROOT,
+                env=os.environ | settings,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        server = Server(url=f"http://127.0.0.1:{port}", log=log, pid=process.pid)
+        try:
+            wait_until_healthy(server, process, timeout=60)
+            yield server
+        finally:
+            stop(process)
+
+
+def wait_for_heatmap(page: Page) -> None:
+    """Return when the heatmap is drawn."""
+    page.locator(".plot .gtitle").wait_for()
+
+
+def head_names(page: Page) -> list[str]:
+    """The names of all heads, so that each differs from the one before in layer, head and attention."""
+    labels = [head.get_attribute("aria-label") or "" for head in page.locator("button.head").all()]
+    names = [label.split(".")[0] for label in labels]
+    return [name for i in range(7) for name in names[i::7]]
+
+
+def click(page: Page, name: str) -> float:
+    """The ms from a click on a head to its heatmap."""
+    took: float = page.evaluate(CLICK_HEAD, name)
+    page.wait_for_timeout(300)
+    return took
+
+
+def enter(page: Page, text: str) -> float:
+    """The ms from Enter behind a new text to all heads drawn."""
+    box = page.get_by_label("Text", exact=True)
+    box.click()
+    box.fill(text)
+    page.evaluate(AFTER_ENTER)
+    box.press("Enter")
+    took: float = page.evaluate("window.drawn")
+    page.wait_for_timeout(500)
+    return took

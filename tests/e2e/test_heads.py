@@ -1,0 +1,185 @@
+"""The page Heads as a person uses it, in a real Chromium."""
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+pytestmark = pytest.mark.browser
+
+SLOW = 20_000  # ms: two busy cores
+
+
+def open_heads(page: Page, address: str = "/") -> None:
+    """Go there, and wait until overview and heatmap are drawn."""
+    page.goto(address)
+    expect(heads(page).first).to_be_visible(timeout=3 * SLOW)
+    expect(title(page)).to_be_visible(timeout=SLOW)
+
+
+def heads(page: Page) -> Locator:
+    """The buttons of the overview."""
+    return page.locator("button.head")
+
+
+def head(page: Page, name: str) -> Locator:
+    """The button of one head."""
+    return page.get_by_role("button", name=f"{name}.")
+
+
+def title(page: Page) -> Locator:
+    """The heatmap's title."""
+    return page.locator(".plot .gtitle")
+
+
+def type_text(page: Page, text: str) -> None:
+    """Type a text and press Enter."""
+    box = page.get_by_label("Text", exact=True)
+    box.click()
+    box.fill(text)
+    box.press("Enter")
+
+
+def keys(page: Page) -> Locator:
+    """The labels of the heatmap's columns."""
+    return page.locator(".plot .xtick text")
+
+
+def hover_cell(page: Page, query: int, key: int, n_queries: int, n_keys: int) -> str:
+    """Point at a cell and return the words that appear."""
+    box = page.locator(".plot .nsewdrag").bounding_box()
+    assert box is not None
+    page.mouse.move(
+        box["x"] + box["width"] * (key + 0.5) / n_keys, box["y"] + box["height"] * (query + 0.5) / n_queries
+    )
+    words = page.locator(".plot .hoverlayer text")
+    expect(words).to_have_text(re.compile(rf"query {query} .* key {key} "), timeout=SLOW)
+    return words.text_content() or ""
+
+
+def view_of(page: Page) -> dict[str, str]:
+    """The view in the URL."""
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query, keep_blank_values=True).items()}
+
+
+def test_a_sentence_is_translated_and_all_heads_are_drawn(page: Page):
+    open_heads(page)
+    expect(page).to_have_title("Headlight")
+    for kind in ("Encoder self-attention", "Decoder self-attention", "Cross-attention"):
+        expect(head(page, f"{kind}, layer 0, head 0")).to_be_visible()
+    first = page.locator(".hl-answer").text_content() or ""
+    type_text(page, "The animal didn't cross the street because it was too wide.")
+    expect(page.locator(".hl-answer")).not_to_have_text(first, timeout=SLOW)
+    expect(page.locator(".hl-answer")).to_have_text(re.compile(r"\w{2,}"))
+    type_text(page, "The cat sees the dog.")
+    expect(keys(page)).to_have_text(["The", "cat", "sees", "the", "dog", ".", "<eos>"], timeout=SLOW)
+
+
+def test_a_click_opens_a_head_and_hover_reads_a_cell(page: Page):
+    open_heads(page)
+    type_text(page, "The cat sees the dog.")
+    head(page, "Encoder self-attention, layer 1, head 2").click()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 1, head 2", timeout=SLOW)
+    expect(head(page, "Encoder self-attention, layer 1, head 2")).to_have_attribute("aria-pressed", "true")
+    expect(keys(page)).to_have_count(7, timeout=SLOW)
+    words = hover_cell(page, query=2, key=1, n_queries=7, n_keys=7)
+    assert re.fullmatch(r"query 2 'sees' → key 1 'cat': [01]\.\d\d", words)
+    axes = page.locator(".plot .xtitle, .plot .ytitle")
+    expect(axes.filter(has_text="query")).to_have_count(1)
+    expect(axes.filter(has_text="key")).to_have_count(1)
+
+
+def test_the_future_is_not_allowed_rather_than_zero(page: Page):
+    open_heads(page, "/heads?attention=decoder&layer=0&head=0&text=The+cat+sees+the+dog.")
+    n = page.locator(".plot .ytick text").count()
+    assert "not allowed by the mask" in hover_cell(page, query=0, key=n - 1, n_queries=n, n_keys=n)
+
+
+def test_the_overview_works_from_the_keyboard(page: Page):
+    open_heads(page, "/heads?attention=encoder&layer=0&head=0")
+    head(page, "Encoder self-attention, layer 0, head 0").focus()
+    for key in ("ArrowRight", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 1, head 1", timeout=SLOW)
+
+
+def test_hover_names_a_head_and_its_strongest_link(page: Page):
+    open_heads(page)
+    head(page, "Cross-attention, layer 0, head 1").hover()
+    tip = page.locator(".overview .tip")
+    expect(tip).to_be_visible()
+    expect(tip).to_contain_text("Cross-attention, layer 0, head 1")
+    expect(tip).to_contain_text(re.compile(r"“.+” → “.+” [01]\.\d\d"))
+
+
+def test_the_copied_link_opens_the_same_view(page: Page, new_page: Callable[..., Page]):
+    open_heads(page)
+    type_text(page, "The big cat sees the small dog.")
+    expect(keys(page)).to_have_count(9, timeout=SLOW)
+    head(page, "Decoder self-attention, layer 0, head 3").click()
+    expect(title(page)).to_have_text("Attention pattern: decoder self-attention, layer 0, head 3", timeout=SLOW)
+    expect(page).to_have_url(re.compile("attention=decoder&layer=0&head=3"), timeout=SLOW)
+
+    other = new_page()
+    open_heads(other, page.url)
+    expect(title(other)).to_have_text("Attention pattern: decoder self-attention, layer 0, head 3")
+    expect(other.get_by_label("Text", exact=True)).to_have_value("The big cat sees the small dog.")
+    expect(other.locator(".hl-answer")).to_have_text(page.locator(".hl-answer").text_content() or "")
+    expect(head(other, "Decoder self-attention, layer 0, head 3")).to_have_attribute("aria-pressed", "true")
+    assert view_of(other) == view_of(page)
+
+
+def test_the_browsers_back_button_goes_back_to_the_view_before(page: Page):
+    open_heads(page, "/heads?attention=cross&layer=0&head=0")
+    head(page, "Cross-attention, layer 0, head 1").click()
+    expect(title(page)).to_have_text("Attention pattern: cross-attention, layer 0, head 1", timeout=SLOW)
+    expect(page).to_have_url(re.compile("head=1"), timeout=SLOW)
+    page.go_back()
+    expect(title(page)).to_have_text("Attention pattern: cross-attention, layer 0, head 0", timeout=SLOW)
+    page.go_forward()
+    expect(title(page)).to_have_text("Attention pattern: cross-attention, layer 0, head 1", timeout=SLOW)
+
+
+def test_markup_in_a_text_is_text(page: Page):
+    open_heads(page)
+    type_text(page, "<script>window.stolen=1</script> <img src=x onerror=window.stolen=1> cat")
+    expect(page.locator(".hl-note")).to_contain_text("has never seen", timeout=SLOW)
+    head(page, "Encoder self-attention, layer 0, head 1").click()
+    expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 0, head 1", timeout=SLOW)
+    expect(keys(page).first).to_have_text("<unk> <")
+    assert page.evaluate("window.stolen") is None
+
+
+def test_picture_and_numbers_can_be_saved(page: Page, tmp_path: Path):
+    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat.")
+    starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": b"query,"}
+    for kind, start in starts.items():
+        with page.expect_download() as download:
+            page.get_by_role("button", name=f"({kind})").click()
+        assert download.value.suggested_filename.endswith(f"-encoder-layer0-head0.{kind.lower()}")
+        path = tmp_path / kind
+        download.value.save_as(path)
+        assert path.read_bytes().startswith(start)
+    with (tmp_path / "CSV").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 * 4
+    assert sum(float(row["weight"]) for row in rows[:4]) == pytest.approx(1)
+
+
+def test_the_figures_follow_the_theme(new_page: Callable[..., Page]):
+    page = new_page(color_scheme="dark")
+    open_heads(page)
+    ground = page.locator(".plot .main-svg").first
+    expect(ground).to_have_css("background-color", "rgb(18, 20, 26)")
+    page.emulate_media(color_scheme="light")
+    expect(ground).to_have_css("background-color", "rgb(255, 255, 255)", timeout=SLOW)
+
+
+def test_a_link_to_what_does_not_exist_opens_what_is_nearest(page: Page):
+    open_heads(page, "/heads?model=none&attention=none&layer=99&head=99")
+    expect(page.locator(".hl-note")).to_contain_text("There is no model “none” here")
+    assert view_of(page)["attention"] == "cross"

@@ -1,0 +1,117 @@
+"""Small models with random weights for the pages, and the app on top of them."""
+
+import base64
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+
+FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
+EXAMPLES = ("The cat didn't see the dog because it was tired.", "The dog sees the cat.", "The cat sleeps.")
+TARGETS = ("Le chat n'a pas vu le chien parce qu'il était fatigué.",)
+
+
+def save_model(folder: Path, *, n_layers: int, n_heads: int, title: str, examples: tuple[str, ...]) -> None:
+    """Write a checkpoint with random weights."""
+    tokenizer = tc.train_tokenizer([*EXAMPLES, *TARGETS, *examples], kind="word")
+    config = tc.ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        d_model=16,
+        d_ff=16,
+        n_heads=n_heads,
+        n_encoder_layers=n_layers,
+        n_decoder_layers=n_layers,
+        max_seq_len=32,
+    )
+    card = {
+        "name": folder.name,
+        "kind": "encoder-decoder",
+        "title": title,
+        "corpus": {"name": "en-fr"},
+        "examples": list(examples),
+        "metrics": {"exact_match": 0.994},
+        "parameters": 12_345_678,
+    }
+    tc.save(folder, tc.build(config, seed=2), tokenizer, card)
+
+
+@pytest.fixture(scope="session")
+def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with "en-fr" (2 layers, 4 heads) and "other" (1 layer, 2 heads), and things that are no models."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_model(folder / "en-fr", n_layers=2, n_heads=4, title="English to French", examples=EXAMPLES)
+    save_model(folder / "other", n_layers=1, n_heads=2, title="Another", examples=("A dog barks.",))
+    (folder / "empty").mkdir()
+    (folder / "notes.txt").write_text("not a model")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "card.json").write_text("{")
+    return folder
+
+
+@pytest.fixture
+def checkpoints(two_models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app finds `two_models`."""
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(two_models))
+    return two_models
+
+
+@pytest.fixture(autouse=True)
+def fresh_caches() -> None:
+    """No test sees what another one cached."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def open_app() -> Callable[..., AppTest]:
+    """Opens the app at a URL with these parameters, as a new visitor."""
+
+    def open_at(**parameters: str) -> AppTest:
+        app = AppTest.from_file(str(FRAME), default_timeout=60)
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        return app.run()
+
+    return open_at
+
+
+def words_of(app: AppTest) -> str:
+    """All HTML that the page wrote, as sent."""
+    return "\n".join(str(element.proto.body) for element in app.get("html"))
+
+
+def url_of(app: AppTest) -> dict[str, str]:
+    """The URL's parameters."""
+    return {name: value if isinstance(value, str) else value[-1] for name, value in app.query_params.items()}
+
+
+def component(app: AppTest, name: str) -> Any:
+    """What was sent to a component."""
+    return next(c.proto for c in app.get("bidi_component") if c.proto.component_name == f"headlight.{name}")
+
+
+def overview_of(app: AppTest) -> tuple[dict[str, Any], bytes]:
+    """The overview's header and its levels."""
+    data = component(app, "overview").bytes
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+def figure_of(app: AppTest) -> dict[str, Any]:
+    """The figure on the page, as plotly's JSON."""
+    return json.loads(json.loads(component(app, "figure").json)["figure"])
+
+
+def values_of(trace: dict[str, Any]) -> np.ndarray:
+    """The numbers of a heatmap in plotly's JSON."""
+    z = trace["z"]
+    shape = [int(n) for n in z["shape"].split(",")]
+    return np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(shape)

@@ -1,0 +1,12 @@
+"""Figures: pure functions from numpy arrays to plotly figures.
+
+Data first, the rest by keyword; the input is never changed and nothing is shown. Every color comes from `theme`.
+"""
+
+from plotly.graph_objects import Figure
+
+from transformer_core.figures.attention import attention_heatmap
+from transformer_core.figures.overview import levels
+from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
+
+__all__ = ["DARK", "LIGHT", "THEMES", "Figure", "Theme", "attention_heatmap", "levels", "sequential_scale", "template"]
