@@ -2,7 +2,8 @@
 
 import json
 import os
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +65,21 @@ def at_root(path: Path) -> str:
 
 
 def available() -> dict[str, ModelCard]:
-    """Return the models in the checkpoints folder by name; a folder without a readable card is not a model."""
+    """Return the models in the checkpoints folder by name; a folder without a readable card is not a model.
+
+    Models of the same title are told apart by their names.
+    """
     cards = {}
     for place in sorted(folder().glob("[!.]*")):
         try:
             cards[place.name] = _card(place)
         except (HeadlightError, OSError, TypeError, ValueError):
             continue
-    return cards
+    titles = Counter(card.title for card in cards.values())
+    return {
+        name: replace(card, title=f"{card.title} ({name})") if titles[card.title] > 1 else card
+        for name, card in cards.items()
+    }
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -113,10 +113,9 @@ def warm_up() -> None:
 
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))  # the other half is for the server and the browser
     try:
-        available = models.available()
-        if available:
-            first = next(iter(available.values()))
-            readings.read(first.path, first.version, first.examples[0])
+        for card in list(models.available().values())[:1]:
+            for example in card.examples[:1]:
+                readings.read(card.path, card.version, example)
     except Exception:  # a visitor is told what is wrong when they choose the model
         logger.exception("Warm-up failed")
     gc.collect()

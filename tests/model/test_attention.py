@@ -208,3 +208,18 @@ def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():
     torch.testing.assert_close(acts["hook_pattern"].sum(dim=-1), torch.ones(2, 3, 6))
     assert not torch.allclose(acts["hook_z"], acts["hook_pattern"] @ acts["hook_v"], atol=1e-3)
     assert not torch.equal(attention(x, x), attention(x, x))
+
+
+@pytest.mark.parametrize("attention_bias", [False, True])
+@pytest.mark.parametrize("is_self", [False, True])
+def test_training_projects_in_one_product_and_to_the_same_numbers(is_self: bool, attention_bias: bool):
+    attention = shaken(MultiHeadAttention(odd_config(dropout=0.0, attention_bias=attention_bias)))
+    x = torch.randn(2, 7, 48)
+    y = x if is_self else torch.randn(2, 11, 48)
+    out, gradients = {}, {}
+    for is_training in (False, True):
+        out[is_training] = attention.train(is_training)(x, y)
+        gradients[is_training] = torch.autograd.grad(out[is_training].square().sum(), tuple(attention.parameters()))
+    torch.testing.assert_close(out[True], out[False], rtol=0, atol=1e-5)
+    for in_training, in_evaluation in zip(gradients[True], gradients[False], strict=True):
+        torch.testing.assert_close(in_training, in_evaluation, rtol=1e-4, atol=1e-3)

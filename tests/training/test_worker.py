@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.errors import ConfigError, CorpusError, HeadlightError, RunError
+from transformer_core.errors import CheckpointError, ConfigError, CorpusError, RunError
 from transformer_core.training import worker
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run_directory import RunDirectory
@@ -240,6 +240,5 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path):
     assert read_card(tmp_path / "kept") == read_card(tmp_path / "run" / "last")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
-    for refuse in (lambda folder: worker.keep(job, folder), worker.refuse_to_replace):
-        with pytest.raises(HeadlightError, match="not a checkpoint"):
-            refuse(tmp_path / "other")
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
+        worker.keep(job, tmp_path / "other")

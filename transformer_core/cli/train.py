@@ -64,9 +64,10 @@ def run(options: argparse.Namespace) -> int:
 
     from transformer_core.training import worker
     from transformer_core.training.loop import StepRecord
+    from transformer_core.weights.checkpoint import refuse_to_replace
 
     if options.keep is not None:
-        worker.refuse_to_replace(options.keep)
+        refuse_to_replace(options.keep)
     settings = worker.Settings(model=model_settings, training=training_settings)
     with StopSignals() as signals:
         if options.resume:

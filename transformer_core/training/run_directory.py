@@ -12,7 +12,6 @@ Whoever watches a run only reads this folder, at any time: what changes is repla
 
 import json
 import os
-import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -29,7 +28,7 @@ from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.weights.checkpoint import load, read_card, save
+from transformer_core.weights.checkpoint import load, read_card, write_parts
 from transformer_core.weights.folder import reading, replacing, settle, write_json
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
@@ -169,8 +168,6 @@ class RunDirectory:
                 f"or wait a minute if it is gone"
             )
         settle(self.path / "last")
-        for left_over in self.path.glob("..last.*"):  # of a checkpoint that was being written inside the next last/
-            shutil.rmtree(left_over, ignore_errors=True)
         self.write_status("running", step=0 if status is None else status.step)
 
     def extend(self, request: RunRequest) -> None:
@@ -235,7 +232,7 @@ class RunDirectory:
         """
         try:
             with replacing(self.path / "last") as folder:
-                save(folder, model, tokenizer, card)
+                write_parts(folder, model, tokenizer, card)
                 save_file(dict(optimizer_tensors), folder / "optimizer.safetensors")
                 write_json(folder / "training.json", asdict(progress))
         except (OSError, SafetensorError) as error:

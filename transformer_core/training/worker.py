@@ -82,7 +82,7 @@ class Job:
         return {
             "name": self.corpus.name,
             "kind": "encoder-decoder",
-            "title": f"{self.corpus.title}, {request.preset}",
+            "title": self.corpus.title,
             "description": self.corpus.description,
             "corpus": {
                 "name": request.corpus,
@@ -239,16 +239,6 @@ def keep(job: Job, folder: Path) -> None:
         raise RunError(
             f"{folder} cannot be written ({error.strerror}); --resume with another --keep tries again"
         ) from error
-
-
-def refuse_to_replace(folder: Path) -> None:
-    """Check that a checkpoint may be written to a folder: it is not there, empty, or a checkpoint.
-
-    Raises:
-        RunError: it holds something else.
-    """
-    if folder.exists() and not (folder / "config.json").is_file() and (not folder.is_dir() or any(folder.iterdir())):
-        raise RunError(f"{folder} holds something that is not a checkpoint; give another folder to keep the model in")
 
 
 def _tokenizer_of(corpus: Corpus) -> Tokenizer:

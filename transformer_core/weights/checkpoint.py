@@ -36,18 +36,38 @@ def save(
         OSError: the disk is full, or the folder cannot be written; what was there is as it was.
     """
     folder = Path(folder)
-    _refuse_other_tokenizer(folder, model.config, tokenizer)
+    refuse_to_replace(folder)
+    with replacing(folder) as new:
+        write_parts(new, model, tokenizer, card or {})
+
+
+def refuse_to_replace(folder: Path) -> None:
+    """Check that a checkpoint may be saved at a place: nothing is there, or an empty folder, or a checkpoint.
+
+    Raises:
+        CheckpointError: it holds something else.
+    """
     if folder.exists() and not (folder / CONFIG).is_file() and (not folder.is_dir() or any(folder.iterdir())):
         raise CheckpointError(f"{folder} holds something that is not a checkpoint; save the model at another place")
-    with replacing(folder) as new:
-        write_json(new / CONFIG, model.config.to_dict())
-        weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
-        try:
-            save_file(weights, new / WEIGHTS)
-        except SafetensorError as error:  # what that library says for a full disk
-            raise OSError(errno.EIO, str(error)) from error
-        tokenizer.save(new / TOKENIZER)
-        write_json(new / CARD, dict(card or {}))
+
+
+def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
+    """Write the files of a checkpoint into a folder that is there, as they come; `save` does it all at once.
+
+    Raises:
+        CheckpointError: the tokenizer is another model's.
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    _refuse_other_tokenizer(folder, model.config, tokenizer)
+    write_json(folder / CONFIG, model.config.to_dict())
+    weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
+    try:
+        save_file(weights, folder / WEIGHTS)
+    except SafetensorError as error:  # what that library says for a full disk
+        raise OSError(errno.EIO, str(error)) from error
+    (folder / WEIGHTS).chmod((folder / CONFIG).stat().st_mode)  # that library lets the owner alone read it
+    tokenizer.save(folder / TOKENIZER)
+    write_json(folder / CARD, dict(card))
 
 
 def load(source: str | os.PathLike[str], *, device: str | torch.device = "cpu") -> tuple[Transformer, Tokenizer]:
