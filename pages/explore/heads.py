@@ -9,7 +9,7 @@ from pages.shared import components, models, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS, Reading, pattern_csv, strongest_cell
-from transformer_core.figures import THEMES, attention_heatmap, levels
+from transformer_core.figures import THEMES, attention_heatmap, isolate, levels
 
 LEAD = (
     "Every head of every layer, on your text. In each picture a row is a token that asks (query) and a column a token "
@@ -143,7 +143,8 @@ def strongest_link(reading: Reading, attention: str, layer: int, head: int) -> s
     """Return the head's largest weight in words."""
     queries, keys = reading.labels(attention)
     cell = strongest_cell(reading.patterns[attention][layer, head], reading.masks[attention])
-    return f"“{queries[cell.query][:30]}” → “{keys[cell.key][:30]}” {cell.value:.2f}"
+    query, key = isolate(queries[cell.query][:30]), isolate(keys[cell.key][:30])
+    return f"“{query}” → “{key}” {cell.value:.2f}"
 
 
 def code(card: ModelCard, view: View, reading: Reading) -> str:

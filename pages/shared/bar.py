@@ -10,6 +10,7 @@ from pages.shared import models, readings, state, style
 from pages.shared.models import ModelCard
 from transformer_core.analysis import Reading
 from transformer_core.errors import HeadlightError
+from transformer_core.figures import isolate
 
 CLAIM = "See what every attention head does, step by step, in a model that you can train yourself."
 SHOWN_EXAMPLES = 2  # beside the text; narrow screens show one; all are one click away
@@ -110,9 +111,12 @@ def _remarks(reading: Reading | None, text: str) -> list[str]:
         return [] if text else ["Type a sentence above, or choose an example, and every head shows where it looks."]
     remarks: list[str] = []
     if reading.unknown:
-        shown = ", ".join(f"“\u2068{word[:30]}\u2069”" for word in reading.unknown[:5])  # isolated: either direction
+        shown = ", ".join(f"“{isolate(word[:30])}”" for word in reading.unknown[:5])
         more = f" and {len(reading.unknown) - 5} more" if len(reading.unknown) > 5 else ""
-        remarks.append(f"The model has never seen {shown}{more}; it reads each as <unk>, the unknown word.")
+        remarks.append(
+            f"The model has never seen {shown}{more} and reads <unk>, the unknown word, instead; "
+            "what it writes there is a guess."
+        )
     if reading.n_left_out:
         n_read = len(reading.source) - 1
         remarks.append(f"This text is long: its first {n_read} tokens were read, the rest was left out.")

@@ -5,8 +5,19 @@ Data first, the rest by keyword; the input is never changed and nothing is shown
 
 from plotly.graph_objects import Figure
 
-from transformer_core.figures.attention import attention_heatmap
+from transformer_core.figures.attention import attention_heatmap, isolate
 from transformer_core.figures.overview import levels
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
 
-__all__ = ["DARK", "LIGHT", "THEMES", "Figure", "Theme", "attention_heatmap", "levels", "sequential_scale", "template"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "THEMES",
+    "Figure",
+    "Theme",
+    "attention_heatmap",
+    "isolate",
+    "levels",
+    "sequential_scale",
+    "template",
+]
