@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from plotly.graph_objects import Figure, Heatmap
 
-from transformer_core.figures import DARK, LIGHT, attention_heatmap
+from transformer_core.figures import DARK, LIGHT, attention_heatmap, isolate
 from transformer_core.figures.attention import LABEL_LENGTH, hover_words, shorten
 
 QUERIES, KEYS = ("<bos>", "le", "chat", "le"), ("the", "cat", "the", "<eos>")
@@ -127,3 +127,14 @@ def test_the_theme_is_only_in_the_template():
 def test_labels_must_fit():
     with pytest.raises(ValueError, match="3 query labels"):
         attention_heatmap(a_pattern(2, 2), "abc", "ab")
+
+
+@pytest.mark.parametrize("token", ["", "cat", "<unk>", "42", "\u732b"])
+def test_a_left_to_right_token_comes_back_as_it_is(token: str):
+    assert isolate(token) == token
+
+
+@pytest.mark.parametrize("token", ["\u05e9\u05dc\u05d5\u05dd", "<unk> \u0645\u0631\u062d\u0628\u0627"])
+def test_a_right_to_left_token_does_not_turn_the_words_beside_it(token: str):
+    """First strong isolate, the token, pop isolate: Unicode Standard Annex #9, sec. 2.4."""
+    assert isolate(token) == f"\u2068{token}\u2069"

@@ -200,7 +200,6 @@ def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Tr
     following = directory.path / f".last.{uuid4().hex}.new"
     following.mkdir()
     (following / "config.json").write_text("{")
-    (directory.path / f".{following.name}.{uuid4().hex}.new").mkdir()
     (directory.path / "last").rename(directory.path / ".last.former")
     directory.claim()
     saved = directory.read_last()
