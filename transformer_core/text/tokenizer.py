@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, Self, cast, get_args
+from typing import Literal, Self, SupportsInt, cast, get_args
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
 from tokenizers import Tokenizer as Backend
@@ -54,10 +54,13 @@ class Tokenizer:
         ids = self._backend.encode(_encodable(text), add_special_tokens=False).ids
         return [self.bos_id] * bos + ids + [self.eos_id] * eos
 
-    def decode(self, ids: Iterable[int]) -> str:
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
         """Return the text of tokens; special tokens are left out.
 
         Words are joined as one writes: no space before closing punctuation or behind an elision, a capital in front.
+
+        Args:
+            ids: whole numbers, in a list or in a tensor of one axis.
 
         Raises:
             TextError: a token that is not in the vocabulary.
@@ -68,7 +71,7 @@ class Tokenizer:
         pieces = [cast(str, self._backend.id_to_token(i)) for i in text_ids]
         return "".join(pieces) if self.kind == "character" else _join_words(pieces)
 
-    def tokens(self, ids: Iterable[int]) -> list[str]:
+    def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
         """Return a label for each token, for the screen; special tokens as "<eos>", part of a character as U+FFFD.
 
         Raises:
@@ -125,7 +128,7 @@ class Tokenizer:
                 f"{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again"
             ) from error
 
-    def _known(self, ids: Iterable[int]) -> list[int]:
+    def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
         """Return the tokens as plain whole numbers.
 
         Raises:
