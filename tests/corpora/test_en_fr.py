@@ -4,7 +4,8 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import pairwise
+from importlib import import_module
+from itertools import count, pairwise
 
 import pytest
 
@@ -15,6 +16,7 @@ from transformer_core.corpora.en_fr.lexicon import ADJECTIVES, NOUNS, Gender, No
 from transformer_core.corpora.en_fr.sentences import draw_sentence
 from transformer_core.corpora.en_fr.split import combinations, is_held_out, is_held_out_combination
 from transformer_core.corpora.en_fr.verbs import VERBS
+from transformer_core.errors import CorpusError
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = "The animal didn't cross the street because it was too wide."
@@ -31,6 +33,16 @@ def pairs(corpus: Corpus) -> tuple[Pair, ...]:
 def test_it_is_as_large_as_said_and_says_nothing_twice(en_fr: Corpus) -> None:
     assert (len(en_fr.train), len(en_fr.held_out)) == (N_TRAIN, N_HELD_OUT)
     assert len({pair.source for pair in pairs(en_fr)}) == N_TRAIN + N_HELD_OUT
+
+
+def test_a_sentence_with_two_translations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact match would be no fair measure; so the whole corpus has passed this check whenever it is made."""
+    numbers, corpus_module = count(), import_module("transformer_core.corpora.en_fr")
+    monkeypatch.setattr(
+        corpus_module, "translate", lambda _: Pair("The cat sleeps here.", f"Traduction {next(numbers)}.")
+    )
+    with pytest.raises(CorpusError, match=r"'The cat sleeps here.' has two translations: 'Traduction 0.' and"):
+        corpus_module.en_fr()
 
 
 def test_sentences_are_4_to_20_words_long(en_fr: Corpus) -> None:

@@ -15,6 +15,7 @@ from transformer_core.corpora.en_fr.examples import EXAMPLES
 from transformer_core.corpora.en_fr.phrases import Sentence
 from transformer_core.corpora.en_fr.sentences import draw_sentence
 from transformer_core.corpora.en_fr.split import is_held_out
+from transformer_core.errors import CorpusError
 
 N_TRAIN, N_HELD_OUT = 36_000, 2_000  # pairs
 MAX_WORDS = 20  # of an English sentence, punctuation not counted
@@ -35,7 +36,9 @@ def en_fr(*, seed: int = 0) -> Corpus:
         if len(part) < size:
             pair = translate(sentence)
             if MIN_WORDS <= len(pair.source.split()) <= MAX_WORDS:
-                part[pair.source] = pair
+                first = part.setdefault(pair.source, pair)
+                if first != pair:
+                    raise CorpusError(f"{pair.source!r} has two translations: {first.target!r} and {pair.target!r}")
         elif len(train) == N_TRAIN and len(held_out) == N_HELD_OUT:
             break
     return Corpus(
