@@ -68,9 +68,9 @@ class ModelConfig:
             )
         for name in ("dropout", "dropout_pattern"):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 <= value < 1:
+            if not is_number(value) or not 0 <= value < 1:
                 raise ConfigError(f"{name} is a probability and must lie in [0, 1), got {value!r}")
-        if not _is_number(self.layer_norm_eps) or not 0 < self.layer_norm_eps < math.inf:
+        if not is_number(self.layer_norm_eps) or not self.layer_norm_eps > 0:
             raise ConfigError(f"layer_norm_eps must be a number above 0, got {self.layer_norm_eps!r}")
         if not isinstance(self.attention_bias, bool):
             raise ConfigError(f"attention_bias must be true or false, got {self.attention_bias!r}")
@@ -108,9 +108,9 @@ class ModelConfig:
         return cls(**values)
 
 
-def _is_number(value: object) -> bool:
-    """Return whether `value` is a number and no boolean; a file's value can be anything."""
-    return type(value) in (int, float)
+def is_number(value: object) -> bool:
+    """Return whether `value` is a finite number and no boolean; what comes from a file can be anything."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:

@@ -4,18 +4,12 @@ The start is counted from `make run` on installed packages, with a Chromium that
 the event in the page to the frame in which the result is drawn.
 """
 
-import os
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.benchmarks.interleaved import Row, percentile_95
-from tests.e2e.browser import ROOT, Server, free_port, launch, serve, stop, wait_until_healthy
+from tests.e2e.browser import launch, serve
 
 TITLE = "In the browser (goals: first figure 6,000 ms, another head 300 ms, another text 600 ms)"
 
@@ -75,7 +69,7 @@ def row(name: str, times: list[float]) -> Row:
 def start(browser: Browser) -> tuple[float, float]:
     """The ms from `make run` to all heads drawn, and to the heatmap drawn."""
     began = time.perf_counter()
-    with make_run() as server:
+    with serve(["make", "run"]) as server:
         context = browser.new_context(viewport={"width": 1440, "height": 900})
         page = context.new_page()
         page.goto(server.url, wait_until="commit")
@@ -85,31 +79,6 @@ def start(browser: Browser) -> tuple[float, float]:
         heatmap = time.perf_counter() - began
         context.close()
     return overview * 1e3, heatmap * 1e3
-
-
-@contextmanager
-def make_run() -> Iterator[Server]:
-    """The app, as `make run` starts it, on a free port and without opening a browser of its own."""
-    port = free_port()
-    settings = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_SERVER_HEADLESS": "true"}
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder, "server.log")
-        with log.open("wb") as sink:
-            process = subprocess.Popen(
-                ["make", "run"],
-                cwd=ROOT,
-                env=os.environ | settings,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        server = Server(url=f"http://127.0.0.1:{port}", log=log, pid=process.pid)
-        try:
-            wait_until_healthy(server, process, timeout=60)
-            yield server
-        finally:
-            stop(process)
 
 
 def wait_for_heatmap(page: Page) -> None:

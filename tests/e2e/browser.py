@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,24 +124,27 @@ def is_healthy(url: str) -> bool:
 
 
 @contextmanager
-def serve(*, timeout: float = 60.0) -> Iterator[Server]:
-    """Run the app on a free port, as `make run` does, until the block ends; nothing of it stays behind.
+def serve(
+    command: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"), *, timeout: float = 60.0
+) -> Iterator[Server]:
+    """Run the app on a free port, without a browser of its own, until the block ends; nothing of it stays behind.
 
     Args:
+        command: what starts it, at the project's root.
         timeout: how long it may take to come up, in s.
 
     Raises:
         RuntimeError: the app did not come up; the message ends with its log.
     """
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py"]
-    options = ["--server.port", str(port), "--server.headless", "true"]
+    settings = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_SERVER_HEADLESS": "true"}
     with tempfile.TemporaryDirectory(prefix="headlight-") as folder:
         log = Path(folder, "server.log")
         with log.open("wb") as sink:
             process = subprocess.Popen(
-                [*command, *options],
+                command,
                 cwd=ROOT,
+                env=os.environ | settings,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
                 stderr=subprocess.STDOUT,

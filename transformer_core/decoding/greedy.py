@@ -50,14 +50,15 @@ def greedy_decode(
         raise ConfigError(
             f"max_new_tokens ({max_new_tokens}) must be from 1 to {room}, what the model's positions allow"
         )
+    n_steps = max_new_tokens or room
     memory = model.encode(src)
-    cache = KeyValueCache(config.n_decoder_layers, config.max_seq_len) if use_cache else None
+    cache = KeyValueCache(config.n_decoder_layers, max_positions=n_steps) if use_cache else None
     after_end = config.eos_id if config.pad_id is None else config.pad_id
 
     tokens = src.new_full((src.shape[0], 1), config.bos_id)
     log_probs: list[Tensor] = []
     has_ended = torch.zeros(src.shape[0], dtype=torch.bool, device=src.device)
-    for _ in range(max_new_tokens or room):
+    for _ in range(n_steps):
         unread = tokens if cache is None else tokens[:, cache.n_positions :]
         logits = model.decode(unread, memory, src, cache)[:, -1]  # [batch, vocab]
         candidates = logits.log_softmax(dim=-1)  # [batch, vocab]

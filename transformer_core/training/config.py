@@ -1,9 +1,9 @@
 """The configuration of a training: how long, on how much, how fast; the model's shape is `ModelConfig`."""
 
-import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
+from transformer_core.config import is_number
 from transformer_core.errors import ConfigError
 
 Schedule = Literal["paper", "cosine"]
@@ -55,20 +55,15 @@ class TrainingConfig:
             raise ConfigError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {self.schedule!r}")
         for name in ("label_smoothing", "adam_beta1", "adam_beta2"):
             value = getattr(self, name)
-            if not _is_number(value) or not 0 <= value < 1:
+            if not is_number(value) or not 0 <= value < 1:
                 raise ConfigError(f"{name} must lie in [0, 1), got {value!r}")
         for name in ("learning_rate_factor", "adam_eps"):
             value = getattr(self, name)
-            if not _is_number(value) or not value > 0:
+            if not is_number(value) or not value > 0:
                 raise ConfigError(f"{name} must be above 0, got {value!r}")
-        if self.clip_norm is not None and not (_is_number(self.clip_norm) and self.clip_norm > 0):
+        if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
             raise ConfigError(f"clip_norm must be above 0, or none for no clipping; got {self.clip_norm!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for JSON."""
         return asdict(self)
-
-
-def _is_number(value: object) -> bool:
-    """Tell whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
