@@ -7,7 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from transformer_core.hooks import HookPoint, handling, is_watched, named_hook_points
+from transformer_core.hooks import (
+    HookPoint,
+    first_position,
+    handling,
+    is_watched,
+    named_hook_points,
+    reading_from,
+)
 
 
 def add(amount: float):
@@ -136,3 +143,17 @@ def test_points_are_named_by_their_place_in_the_order_of_building():
 def test_a_point_has_nothing_to_train_or_store():
     point = HookPoint()
     assert not list(point.parameters()) and not point.state_dict()
+
+
+def test_where_the_positions_begin_that_are_read():
+    """Each context has its own; 0 where nobody said anything."""
+    seen: list[int] = []
+    with reading_from(5):
+        with pytest.raises(ZeroDivisionError), reading_from(7):
+            assert first_position() == 7
+            raise ZeroDivisionError
+        assert first_position() == 5
+        thread = threading.Thread(target=lambda: seen.append(first_position()))
+        thread.start()
+        thread.join()
+    assert seen == [0] and first_position() == 0

@@ -1,8 +1,8 @@
-"""The model's configuration: what it refuses, with which words, and that it survives a file."""
+"""The model's configuration: what it refuses, with which words and which way out, and that it survives a file."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import jaxtyping
@@ -10,16 +10,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import transformer_core as tc
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 
-SIZES = ("vocab_size", "d_model", "d_ff", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_seq_len")
+SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
+SIZES_OR_NONE = ("d_head", "n_kv_heads", "sliding_window")
+COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments")
 PROBABILITIES = ("dropout", "dropout_pattern")
+ABOVE_0 = (
+    *("rotary_base", "rotary_fraction", "rotary_scaling_factor", "rotary_low_freq_factor", "rotary_high_freq_factor"),
+    "layer_norm_eps",
+)
 TOKENS = ("pad_id", "bos_id", "eos_id")
 CHOICES = {
-    "positions": ("sinusoidal_interleaved", "sinusoidal_halves", "learned"),
+    "architecture": ("encoder_decoder", "decoder_only", "encoder_only"),
+    "positions": (
+        *("sinusoidal_interleaved", "sinusoidal_halves", "learned"),
+        *("rotary_halves", "rotary_interleaved", "alibi", "relative_buckets", "none"),
+    ),
+    "rotary_scaling": ("none", "linear", "llama3"),
+    "norm": ("layer", "layer_without_bias", "rms"),
     "norm_position": ("post", "pre"),
+    "activation": ("relu", "gelu", "gelu_tanh", "silu"),
+    "attention_bias": ("all", "qkv", "none"),
     "tie_embeddings": ("three_way", "target", "none"),
+}
+SWITCHES = (
+    *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
+    *("unembed_transform", "unembed_bias", "scale_logits"),
+)
+
+DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
+ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
+ROTARY = {"positions": "rotary_halves"}
+LINEAR = ROTARY | {"rotary_scaling": "linear"}
+LLAMA3 = ROTARY | {"rotary_scaling": "llama3"}
+BUCKETS = {"positions": "relative_buckets"}
+NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
+    "decoder_only": DECODER,
+    "encoder_only": ENCODER,
+    "linear": LINEAR,
+    "llama3": LLAMA3,
 }
 
 
@@ -31,35 +63,37 @@ def without_type_checks() -> Iterator[None]:
     jaxtyping.config.update("jaxtyping_disable", False)
 
 
+def config(**values: Any) -> ModelConfig:
+    return ModelConfig(**({"vocab_size": 100} | values))
+
+
 def refusal(**values: Any) -> str:
     """The message with which a configuration is refused."""
     with pytest.raises(ConfigError) as error:
-        ModelConfig(**({"vocab_size": 100} | values))
+        config(**values)
     return str(error.value)
 
 
-@pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("value", [0, -3, 8.0, "8", True, None])
-def test_a_size_is_a_whole_number_of_at_least_1(name: str, value: object):
-    message = refusal(**{name: value})
-    assert name in message and repr(value) in message and "whole number of at least 1" in message
+def test_every_field_is_of_a_kind():
+    """So each has its rows in the tests that follow."""
+    kinds = (SIZES, SIZES_OR_NONE, COUNTS, ("n_relative_buckets",), PROBABILITIES, ABOVE_0, TOKENS, CHOICES, SWITCHES)
+    names = [name for kind in kinds for name in kind]
+    assert sorted(names) == sorted(field.name for field in fields(ModelConfig))
 
 
-@pytest.mark.parametrize(
-    "d_model, n_heads, way_out", [(512, 7, 8), (512, 9, 8), (48, 5, 4), (7, 3, 1), (6, 100, 6), (10, 4, 5)]
-)
-def test_heads_divide_the_width(d_model: int, n_heads: int, way_out: int):
-    message = refusal(d_model=d_model, n_heads=n_heads, positions="learned")
-    assert f"d_model ({d_model}) must be divisible by n_heads ({n_heads})" in message
-    assert f"use {way_out} heads" in message
-    assert ModelConfig(vocab_size=100, d_model=d_model, n_heads=way_out, positions="learned").n_heads == way_out
+@pytest.mark.parametrize("names, least", [(SIZES, 1), (SIZES_OR_NONE, 1), (COUNTS, 0), (("n_relative_buckets",), 4)])
+@pytest.mark.parametrize("value", [-3, 8.0, "8", True])
+def test_a_size_is_a_whole_number(names: tuple[str, ...], least: int, value: object):
+    for name in names:
+        for wrong in (value, least - 1):
+            assert refusal(**{name: wrong}) == f"{name} must be a whole number of at least {least}, got {wrong!r}"
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves"])
-def test_sines_and_cosines_come_in_pairs(positions: str):
-    message = refusal(d_model=9, n_heads=3, positions=positions)
-    assert "d_model (9) must be even" in message
-    assert ModelConfig(vocab_size=100, d_model=9, n_heads=3, positions="learned").d_head == 3
+def test_which_sizes_may_be_left_open():
+    for name in (*SIZES, *COUNTS, "n_relative_buckets"):
+        assert refusal(**{name: None}).endswith("got None")
+    for name in SIZES_OR_NONE:
+        assert getattr(config(**{name: None}), name) is None
 
 
 @pytest.mark.parametrize("name", PROBABILITIES)
@@ -69,32 +103,36 @@ def test_a_probability_is_below_1(name: str, value: object):
     assert name in message and "[0, 1)" in message and repr(value) in message
 
 
-@pytest.mark.parametrize("value", [0, 0.0, -1e-5, float("nan"), float("inf"), "1e-5", None])
-def test_layer_norm_eps_is_above_0(value: object):
-    message = refusal(layer_norm_eps=value)
-    assert "layer_norm_eps" in message and "above 0" in message and repr(value) in message
+@pytest.mark.parametrize("name", ABOVE_0)
+@pytest.mark.parametrize("value", [0, 0.0, -1e-5, float("nan"), float("inf"), "1e-5", None, True])
+def test_what_divides_is_above_0(name: str, value: object):
+    assert refusal(**{name: value}) == f"{name} must be a number above 0, got {value!r}"
 
 
 @pytest.mark.parametrize("name", CHOICES)
-@pytest.mark.parametrize("value", ["rotary", "", "POST", "sinusoidal", None, 3, ["pre"]])
+@pytest.mark.parametrize("value", ["rotary", "", "POST", "sinusoidal", None, 3, ["pre"], True, 0])
 def test_a_choice_is_one_of_the_known(name: str, value: object):
     """Whatever else is wrong: `d_model` is odd here, and a misspelt position encoding is not called sinusoidal."""
     message = refusal(**{"d_model": 9, "n_heads": 3, "positions": "learned"} | {name: value})
-    assert name in message and repr(value) in message
-    assert all(choice in message for choice in CHOICES[name])
+    assert message == f"{name} must be one of {', '.join(CHOICES[name])}; got {value!r}"
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_each_choice_is_taken(name: str):
     for value in CHOICES[name]:
-        values: dict[str, Any] = {name: value}
-        assert getattr(ModelConfig(vocab_size=100, **values), name) == value
+        assert getattr(config(**NEEDS.get(value, {}) | {name: value}), name) == value
 
 
-@pytest.mark.parametrize("value", ["no", 0, None])
-def test_attention_bias_is_true_or_false(value: object):
-    message = refusal(attention_bias=value)
-    assert "attention_bias" in message and repr(value) in message
+@pytest.mark.parametrize("name", SWITCHES)
+@pytest.mark.parametrize("value", ["no", 0, 1, None])
+def test_a_switch_is_true_or_false(name: str, value: object):
+    assert refusal(**{name: value}) == f"{name} must be true or false, got {value!r}"
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_each_switch_goes_either_way(name: str):
+    for value in (True, False):
+        assert getattr(config(**ENCODER | {name: value}), name) is value
 
 
 @pytest.mark.parametrize("name", TOKENS)
@@ -105,7 +143,7 @@ def test_a_special_token_is_in_the_vocabulary(name: str, value: object):
 
 
 def test_only_padding_may_be_missing():
-    assert ModelConfig(vocab_size=100, pad_id=None).pad_id is None
+    assert config(pad_id=None).pad_id is None
     assert "bos_id" in refusal(bos_id=None) and "eos_id" in refusal(eos_id=None)
 
 
@@ -113,42 +151,248 @@ def test_a_vocabulary_too_small_for_the_special_tokens():
     assert "eos_id (2) must be a token of the vocabulary, 0 to 1" in refusal(vocab_size=2)
 
 
+@pytest.mark.parametrize(
+    "d_model, n_heads, way_out", [(512, 7, 8), (512, 9, 8), (48, 5, 4), (7, 3, 1), (6, 100, 6), (10, 4, 5)]
+)
+def test_heads_divide_the_width(d_model: int, n_heads: int, way_out: int):
+    message = refusal(d_model=d_model, n_heads=n_heads, positions="learned")
+    assert message == (
+        f"d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {way_out} heads, or set d_head"
+    )
+    assert config(d_model=d_model, n_heads=way_out, positions="learned").head_width == d_model // way_out
+    assert config(d_model=d_model, n_heads=n_heads, d_head=5, positions="learned").head_width == 5
+
+
+@pytest.mark.parametrize("n_heads, n_kv_heads, way_out", [(8, 3, 2), (8, 16, 8), (9, 4, 3), (6, 5, 6)])
+def test_heads_of_keys_and_values_serve_as_many_queries_each(n_heads: int, n_kv_heads: int, way_out: int):
+    message = refusal(n_heads=n_heads, n_kv_heads=n_kv_heads, d_head=64)
+    assert message.startswith(f"n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that")
+    assert message.endswith(f"use {way_out}")
+    assert config(n_heads=n_heads, n_kv_heads=way_out, d_head=64).n_key_value_heads == way_out
+
+
+def check(values: dict[str, Any], words: str, *ways_out: dict[str, Any]) -> None:
+    """These values are refused with these words, and each way out is one."""
+    assert words in refusal(**values)
+    for way_out in ways_out:
+        config(**values | way_out)
+
+
+def test_each_stack_has_layers():
+    check(
+        {"n_encoder_layers": 0},
+        "n_encoder_layers must be at least 1 in an encoder-decoder model, got 0",
+        {"n_encoder_layers": 1},
+        DECODER,
+    )
+    check(
+        {"n_decoder_layers": 0},
+        "n_decoder_layers must be at least 1 in an encoder-decoder model, got 0",
+        {"n_decoder_layers": 1},
+        ENCODER,
+    )
+    check(
+        DECODER | {"n_decoder_layers": 0},
+        "n_decoder_layers must be at least 1 in a decoder-only model, got 0",
+        {"n_decoder_layers": 1},
+    )
+    check(
+        ENCODER | {"n_encoder_layers": 0},
+        "n_encoder_layers must be at least 1 in an encoder-only model, got 0",
+        {"n_encoder_layers": 1},
+    )
+
+
+def test_a_stack_that_is_not_there_has_none():
+    check(
+        DECODER | {"n_encoder_layers": 6},
+        "a decoder-only model has no encoder: n_encoder_layers must be 0, got 6",
+        {"n_encoder_layers": 0},
+        {"architecture": "encoder_decoder"},
+    )
+    check(
+        ENCODER | {"n_decoder_layers": 6},
+        "an encoder-only model has no decoder: n_decoder_layers must be 0, got 6",
+        {"n_decoder_layers": 0},
+        {"architecture": "encoder_decoder"},
+    )
+
+
+@pytest.mark.parametrize("alone", [DECODER, ENCODER], ids=["decoder", "encoder"])
+def test_one_embedding_is_not_tied_three_ways(alone: dict[str, Any]):
+    check(
+        alone | {"tie_embeddings": "three_way"},
+        "one embedding, so nothing to tie three ways; use tie_embeddings target (the embedding is also the last "
+        "layer's matrix) or none",
+        {"tie_embeddings": "target"},
+        {"tie_embeddings": "none"},
+    )
+
+
+@pytest.mark.parametrize("writes, kind", [({}, "an encoder-decoder"), (DECODER, "a decoder-only")])
+def test_what_belongs_to_encoders_alone(writes: dict[str, Any], kind: str):
+    alone = ENCODER | {"n_encoder_layers": 6}
+    check(writes | {"n_segments": 2}, f"n_segments must be 0 in {kind} model", {"n_segments": 0}, alone)
+    words = f"unembed_transform belongs to encoder-only models; it must be false in {kind} model"
+    check(writes | {"unembed_transform": True}, words, {"unembed_transform": False}, alone)
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves"])
+def test_sines_and_cosines_come_in_pairs(positions: str):
+    odd = {"d_model": 9, "n_heads": 3, "positions": positions}
+    words = "sinusoidal positions come in pairs of sine and cosine: d_model (9) must be even"
+    check(odd, words, {"d_model": 12}, {"positions": "learned"})
+
+
+@pytest.mark.parametrize("positions", ["rotary_halves", "rotary_interleaved"])
+def test_rotation_turns_pairs(positions: str):
+    rotary = {"positions": positions}
+    words = "the rotated part of a head, {} of {}, must be even and at least 2; change d_head or rotary_fraction"
+    check(rotary | {"d_head": 9}, words.format(9, 9), {"d_head": 10}, {"rotary_fraction": 0.9})
+    check(rotary | {"d_head": 1}, words.format(1, 1), {"d_head": 2})
+    check(rotary | {"rotary_fraction": 0.02}, words.format(1, 64), {"rotary_fraction": 0.04}, {"d_head": 100})
+    words = "rotary_fraction is a part of each head and must lie in (0, 1], got 1.5"
+    check(rotary | {"rotary_fraction": 1.5}, words, {"rotary_fraction": 1.0})
+
+
+def test_the_passage_between_kept_and_slowed_turns_has_two_ends():
+    check(
+        LLAMA3 | {"rotary_low_freq_factor": 4.0},
+        "rotary_high_freq_factor (4.0) must be above rotary_low_freq_factor (4.0)",
+        {"rotary_high_freq_factor": 4.5},
+        {"rotary_low_freq_factor": 3.5},
+    )
+
+
+def test_far_distances_begin_behind_the_near_ones():
+    words = "relative_max_distance (16) must be above half of n_relative_buckets (32): the nearest distances have a"
+    check(BUCKETS | {"relative_max_distance": 16}, words, {"relative_max_distance": 17}, {"n_relative_buckets": 31})
+
+
+ONLY_ROTARY = "positions rotary_halves or rotary_interleaved"
+ONLY_SCALED = "rotary_scaling linear or llama3"
+ONLY_LLAMA3 = "rotary_scaling llama3"
+ONLY_BUCKETS = "positions relative_buckets"
+ONLY_FEED_FORWARD = "a feed-forward network, so d_ff above 0"
+
+
+@pytest.mark.parametrize(
+    "name, value, idle_in, where, way_out",
+    [
+        ("rotary_base", 500.0, {"positions": "learned"}, ONLY_ROTARY, ROTARY),
+        ("rotary_fraction", 0.5, {"positions": "alibi"}, ONLY_ROTARY, ROTARY),
+        ("rotary_scaling", "linear", {}, ONLY_ROTARY, ROTARY),
+        ("rotary_scaling_factor", 2.0, {}, ONLY_ROTARY, LINEAR),
+        ("rotary_scaling_factor", 2.0, ROTARY, ONLY_SCALED, LINEAR),
+        ("rotary_low_freq_factor", 2.0, {}, ONLY_ROTARY, LLAMA3),
+        ("rotary_low_freq_factor", 9.0, ROTARY, ONLY_LLAMA3, LLAMA3 | {"rotary_high_freq_factor": 10.0}),
+        ("rotary_high_freq_factor", 9.0, LINEAR, ONLY_LLAMA3, LLAMA3),
+        ("rotary_original_len", 12, LINEAR, ONLY_LLAMA3, LLAMA3),
+        ("n_relative_buckets", 8, ROTARY, ONLY_BUCKETS, BUCKETS),
+        ("relative_max_distance", 99, {"positions": "none"}, ONLY_BUCKETS, BUCKETS),
+        ("gated", True, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
+        ("activation", "silu", {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
+        ("feed_forward_bias", False, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
+    ],
+)
+def test_what_would_change_nothing_is_refused(
+    name: str, value: object, idle_in: dict[str, Any], where: str, way_out: dict[str, Any]
+):
+    """Whoever sets it means something by it."""
+    config(**idle_in)
+    check(idle_in | {name: value}, f"{name} = {value!r} has no meaning without {where}", way_out)
+
+
+def test_the_masked_token_head_has_an_activation_without_a_feed_forward_network():
+    assert config(**ENCODER, d_ff=0, unembed_transform=True, activation="gelu").activation == "gelu"
+
+
 def test_it_is_frozen_and_keyword_only():
-    config = ModelConfig(vocab_size=100)
     with pytest.raises(FrozenInstanceError):
-        config.d_model = 64
+        config().d_model = 64
     with pytest.raises(TypeError):
         ModelConfig(100)
 
 
 def test_configurations_are_values():
-    assert ModelConfig(vocab_size=100) == ModelConfig(vocab_size=100) != ModelConfig(vocab_size=101)
-    assert len({ModelConfig(vocab_size=100), ModelConfig(vocab_size=100)}) == 1
+    assert config() == config() != config(d_ff=7)
+    assert len({config(), config()}) == 1
 
 
-def test_d_head_is_the_width_of_one_head():
-    assert ModelConfig(vocab_size=100).d_head == 64
-    assert ModelConfig(vocab_size=100, d_model=48, n_heads=3).d_head == 16
+def test_what_is_left_open_is_resolved():
+    assert (config().head_width, config().n_key_value_heads) == (64, 8)
+    assert config(d_model=48, n_heads=3).head_width == 16
+    assert config(d_head=10).head_width == 10
+    assert config(n_kv_heads=2).n_key_value_heads == 2
+
+
+@pytest.mark.parametrize(
+    "values, has_encoder, has_decoder", [({}, True, True), (DECODER, False, True), (ENCODER, True, False)]
+)
+def test_which_stacks_there_are(values: dict[str, Any], has_encoder: bool, has_decoder: bool):
+    assert (config(**values).has_encoder, config(**values).has_decoder) == (has_encoder, has_decoder)
+
+
+def test_which_positions_are_rotations():
+    rotary = {value for value in CHOICES["positions"] if config(positions=value).has_rotary_positions}
+    assert rotary == {"rotary_halves", "rotary_interleaved"}
+
+
+def merged(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+    return {name: value for part in parts for name, value in part.items()}
 
 
 @given(
-    st.fixed_dictionaries(
-        {"vocab_size": st.integers(3, 10**6)},
-        optional={
-            "d_ff": st.integers(1, 10**5),
-            "n_decoder_layers": st.integers(1, 99),
-            "dropout": st.floats(0, 1, exclude_max=True),
-            "layer_norm_eps": st.floats(1e-12, 1e-1),
-            "attention_bias": st.booleans(),
-            "pad_id": st.sampled_from([None, 0, 2]),
-            **{name: st.sampled_from(choices) for name, choices in CHOICES.items()},
-        },
-    )
+    st.tuples(
+        st.fixed_dictionaries({"vocab_size": st.integers(3, 10**6)}),
+        st.sampled_from([{}, {"tie_embeddings": "target"}, DECODER, ENCODER, ENCODER | {"n_segments": 2}]),
+        st.sampled_from([{}, LINEAR | {"rotary_scaling_factor": 2.5}, LLAMA3, BUCKETS | {"n_relative_buckets": 9}]),
+        st.fixed_dictionaries(
+            {},
+            optional={
+                **{name: st.booleans() for name in SWITCHES if name != "unembed_transform"},
+                **{name: st.sampled_from(CHOICES[name]) for name in ("norm", "norm_position", "attention_bias")},
+                "activation": st.sampled_from(CHOICES["activation"]),
+                "d_ff": st.integers(1, 10**5),
+                "d_head": st.sampled_from([None, 2, 64]),
+                "n_kv_heads": st.sampled_from([None, 1, 4]),
+                "sliding_window": st.none() | st.integers(1, 99),
+                "dropout": st.floats(0, 1, exclude_max=True),
+                "layer_norm_eps": st.floats(1e-12, 1e-1),
+                "pad_id": st.sampled_from([None, 0, 2]),
+            },
+        ),
+    ).map(merged)
 )
 def test_it_survives_a_file(values: dict[str, Any]):
     config = ModelConfig(**values)
     read = ModelConfig.from_dict(json.loads(json.dumps(config.to_dict())))
     assert read == config and type(read.dropout) is type(config.dropout)
+
+
+OLD_FILE = """{
+  "vocab_size": 934, "d_model": 128, "d_ff": 256, "n_heads": 4, "n_encoder_layers": 2, "n_decoder_layers": 2,
+  "max_seq_len": 64, "positions": "sinusoidal_interleaved", "norm_position": "post", "layer_norm_eps": 1e-05,
+  "tie_embeddings": "three_way", "attention_bias": true, "dropout": 0.0, "dropout_pattern": 0.0,
+  "pad_id": 0, "bos_id": 1, "eos_id": 2
+}"""  # as it was written before there were other architectures
+
+
+def test_an_old_file_is_still_the_model_that_it_was():
+    """The paper's encoder-decoder, whatever can be chosen today."""
+    read = ModelConfig.from_dict(json.loads(OLD_FILE))
+    assert read == tc.presets.tiny(934)
+    assert (read.architecture, read.norm, read.activation, read.gated) == ("encoder_decoder", "layer", "relu", False)
+    assert (read.attention_bias, read.feed_forward_bias, read.unembed_bias) == ("all", True, False)
+    assert (read.head_width, read.n_key_value_heads, read.sliding_window) == (32, 4, None)
+    assert (read.scale_embeddings, read.scale_scores, read.scale_logits) == (True, True, False)
+
+
+@pytest.mark.parametrize("written, meant", [(True, "all"), (False, "none"), ("qkv", "qkv")])
+def test_attention_bias_was_true_or_false_once(written: object, meant: str):
+    values = {"vocab_size": 100, "attention_bias": written}
+    assert ModelConfig.from_dict(values).attention_bias == meant
+    assert values["attention_bias"] == written  # what was read stays as it is
 
 
 def test_a_file_may_leave_out_what_has_a_default():
@@ -162,7 +406,8 @@ def test_an_unknown_key_names_the_nearest_field(key: str, nearest: str):
 
 
 def test_a_key_like_no_other_gets_the_whole_list():
-    with pytest.raises(ConfigError, match=r"no field 'xyzzy'; known are vocab_size, d_model, .*, eos_id$"):
+    names = ", ".join(field.name for field in fields(ModelConfig))
+    with pytest.raises(ConfigError, match=f"no field 'xyzzy'; known are {names}$"):
         ModelConfig.from_dict({"vocab_size": 100, "xyzzy": 1})
 
 

@@ -8,18 +8,53 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from transformer_core.errors import ConfigError
 
-Positions = Literal["sinusoidal_interleaved", "sinusoidal_halves", "learned"]
+Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
+Positions = Literal[
+    "sinusoidal_interleaved",
+    "sinusoidal_halves",
+    "learned",
+    "rotary_halves",
+    "rotary_interleaved",
+    "alibi",
+    "relative_buckets",
+    "none",
+]
+RotaryScaling = Literal["none", "linear", "llama3"]
+Norm = Literal["layer", "layer_without_bias", "rms"]
 NormPosition = Literal["post", "pre"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
+AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
+
+_LEAST = {  # whole numbers, and the least that each may be
+    **dict.fromkeys(("vocab_size", "d_model", "n_heads", "d_head", "n_kv_heads", "max_seq_len", "sliding_window"), 1),
+    **dict.fromkeys(("rotary_original_len", "relative_max_distance"), 1),
+    **dict.fromkeys(("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments"), 0),
+    "n_relative_buckets": 4,  # half of them for each direction, half of those for single distances
+}
+_MAY_BE_NONE = ("d_head", "n_kv_heads", "sliding_window")
+_IN_WORDS: dict[Architecture, str] = {
+    "encoder_decoder": "an encoder-decoder",
+    "decoder_only": "a decoder-only",
+    "encoder_only": "an encoder-only",
+}
+_ABOVE_ZERO = (
+    "layer_norm_eps",
+    "rotary_base",
+    "rotary_fraction",
+    "rotary_scaling_factor",
+    "rotary_low_freq_factor",
+    "rotary_high_freq_factor",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelConfig:
-    """Everything that shapes an encoder-decoder Transformer; the defaults are the paper's base model.
+    """Everything that shapes a Transformer; the defaults are the paper's base model.
 
     Raises:
         ConfigError: a field, or a combination of fields, that makes no sense; the message says which and what to do.
@@ -28,19 +63,45 @@ class ModelConfig:
     """
 
     vocab_size: int  # tokens; one vocabulary for source and target (sec. 5.1)
+    architecture: Architecture = "encoder_decoder"  # which stacks there are
     d_model: int = 512  # width of the residual stream
-    d_ff: int = 2048  # width of the feed-forward layer
+    d_ff: int = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
     n_heads: int = 8  # attention heads a layer; the paper's h
-    n_encoder_layers: int = 6  # the paper's N
-    n_decoder_layers: int = 6  # the paper's N
+    d_head: int | None = None  # width of one head; None: d_model / n_heads, as in the paper
+    n_kv_heads: int | None = None  # heads of keys and values, shared by groups (Ainslie et al. 2023); None: n_heads
+    n_encoder_layers: int = 6  # the paper's N; 0 where there is no encoder
+    n_decoder_layers: int = 6  # the paper's N; 0 where there is no decoder
     max_seq_len: int = 512  # tokens; longest source, and longest target
+
     positions: Positions = "sinusoidal_interleaved"  # sec. 3.5; "learned" is table 3, row (E)
+    rotary_base: float = 10000.0  # of the wavelengths (Su et al. 2021, sec. 3.2.2: theta)
+    rotary_fraction: float = 1.0  # part of each head, in (0, 1], that is rotated
+    rotary_scaling: RotaryScaling = "none"  # how a context longer than that of the training is reached
+    rotary_scaling_factor: float = 1.0  # times as long
+    rotary_low_freq_factor: float = 1.0  # llama3: wavelengths above original_len / this are stretched whole
+    rotary_high_freq_factor: float = 4.0  # llama3: wavelengths below original_len / this are left
+    rotary_original_len: int = 8192  # llama3: tokens, context of the training
+    n_relative_buckets: int = 32  # of distances (Raffel et al. 2020, sec. 2.1)
+    relative_max_distance: int = 128  # tokens; farther ones share the last bucket
+
+    norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
     layer_norm_eps: float = 1e-5  # added to the variance; the paper names none, this is torch's
-    tie_embeddings: Tying = (
-        "three_way"  # source, target and pre-softmax matrix shared (sec. 3.4); "target": the last two
-    )
-    attention_bias: bool = True  # biases in the four projections; eq. of sec. 3.2.2 has none, common practice has
+    embedding_norm: bool = False  # normalize the sum of the embeddings (Devlin et al. 2019, code)
+    activation: Activation = "relu"  # sec. 3.3; GELU: Hendrycks and Gimpel 2016; SiLU: Elfwing et al. 2017
+    gated: bool = False  # activation(x W_gate) * (x W_up) (Shazeer 2020)
+    feed_forward_bias: bool = True  # sec. 3.3, eq. (2): b_1 and b_2
+    attention_bias: AttentionBias = "all"  # in q, k, v and out; eq. of sec. 3.2.2 has none, common practice has
+    qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
+    scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
+    sliding_window: int | None = None  # keys a query sees, its own included (Beltagy et al. 2020); None: all
+    scale_embeddings: bool = True  # times sqrt(d_model), sec. 3.4
+    n_segments: int = 0  # kinds of segments with an embedding each (Devlin et al. 2019); 0: none
+    tie_embeddings: Tying = "three_way"  # source, target, last matrix shared (sec. 3.4); "target": the last two
+    unembed_transform: bool = False  # a layer and a normalization before the last one (Devlin et al. 2019, code)
+    unembed_bias: bool = False  # one number a token, added to the logits
+    scale_logits: bool = False  # final states times d_model^-0.5 (Raffel et al. 2020, code)
+
     dropout: float = 0.1  # probability, on each sub-layer's output and on embedding + positions (sec. 5.4)
     dropout_pattern: float = 0.0  # probability, on the attention pattern; not in the paper's text, common elsewhere
     pad_id: int | None = 0  # token that fills up shorter sequences and is never attended to; None: there is none
@@ -49,42 +110,37 @@ class ModelConfig:
 
     def __post_init__(self) -> None:
         """Check every field, and the fields against each other."""
-        for name in ("vocab_size", "d_model", "d_ff", "n_heads", "n_encoder_layers", "n_decoder_layers", "max_seq_len"):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
-        for name, choices in (("positions", Positions), ("norm_position", NormPosition), ("tie_embeddings", Tying)):
-            value = getattr(self, name)
-            if value not in get_args(choices):
-                raise ConfigError(f"{name} must be one of {', '.join(get_args(choices))}; got {value!r}")
-        if self.d_model % self.n_heads:
-            fitting = _nearest_divisor(self.d_model, self.n_heads)
-            raise ConfigError(
-                f"d_model ({self.d_model}) must be divisible by n_heads ({self.n_heads}); use {fitting} heads"
-            )
-        if self.positions.startswith("sinusoidal") and self.d_model % 2:
-            raise ConfigError(
-                f"sinusoidal positions come in pairs of sine and cosine: d_model ({self.d_model}) must be even"
-            )
-        for name in ("dropout", "dropout_pattern"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 <= value < 1:
-                raise ConfigError(f"{name} is a probability and must lie in [0, 1), got {value!r}")
-        if not is_number(self.layer_norm_eps) or not self.layer_norm_eps > 0:
-            raise ConfigError(f"layer_norm_eps must be a number above 0, got {self.layer_norm_eps!r}")
-        if not isinstance(self.attention_bias, bool):
-            raise ConfigError(f"attention_bias must be true or false, got {self.attention_bias!r}")
-        for name in ("pad_id", "bos_id", "eos_id"):
-            value = getattr(self, name)
-            if name == "pad_id" and value is None:
-                continue
-            if type(value) is not int or not 0 <= value < self.vocab_size:
-                raise ConfigError(f"{name} ({value!r}) must be a token of the vocabulary, 0 to {self.vocab_size - 1}")
+        self._check_choices()
+        self._check_numbers()
+        self._check_stacks()
+        self._check_heads()
+        self._check_positions()
+        self._check_feed_forward()
 
     @property
-    def d_head(self) -> int:
-        """Width of one head; the paper's d_k = d_v = d_model / h."""
-        return self.d_model // self.n_heads
+    def head_width(self) -> int:
+        """Width of one head; the paper's d_k = d_v = d_model / h unless `d_head` says otherwise."""
+        return self.d_model // self.n_heads if self.d_head is None else self.d_head
+
+    @property
+    def n_key_value_heads(self) -> int:
+        """Heads of keys and values; each serves n_heads / n_key_value_heads heads of queries."""
+        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether there is a stack that sees its whole text."""
+        return self.architecture != "decoder_only"
+
+    @property
+    def has_decoder(self) -> bool:
+        """Whether there is a stack that writes, and sees what came before only."""
+        return self.architecture != "encoder_only"
+
+    @property
+    def has_rotary_positions(self) -> bool:
+        """Whether queries and keys are rotated by their positions."""
+        return self.positions in ("rotary_halves", "rotary_interleaved")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for JSON."""
@@ -105,7 +161,132 @@ class ModelConfig:
                 raise ConfigError(f"the model configuration has no field {key!r}; {hint}")
         if "vocab_size" not in values:
             raise ConfigError("the model configuration lacks vocab_size, the number of tokens")
+        if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
+            values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)
+
+    def _check_choices(self) -> None:
+        """Choices are among the known ones, switches are true or false: what comes from a file can be anything."""
+        for name, kind in get_type_hints(type(self)).items():
+            value = getattr(self, name)
+            if get_origin(kind) is Literal and value not in get_args(kind):
+                raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}; got {value!r}")
+            if kind is bool and not isinstance(value, bool):
+                raise ConfigError(f"{name} must be true or false, got {value!r}")
+
+    def _check_numbers(self) -> None:
+        """Counts are whole numbers, probabilities in [0, 1), what divides is above 0, tokens are in the vocabulary."""
+        for name, least in _LEAST.items():
+            value = getattr(self, name)
+            if value is None and name in _MAY_BE_NONE:
+                continue
+            if type(value) is not int or value < least:
+                raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+        for name in ("dropout", "dropout_pattern"):
+            value = getattr(self, name)
+            if not is_number(value) or not 0 <= value < 1:
+                raise ConfigError(f"{name} is a probability and must lie in [0, 1), got {value!r}")
+        for name in _ABOVE_ZERO:
+            value = getattr(self, name)
+            if not is_number(value) or not value > 0:
+                raise ConfigError(f"{name} must be a number above 0, got {value!r}")
+        for name in ("pad_id", "bos_id", "eos_id"):
+            value = getattr(self, name)
+            if name == "pad_id" and value is None:
+                continue
+            if type(value) is not int or not 0 <= value < self.vocab_size:
+                raise ConfigError(f"{name} ({value!r}) must be a token of the vocabulary, 0 to {self.vocab_size - 1}")
+
+    def _check_stacks(self) -> None:
+        """Each stack of the architecture has layers, the other none; each part has the stack that it belongs to."""
+        model = f"{_IN_WORDS[self.architecture]} model"
+        for stack, is_there in (("encoder", self.has_encoder), ("decoder", self.has_decoder)):
+            n_layers = getattr(self, f"n_{stack}_layers")
+            if is_there and not n_layers:
+                raise ConfigError(f"n_{stack}_layers must be at least 1 in {model}, got 0")
+            if not is_there and n_layers:
+                raise ConfigError(f"{model} has no {stack}: n_{stack}_layers must be 0, got {n_layers}")
+        if self.architecture != "encoder_decoder" and self.tie_embeddings == "three_way":
+            raise ConfigError(
+                f"{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the embedding is "
+                "also the last layer's matrix) or none"
+            )
+        if self.architecture != "encoder_only" and self.n_segments:
+            raise ConfigError(f"segments belong to encoder-only models; n_segments must be 0 in {model}")
+        if self.architecture != "encoder_only" and self.unembed_transform:
+            raise ConfigError(f"unembed_transform belongs to encoder-only models; it must be false in {model}")
+
+    def _check_heads(self) -> None:
+        """Heads share the width of the model evenly, and groups of them the keys and values."""
+        if self.d_head is None and self.d_model % self.n_heads:
+            fitting = _nearest_divisor(self.d_model, self.n_heads)
+            raise ConfigError(
+                f"d_model ({self.d_model}) must be divisible by n_heads ({self.n_heads}); use {fitting} heads, or set "
+                "d_head"
+            )
+        if self.n_heads % self.n_key_value_heads:
+            fitting = _nearest_divisor(self.n_heads, self.n_key_value_heads)
+            raise ConfigError(
+                f"n_heads ({self.n_heads}) must be divisible by n_kv_heads ({self.n_kv_heads}), so that each head of "
+                f"keys and values serves as many queries; use {fitting}"
+            )
+
+    def _check_positions(self) -> None:
+        """The encoding of positions fits the widths, and what shapes one is set only where it is used."""
+        if self.positions.startswith("sinusoidal") and self.d_model % 2:
+            raise ConfigError(
+                f"sinusoidal positions come in pairs of sine and cosine: d_model ({self.d_model}) must be even"
+            )
+        if not self.has_rotary_positions:
+            self._refuse_idle("rotary_", "positions rotary_halves or rotary_interleaved")
+        else:
+            self._check_rotary()
+        if self.positions != "relative_buckets":
+            self._refuse_idle("n_relative_buckets", "positions relative_buckets")
+            self._refuse_idle("relative_max_distance", "positions relative_buckets")
+        elif self.relative_max_distance <= self.n_relative_buckets // 2:
+            raise ConfigError(
+                f"relative_max_distance ({self.relative_max_distance}) must be above half of n_relative_buckets "
+                f"({self.n_relative_buckets}): the nearest distances have a bucket each"
+            )
+
+    def _check_rotary(self) -> None:
+        """The rotated part of a head is made of pairs, and the numbers of the scaling are in order."""
+        if self.rotary_fraction > 1:
+            raise ConfigError(
+                f"rotary_fraction is a part of each head and must lie in (0, 1], got {self.rotary_fraction}"
+            )
+        n_rotated = int(self.head_width * self.rotary_fraction)
+        if n_rotated < 2 or n_rotated % 2:
+            raise ConfigError(
+                f"rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {self.head_width}, must "
+                "be even and at least 2; change d_head or rotary_fraction"
+            )
+        if self.rotary_scaling == "none":
+            self._refuse_idle("rotary_scaling_factor", "rotary_scaling linear or llama3")
+        if self.rotary_scaling != "llama3":
+            for name in ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len"):
+                self._refuse_idle(name, "rotary_scaling llama3")
+        elif not self.rotary_high_freq_factor > self.rotary_low_freq_factor:
+            raise ConfigError(
+                f"rotary_high_freq_factor ({self.rotary_high_freq_factor}) must be above rotary_low_freq_factor "
+                f"({self.rotary_low_freq_factor})"
+            )
+
+    def _check_feed_forward(self) -> None:
+        """Nothing is asked of a feed-forward network that is not there."""
+        if self.d_ff == 0:
+            where = "a feed-forward network, so d_ff above 0"
+            self._refuse_idle("gated", where)
+            self._refuse_idle("feed_forward_bias", where)
+            if not self.unembed_transform:  # which has an activation too
+                self._refuse_idle("activation", where)
+
+    def _refuse_idle(self, prefix: str, where: str) -> None:
+        """Check that fields which would change nothing were left as they are."""
+        for field in fields(self):
+            if field.name.startswith(prefix) and getattr(self, field.name) != field.default:
+                raise ConfigError(f"{field.name} = {getattr(self, field.name)!r} has no meaning without {where}")
 
 
 def is_number(value: object) -> bool:

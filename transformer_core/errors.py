@@ -18,7 +18,11 @@ class CheckpointError(HeadlightError):
 
 
 class SiteError(HeadlightError):
-    """A hook site that the model does not have."""
+    """A hook site that the model does not have, or a head or a text that a site does not have."""
+
+
+class InterventionError(HeadlightError):
+    """An intervention that does not fit its site, or that returned something the model cannot go on with."""
 
 
 class CorpusError(HeadlightError):

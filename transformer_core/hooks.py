@@ -10,17 +10,20 @@ nobody else's, and a model can be shared by all sessions of a server.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any, TypeVar
 
-from torch import Tensor, nn
+from torch import nn
 
-Handler = Callable[[Tensor], Tensor]
-"""Takes the value at a site and returns the value that the model goes on with."""
+Handler = Callable[[Any], Any]
+"""Takes the value at a site, a tensor, and returns the value that the model goes on with."""
+
+Value = TypeVar("Value")
 
 
 class HookPoint(nn.Module):
     """The identity, unless somebody is looking: then the value passes through their handlers in order of arrival."""
 
-    def forward(self, value: Tensor) -> Tensor:
+    def forward(self, value: Value) -> Value:
         """Return `value`, or what the active handlers of this site make of it.
 
         Args:
@@ -38,15 +41,25 @@ class HookPoint(nn.Module):
     __call__ = forward  # without nn.Module's call machinery: a site that nobody watches costs a tenth of a microsecond
 
 
+class SourcePoint(HookPoint):
+    """A place where the ingredients of a value pass, for who would compute it later; no site by itself."""
+
+
 Handlers = Mapping[HookPoint, tuple[Handler, ...]]
 
 _active_handlers: ContextVar[Handlers | None] = ContextVar("active_handlers", default=None)
+_first_position: ContextVar[int] = ContextVar("first_position", default=0)
 
 
 def is_watched(*hook_points: HookPoint) -> bool:
     """Return whether anybody in this context is looking at one of these sites, so that it has to be computed."""
     active = _active_handlers.get()
     return active is not None and any(hook_point in active for hook_point in hook_points)
+
+
+def is_anybody_looking() -> bool:
+    """Return whether any site is watched in this context."""
+    return bool(_active_handlers.get())
 
 
 @contextmanager
@@ -66,6 +79,30 @@ def handling(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
         _active_handlers.reset(token)
 
 
+def first_position() -> int:
+    """Return where in the whole text the positions begin that are read now: above 0 behind what a cache keeps."""
+    return _first_position.get()
+
+
+@contextmanager
+def reading_from(position: int) -> Iterator[None]:
+    """Say to who looks where in the text the positions begin that are read in this context.
+
+    Args:
+        position: of the first of them, from 0.
+    """
+    token = _first_position.set(position)
+    try:
+        yield
+    finally:
+        _first_position.reset(token)
+
+
 def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
     """Return every site of `model` by name, in the order in which the modules were built."""
-    return {name: module for name, module in model.named_modules() if isinstance(module, HookPoint)}
+    return {name: module for name, module in model.named_modules() if type(module) is HookPoint}
+
+
+def named_source_points(model: nn.Module) -> dict[str, SourcePoint]:
+    """Return every place of `model` where ingredients pass, by name."""
+    return {name: module for name, module in model.named_modules() if isinstance(module, SourcePoint)}

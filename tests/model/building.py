@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import pytest
 import torch
 from torch import Tensor, nn
 
@@ -11,6 +12,41 @@ import transformer_core as tc
 PAD = 0
 
 Module = TypeVar("Module", bound=nn.Module)
+
+DECODER: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
+ENCODER: dict[str, Any] = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
+
+_ROOT_MEAN_SQUARE = {"norm": "rms", "norm_position": "pre", "scale_embeddings": False}
+_BUCKETS = {"positions": "relative_buckets", "n_relative_buckets": 7, "relative_max_distance": 9}
+_LLAMA3 = {"rotary_scaling": "llama3", "rotary_scaling_factor": 8.0, "rotary_original_len": 12, "rotary_base": 500.0}
+VARIATIONS: dict[str, dict[str, Any]] = {
+    "the paper's": {},
+    "pre-norm, no biases of norms": {"norm_position": "pre", "norm": "layer_without_bias"},
+    "buckets": _BUCKETS | _ROOT_MEAN_SQUARE | {"scale_scores": False, "scale_logits": True, "d_head": 10},
+    "alibi": {"positions": "alibi", "attention_bias": "none", "feed_forward_bias": False},
+    "rotary, groups": {"positions": "rotary_interleaved", "n_kv_heads": 1, "attention_bias": "qkv"},
+    "window": {"positions": "learned", "sliding_window": 3, "gated": True, "activation": "gelu_tanh"},
+    "attention only": {"d_ff": 0, "norm_position": "pre"},
+    "decoder": DECODER | {"positions": "learned", "norm_position": "pre", "activation": "gelu_tanh"},
+    "decoder, rotary": DECODER
+    | _ROOT_MEAN_SQUARE
+    | {"positions": "rotary_halves", "gated": True, "activation": "silu", "n_kv_heads": 1, "feed_forward_bias": False},
+    "decoder, q/k norm": DECODER
+    | _ROOT_MEAN_SQUARE
+    | _LLAMA3
+    | {"positions": "rotary_halves", "rotary_fraction": 0.6, "d_head": 10, "qk_norm": True, "attention_bias": "none"},
+    "decoder, alibi, window": DECODER | {"positions": "alibi", "sliding_window": 3, "n_kv_heads": 1},
+    "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
+    "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
+    "encoder": ENCODER
+    | {"positions": "learned", "activation": "gelu", "n_segments": 3, "embedding_norm": True}
+    | {"unembed_transform": True, "unembed_bias": True, "scale_embeddings": False},
+    "encoder, buckets, groups": ENCODER | _BUCKETS | _ROOT_MEAN_SQUARE | {"n_kv_heads": 1, "qk_norm": True},
+    "encoder, rotary, window": ENCODER | {"positions": "rotary_halves", "sliding_window": 4, "tie_embeddings": "none"},
+}
+"""What a configuration can choose, each of it at least once, in all three architectures."""
+
+each_variation = pytest.mark.parametrize("variation", VARIATIONS)
 
 
 def odd_config(**changes: Any) -> tc.ModelConfig:
@@ -55,6 +91,11 @@ def shaken_model(config: tc.ModelConfig, seed: int = 0) -> tc.Transformer:
     return shaken(tc.build(config, seed=seed), seed=seed + 1)
 
 
+def varied_model(variation: str, **changes: Any) -> tc.Transformer:
+    """A model of `VARIATIONS`, with every parameter random, in evaluation mode."""
+    return shaken_model(odd_config(**VARIATIONS[variation] | changes))
+
+
 def random_tokens(lengths: Sequence[int], *, vocab_size: int, n_positions: int | None = None, seed: int = 0) -> Tensor:
     """Int64 tokens [batch, pos], one row a length, padded on the right; no real token is the padding's."""
     generator = torch.Generator().manual_seed(seed)
@@ -62,3 +103,14 @@ def random_tokens(lengths: Sequence[int], *, vocab_size: int, n_positions: int |
     for row, n_tokens in zip(tokens, lengths, strict=True):
         row[:n_tokens] = torch.randint(1, vocab_size, (n_tokens,), generator=generator)
     return tokens
+
+
+def random_inputs(
+    model: tc.Transformer, lengths: Sequence[int] = (7, 4, 2), tgt_lengths: Sequence[int] = (3, 9, 5)
+) -> tuple[Tensor, ...]:
+    """What a model takes: source and target, or one text."""
+    vocab_size = model.config.vocab_size
+    tokens = random_tokens(lengths, vocab_size=vocab_size)
+    if model.config.architecture != "encoder_decoder":
+        return (tokens,)
+    return tokens, random_tokens(tgt_lengths, vocab_size=vocab_size, seed=1)

@@ -1,6 +1,8 @@
 """The formula, and the module around it, against plain loops and torch.nn.MultiheadAttention."""
 
 import math
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +19,9 @@ from transformer_core.model.attention import (
     attention_scores,
     scaled_dot_product_attention,
 )
+from transformer_core.model.distance_bias import PositionBias, RelativeBuckets
+from transformer_core.model.masks import AttentionMask
+from transformer_core.model.rotary import RotaryPositions
 
 
 def written_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -35,8 +40,8 @@ def random_qkv(
     return q, k, v
 
 
-@settings(max_examples=25)
-@given(st.tuples(*[st.integers(1, 5)] * 5), st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+@given(st.tuples(*[st.integers(1, 4)] * 5), st.integers(0, 2**32 - 1))
 def test_each_cell_is_the_formula_s(sizes: tuple[int, ...], seed: int):
     torch.manual_seed(seed)
     batch, head, n_queries, n_keys, d_head = sizes
@@ -74,6 +79,66 @@ def test_fused_equals_written_out(n_queries: int, n_keys: int, d_head: int, mask
         torch.testing.assert_close(fused, written, rtol=1e-6, atol=1e-6)
 
 
+def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | None, PositionBias | None]:
+    """A mask and a bias as a stack hands them over: as rules, and not written out."""
+    cpu = torch.device("cpu")
+    n_earlier = n_keys - n_queries
+    is_real = torch.arange(n_keys) < torch.tensor([n_keys, n_keys // 2])[:, None]
+    config = odd_config(positions="relative_buckets", n_relative_buckets=8, relative_max_distance=30)
+    bias = PositionBias(
+        of_distance=shaken(RelativeBuckets(config, is_causal=False)),
+        n_queries=n_queries,
+        n_keys=n_keys,
+        n_earlier=n_earlier,
+        device=cpu,
+    )
+
+    def mask(**parts: Any) -> AttentionMask:
+        return AttentionMask(n_queries=n_queries, n_keys=n_keys, n_earlier=n_earlier, device=cpu, **parts)
+
+    return {
+        "nothing": (mask(), None),
+        "look-ahead": (mask(is_causal=True), None),
+        "window": (mask(is_causal=True, window=3), None),
+        "padding": (mask(is_real=is_real), None),
+        "bias": (None, bias),
+        "bias of all": (mask(), bias),
+        "bias, look-ahead": (mask(is_causal=True), bias),
+        "bias, window, padding": (mask(window=4, is_real=is_real), bias),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [*("nothing", "look-ahead", "window", "padding"), *("bias", "bias of all", "bias, look-ahead")]
+    + ["bias, window, padding"],
+)
+@pytest.mark.parametrize("n_queries, n_keys", [(1, 9), (7, 7), (5, 12), (1025, 1030)])
+@torch.no_grad()
+def test_rules_are_what_they_are_written_out(n_queries: int, n_keys: int, kind: str):
+    """More than 1,024 queries are taken in stretches."""
+    q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=4)
+    mask, bias = rules(kind, n_queries=n_queries, n_keys=n_keys)
+    fused = scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=0.7)
+    allowed = None if mask is None else mask.write_out()
+    added = None if bias is None else bias.write_out()
+    pattern = attention_pattern(attention_scores(q, k, allowed, bias=added, scale=0.7))
+    torch.testing.assert_close(fused, pattern @ v, rtol=0, atol=2e-6)
+    torch.testing.assert_close(scaled_dot_product_attention(q, k, v, allowed, bias=added, scale=0.7), fused)
+
+
+def test_with_a_bias_too_there_are_zeros_where_nothing_may_be_attended_to():
+    q, k, v = random_qkv(n_queries=4, n_keys=4)
+    _, bias = rules("bias", n_queries=4, n_keys=4)
+    mask = AttentionMask.within(torch.tensor([[5, 6, 7, 8], [0, 0, 0, 0]]), pad_id=0, is_causal=True)
+    z = scaled_dot_product_attention(q, k, v, mask, bias=bias)
+    assert torch.equal(z[1], torch.zeros(3, 4, 5)) and z[0].abs().min() > 0
+    z.square().sum().backward()
+    assert bias is not None and isinstance(bias.of_distance, RelativeBuckets)
+    for x in (q, k, v, bias.of_distance.weight):
+        assert x.grad is not None and x.grad.isfinite().all()
+
+
 @WAYS
 def test_with_nothing_to_attend_to_there_are_zeros(way):
     q, k, v = random_qkv(n_queries=4, n_keys=6)
@@ -104,6 +169,9 @@ def test_scores_by_hand():
     torch.testing.assert_close(attention_scores(q, k), expected)
     mask = torch.tensor([[[[True, False]]]])
     torch.testing.assert_close(attention_scores(q, k, mask), torch.tensor([[[[11 / math.sqrt(2), -math.inf]]]]))
+    bias = torch.tensor([[[[0.5, -1.0]]]])
+    assert attention_scores(q, k, bias=bias, scale=1.0).tolist() == [[[[11.5, 14.0]]]]
+    assert attention_scores(q, k, mask, bias=bias, scale=1.0).tolist() == [[[[11.5, -math.inf]]]]
 
 
 def test_the_scale_is_that_of_one_head():
@@ -130,10 +198,10 @@ def torch_twin(attention: MultiHeadAttention) -> nn.MultiheadAttention:
 
 
 @pytest.mark.parametrize("is_watched", [False, True])
-@pytest.mark.parametrize("attention_bias", [False, True])
+@pytest.mark.parametrize("attention_bias", ["none", "all"])
 @pytest.mark.parametrize("n_queries, n_keys, n_real", [(7, 11, (11, 4)), (9, 5, (1, 5)), (1, 13, (13, 2))])
 def test_torch_s_multi_head_attention(
-    n_queries: int, n_keys: int, n_real: tuple[int, int], attention_bias: bool, is_watched: bool
+    n_queries: int, n_keys: int, n_real: tuple[int, int], attention_bias: str, is_watched: bool
 ):
     attention = shaken(MultiHeadAttention(odd_config(attention_bias=attention_bias)))
     query_input, key_value_input = torch.randn(2, n_queries, 48), torch.randn(2, n_keys, 48)
@@ -210,10 +278,75 @@ def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():
     assert not torch.equal(attention(x, x), attention(x, x))
 
 
-@pytest.mark.parametrize("attention_bias", [False, True])
+def repeated(attention: MultiHeadAttention, config: tc.ModelConfig) -> MultiHeadAttention:
+    """The same with a head of keys and values for each head of queries: copies, side by side for each group."""
+    group, d_head = config.n_heads // config.n_key_value_heads, config.head_width
+    twin = MultiHeadAttention(replace(config, n_kv_heads=None))
+    state = attention.state_dict()
+    for name in ("k.weight", "v.weight", "k.bias", "v.bias"):
+        if name in state:
+            of_heads = state[name].unflatten(0, (-1, d_head))  # [kv_head, d_head, ...]
+            state[name] = of_heads.repeat_interleave(group, dim=0).flatten(0, 1)
+    twin.load_state_dict(state)
+    return twin.eval()
+
+
+@pytest.mark.parametrize("n_kv_heads", [1, 2, 3])
+@pytest.mark.parametrize("parts", [{}, {"attention_bias": "qkv"}, {"qk_norm": True, "attention_bias": "none"}])
+@torch.no_grad()
+def test_grouped_heads_are_heads_with_the_same_keys_and_values(n_kv_heads: int, parts: dict[str, Any]):
+    """Source: Ainslie et al. 2023, sec. 2.2."""
+    config = odd_config(n_heads=6, n_kv_heads=n_kv_heads, d_head=10, **parts)
+    grouped = shaken(MultiHeadAttention(config))
+    twin = repeated(grouped, config)
+    x, memory, mask = torch.randn(2, 5, 48), torch.randn(2, 7, 48), torch.rand(2, 1, 5, 7) < 0.7
+    torch.testing.assert_close(grouped(x, x), twin(x, x), rtol=0, atol=1e-6)
+    torch.testing.assert_close(grouped(x, memory, mask), twin(x, memory, mask), rtol=0, atol=1e-6)
+    with tc.capture(grouped) as acts, tc.capture(twin) as of_twin:
+        grouped(x, memory, mask)
+        twin(x, memory, mask)
+    assert acts["hook_k"].shape == acts["hook_v"].shape == (2, n_kv_heads, 7, 10)
+    for site in ("hook_q", "hook_attn_scores", "hook_pattern", "hook_z", "hook_result", "hook_attn_out"):
+        torch.testing.assert_close(acts[site], of_twin[site], rtol=0, atol=1e-6)
+
+
+def test_queries_and_keys_are_normalized_head_by_head_before_they_are_turned():
+    """Source: Henry et al. 2020, sec. 2.2; the order with rotation is that of Qwen3's code."""
+    config = odd_config(positions="rotary_halves", qk_norm=True, norm="rms", layer_norm_eps=0.1, n_kv_heads=1)
+    attention, x = shaken(MultiHeadAttention(config)), torch.randn(2, 5, 48)
+    rotation = RotaryPositions(config)(3, 5, torch.device("cpu"))
+    with tc.capture(attention) as acts:
+        attention(x, x, rotation=rotation)
+    assert attention.q_norm is not None and attention.k_norm is not None
+    for stem, projection, norm in (("q", attention.q, attention.q_norm), ("k", attention.k, attention.k_norm)):
+        heads = projection(x).unflatten(-1, (-1, 16)).transpose(1, 2)
+        normalized = heads / (heads.square().mean(dim=-1, keepdim=True) + 0.1).sqrt() * norm.weight
+        torch.testing.assert_close(acts[f"{stem}_norm.hook_normalized"], normalized.detach())
+        torch.testing.assert_close(acts[f"hook_{stem}"], rotation.turn(normalized).detach())
+
+
+def test_scores_that_are_not_scaled():
+    attention, x = shaken(MultiHeadAttention(odd_config(scale_scores=False))), torch.randn(1, 4, 48)
+    with tc.capture(attention) as acts:
+        attention(x, x)
+    torch.testing.assert_close(acts["hook_attn_scores"], acts["hook_q"] @ acts["hook_k"].transpose(-2, -1))
+
+
+@pytest.mark.parametrize(
+    "attention_bias, expected", [("all", {"q", "k", "v", "out"}), ("qkv", {"q", "k", "v"}), ("none", set())]
+)
+def test_which_projections_have_a_bias(attention_bias: str, expected: set[str]):
+    state = MultiHeadAttention(odd_config(attention_bias=attention_bias)).state_dict()
+    assert {name.removesuffix(".bias") for name in state if name.endswith("bias")} == expected
+    assert {name.removesuffix(".weight") for name in state if name.endswith("weight")} == {"q", "k", "v", "out"}
+
+
+@pytest.mark.parametrize(
+    "parts", [{"attention_bias": "none"}, {"attention_bias": "qkv", "n_kv_heads": 1}, {"d_head": 10, "qk_norm": True}]
+)
 @pytest.mark.parametrize("is_self", [False, True])
-def test_training_projects_in_one_product_and_to_the_same_numbers(is_self: bool, attention_bias: bool):
-    attention = shaken(MultiHeadAttention(odd_config(dropout=0.0, attention_bias=attention_bias)))
+def test_training_projects_in_one_product_and_to_the_same_numbers(is_self: bool, parts: dict[str, Any]):
+    attention = shaken(MultiHeadAttention(odd_config(dropout=0.0, **parts)))
     x = torch.randn(2, 7, 48)
     y = x if is_self else torch.randn(2, 11, 48)
     out, gradients = {}, {}

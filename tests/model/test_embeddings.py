@@ -1,11 +1,11 @@
-"""Token embeddings: rows of the matrix, times sqrt(d_model)."""
+"""Token embeddings: rows of the matrix, times sqrt(d_model) where that is asked for; and those of segments."""
 
 import math
 
 import torch
 
-from tests.model.building import odd_config, shaken
-from transformer_core.model.embeddings import TokenEmbedding
+from tests.model.building import ENCODER, odd_config, shaken
+from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
 
 
 def test_by_hand():
@@ -30,3 +30,18 @@ def test_only_the_tokens_that_are_read_learn():
     expected = torch.zeros(37)
     expected[3], expected[7] = 2 * math.sqrt(48), math.sqrt(48)
     torch.testing.assert_close(embed.weight.grad, expected[:, None].expand(37, 48))
+
+
+def test_not_scaled_they_are_the_rows():
+    embed = TokenEmbedding(odd_config(scale_embeddings=False))
+    torch.nn.init.normal_(embed.weight)
+    tokens = torch.tensor([[1, 5, 5], [0, 36, 2]])
+    assert torch.equal(embed(tokens), embed.weight[tokens])
+
+
+def test_segments_are_rows_of_their_own():
+    embed = SegmentEmbedding(odd_config(**ENCODER, n_segments=3))
+    torch.nn.init.normal_(embed.weight)
+    assert embed.weight.shape == (3, 48)
+    segments = torch.tensor([[0, 0, 2], [1, 1, 1]])
+    assert torch.equal(embed(segments), embed.weight[segments])

@@ -1,11 +1,13 @@
 """Masks against matrices made by hand. True = may attend."""
 
+from typing import Any
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.model.masks import look_ahead_mask, padding_mask
+from transformer_core.model.masks import AttentionMask, look_ahead_mask, padding_mask
 
 
 def boolean(rows: list[str]) -> torch.Tensor:
@@ -63,3 +65,141 @@ def test_their_product_allows_what_both_allow(batch: int, n_positions: int, seed
 @pytest.mark.parametrize("mask", [look_ahead_mask(3), padding_mask(torch.ones(1, 3, dtype=torch.int64), 0)])
 def test_masks_are_boolean(mask: torch.Tensor):
     assert mask.dtype == torch.bool
+
+
+def a_rule(
+    *, n_queries: int, is_causal: bool, n_earlier: int = 0, window: int | None = None, padding: str = "none"
+) -> AttentionMask:
+    """The rule of self-attention over two texts; token 0 is padding."""
+    tokens = torch.full((2, n_queries), 5)
+    if padding != "none":
+        tokens[1, n_queries // 2 :] = 0
+    if padding == "and first":
+        tokens[:, 0] = 0
+    return AttentionMask.within(
+        tokens,
+        pad_id=0,
+        is_causal=is_causal,
+        n_earlier=n_earlier,
+        window=window,
+        first_is_real=padding == "and first",
+    )
+
+
+def by_hand(
+    *, n_queries: int, is_causal: bool, n_earlier: int = 0, window: int | None = None, padding: str = "none"
+) -> torch.Tensor:
+    """The same mask, cell by cell; behind earlier tokens all new ones are real."""
+    n_keys = n_earlier + n_queries
+    allowed = torch.zeros(2, 1, n_queries, n_keys, dtype=torch.bool)
+    for text in range(2):
+        for query in range(n_queries):
+            for key in range(n_keys):
+                pos = n_earlier + query
+                is_padding = padding != "none" and not n_earlier and text == 1 and key >= n_queries // 2
+                if padding == "and first" and key == 0:
+                    is_padding = False
+                is_later = is_causal and key > pos
+                is_far = window is not None and abs(pos - key) >= window
+                allowed[text, 0, query, key] = not (is_padding or is_later or is_far)
+    return allowed
+
+
+each_rule = pytest.mark.parametrize(
+    "rule",
+    [
+        {"n_queries": n_queries, "is_causal": is_causal, "n_earlier": n_earlier, "window": window, "padding": padding}
+        for n_queries in (1, 2, 6)
+        for is_causal in (True, False)
+        for n_earlier in ((0, 3) if is_causal else (0,))
+        for window in (None, 1, 2, 5, 20)
+        for padding in ("none", "behind", "and first")
+    ],
+    ids=lambda rule: ", ".join(f"{name} {value}" for name, value in rule.items()),
+)
+
+
+@each_rule
+def test_a_rule_written_out_is_the_mask_cell_by_cell(rule: dict[str, Any]):
+    assert torch.equal(a_rule(**rule).write_out().expand(2, -1, -1, -1), by_hand(**rule))
+
+
+@each_rule
+def test_what_a_rule_says_of_itself_is_true(rule: dict[str, Any]):
+    """The fused kernel takes its word; and where it could say more, the kernel would be slower for nothing."""
+    mask, expected = a_rule(**rule), by_hand(**rule)
+    n_queries, n_keys = expected.shape[2:]
+    assert mask.allows_everything == bool(expected.all())
+    is_look_ahead = torch.equal(expected, look_ahead_mask(n_queries, n_keys - n_queries).expand_as(expected))
+    assert mask.is_look_ahead_only == (rule["is_causal"] and n_queries == n_keys and is_look_ahead)
+
+
+@pytest.mark.parametrize("padding", ["none", "behind"])
+@pytest.mark.parametrize("is_causal, n_earlier, window", [(True, 0, None), (True, 3, 2), (False, 0, 3)])
+def test_a_window_of_a_rule_is_a_window_of_the_mask(is_causal: bool, n_earlier: int, window: int | None, padding: str):
+    mask = a_rule(n_queries=5, is_causal=is_causal, n_earlier=n_earlier, window=window, padding=padding)
+    whole = mask.write_out()
+    for queries in (slice(None), slice(0, 1), slice(2, 4), slice(3, 99)):
+        for keys in (slice(None), slice(1, 2), slice(2, 5)):
+            assert torch.equal(mask.write_out(queries, keys), whole[:, :, queries, keys])
+
+
+def test_a_rule_without_earlier_keys_for_a_query_that_sees_one_of_many():
+    mask = AttentionMask(n_queries=1, n_keys=4, device=torch.device("cpu"), is_causal=True)
+    assert torch.equal(mask.write_out()[0, 0], boolean(["x . . ."]))
+    assert not mask.allows_everything
+
+
+def test_a_rule_of_keys_is_the_padding_for_all_queries():
+    tokens = torch.tensor([[5, 6, 7], [5, 0, 0]])
+    mask = AttentionMask.of_keys(tokens, pad_id=0, n_queries=2)
+    assert torch.equal(mask.write_out(), padding_mask(tokens, pad_id=0).expand(2, 1, 2, 3))
+    assert not mask.allows_everything and not mask.is_look_ahead_only
+    for all_real in (
+        AttentionMask.of_keys(tokens, pad_id=None, n_queries=2),
+        AttentionMask.of_keys(tokens[:1], pad_id=0, n_queries=2),
+    ):
+        assert all_real.allows_everything and torch.equal(all_real.write_out(), torch.ones(1, 1, 2, 3).bool())
+
+
+def test_a_text_that_is_padding_only_sees_nothing():
+    mask = AttentionMask.within(torch.tensor([[5, 6], [0, 0]]), pad_id=0, is_causal=True)
+    assert torch.equal(mask.write_out()[:, 0], torch.stack([boolean(["x .", "x x"]), boolean([". .", ". ."])]))
+
+
+def test_a_decoder_that_starts_with_the_token_of_the_padding():
+    """Marian's and T5's do; without padding behind, nothing but look-ahead is left."""
+    started = torch.tensor([[0, 5, 6], [0, 7, 8]])
+    mask = AttentionMask.within(started, pad_id=0, is_causal=True, first_is_real=True)
+    assert mask.is_look_ahead_only and torch.equal(mask.write_out()[0, 0], look_ahead_mask(3))
+    assert not AttentionMask.within(started, pad_id=0, is_causal=True).is_look_ahead_only
+
+
+def test_no_token_at_all():
+    """The stack refuses it with its own words."""
+    none = torch.empty(1, 0, dtype=torch.int64)
+    assert AttentionMask.within(none, pad_id=0, is_causal=True, first_is_real=True).n_keys == 0
+
+
+def test_a_rule_goes_to_another_device():
+    mask = a_rule(n_queries=4, is_causal=True, padding="behind").to("meta")
+    assert mask.is_real is not None and mask.device == mask.is_real.device == torch.device("meta")
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+@pytest.mark.parametrize("window", [None, 1, 2, 5, 20])
+@pytest.mark.parametrize("n_earlier", [0, 3])
+def test_all_that_some_queries_may_see_is_within_reach_and_no_more(is_causal: bool, window: int | None, n_earlier: int):
+    rule = AttentionMask(
+        n_queries=6,
+        n_keys=6 + n_earlier,
+        device=torch.device("cpu"),
+        is_causal=is_causal,
+        n_earlier=n_earlier,
+        window=window,
+    )
+    allowed = rule.write_out()[0, 0]
+    for start in range(6):
+        for stop in range(start + 1, 7):
+            seen = allowed[start:stop].any(dim=0).nonzero()
+            assert rule.within_reach(slice(start, stop)) == slice(int(seen.min()), int(seen.max()) + 1)

@@ -1,4 +1,4 @@
-"""Layer normalization by hand, and torch's own."""
+"""Layer normalization and its relatives by hand, and torch's own."""
 
 import pytest
 import torch
@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import transformer_core as tc
 from tests.model import by_hand
-from tests.model.building import shaken
-from transformer_core.model.norms import LayerNorm
+from tests.model.building import odd_config, shaken
+from transformer_core.model.norms import LayerNorm, RMSNorm, build_norm
 
 
 def test_by_hand():
@@ -54,8 +54,50 @@ def test_it_starts_as_plain_normalization():
     torch.testing.assert_close(out.var(dim=-1, correction=0), torch.ones(2, 3), rtol=0, atol=1e-5)
 
 
-def test_its_site_is_what_it_hands_on():
-    norm = shaken(LayerNorm(6, 1e-5))
-    with tc.capture(norm) as acts:
-        out = norm(torch.randn(1, 2, 6))
+def test_without_a_bias_nothing_is_added():
+    with_bias, without = shaken(LayerNorm(6, 1e-5)), LayerNorm(6, 1e-5, has_bias=False)
+    without.load_state_dict({"weight": with_bias.weight})
+    x = torch.randn(2, 3, 6)
+    assert [name for name, _ in without.named_parameters()] == ["weight"]
+    torch.testing.assert_close(without(x), with_bias(x) - with_bias.bias)
+
+
+def test_root_mean_square_by_hand():
+    """1, 2, 3, 6: mean of the squares (1 + 4 + 9 + 36) / 4 = 12.5; the mean itself stays in."""
+    norm = RMSNorm(4, eps=3.5)
+    norm.load_state_dict({"weight": torch.tensor([1.0, 1.0, 2.0, 1.0])})
+    expected = torch.tensor([[[0.25, 0.5, 1.5, 1.5]]])  # over sqrt(12.5 + 3.5) = 4, times the weight
+    torch.testing.assert_close(norm(torch.tensor([[[1.0, 2.0, 3.0, 6.0]]])), expected)
+    assert [name for name, _ in norm.named_parameters()] == ["weight"]
+
+
+@pytest.mark.parametrize("eps", [1e-12, 1e-6, 0.1])
+def test_root_mean_square_in_float64(eps: float):
+    norm, x = shaken(RMSNorm(48, eps)).double(), torch.randn(2, 3, 48, dtype=torch.float64) * 3 + 7
+    expected = x / (x.square().sum(dim=-1, keepdim=True) / 48 + eps) ** 0.5 * norm.weight
+    torch.testing.assert_close(norm(x), expected, rtol=0, atol=1e-12)
+
+
+def test_root_mean_square_is_layer_norm_where_the_mean_is_0():
+    x = torch.randn(2, 3, 48)
+    x = x - x.mean(dim=-1, keepdim=True)
+    torch.testing.assert_close(RMSNorm(48, 1e-5)(x), LayerNorm(48, 1e-5)(x), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "norm, kind, parameters",
+    [
+        ("layer", LayerNorm, ["weight", "bias"]),
+        ("layer_without_bias", LayerNorm, ["weight"]),
+        ("rms", RMSNorm, ["weight"]),
+    ],
+)
+def test_the_configuration_names_one(norm: str, kind: type, parameters: list[str]):
+    built = build_norm(odd_config(norm=norm, layer_norm_eps=0.25), 7)
+    assert isinstance(built, kind) and built.eps == 0.25
+    assert [name for name, _ in built.named_parameters()] == parameters
+    assert built.weight.shape == (7,)
+    x = torch.randn(1, 2, 7)
+    with tc.capture(built) as acts:
+        out = built(x)
     assert torch.equal(acts["hook_normalized"], out)

@@ -22,7 +22,7 @@ def n_parameters(config: ModelConfig) -> int:
 def n_parameters_by_formula(config: ModelConfig) -> int:
     """Vaswani et al. 2017, sec. 3, matrix by matrix."""
     d_model, d_ff = config.d_model, config.d_ff
-    attention = 4 * (d_model * d_model + (d_model if config.attention_bias else 0))
+    attention = 4 * (d_model * d_model + (d_model if config.attention_bias == "all" else 0))
     feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
     norm = 2 * d_model
     encoder_block = attention + feed_forward + 2 * norm
@@ -50,7 +50,7 @@ def test_as_many_parameters_as_the_paper_says(name: str, millions: int, within: 
         tc.presets.transformer_base(),
         tc.presets.transformer_big(),
         tc.presets.tiny(301),
-        odd_config(tie_embeddings="target", attention_bias=False),
+        odd_config(tie_embeddings="target", attention_bias="none"),
         odd_config(tie_embeddings="none", positions="learned"),
         odd_config(norm_position="pre", n_encoder_layers=3, n_decoder_layers=1),
     ],
@@ -69,7 +69,7 @@ def test_base_is_the_paper_s():
     """Table 3, first row; sec. 3.4 for the shared matrix, sec. 3.1 for post-norm, sec. 3.5 for positions."""
     config = tc.presets.transformer_base(37000)
     assert (config.n_encoder_layers, config.n_decoder_layers, config.d_model, config.d_ff) == (6, 6, 512, 2048)
-    assert (config.n_heads, config.d_head, config.dropout, config.dropout_pattern) == (8, 64, 0.1, 0.0)
+    assert (config.n_heads, config.head_width, config.dropout, config.dropout_pattern) == (8, 64, 0.1, 0.0)
     assert (config.tie_embeddings, config.norm_position) == ("three_way", "post")
     assert config.positions == "sinusoidal_interleaved"
 
@@ -78,7 +78,7 @@ def test_big_is_the_paper_s():
     """Table 3, last row."""
     config = tc.presets.transformer_big(37000)
     assert (config.n_encoder_layers, config.n_decoder_layers, config.d_model, config.d_ff) == (6, 6, 1024, 4096)
-    assert (config.n_heads, config.d_head, config.dropout) == (16, 64, 0.3)
+    assert (config.n_heads, config.head_width, config.dropout) == (16, 64, 0.3)
 
 
 def test_presets_have_names():

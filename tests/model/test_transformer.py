@@ -161,6 +161,19 @@ def test_encode_and_decode_are_the_forward():
     assert torch.equal(model.decode(tgt, memory, src), model(src, tgt))
 
 
+@pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only", "encoder_only"])
+def test_the_final_states_are_what_the_last_layer_makes_logits_of(architecture: str):
+    n_encoder_layers, n_decoder_layers = int(architecture != "decoder_only"), int(architecture != "encoder_only")
+    layers = {"n_encoder_layers": n_encoder_layers, "n_decoder_layers": n_decoder_layers}
+    model = shaken_model(odd_config(architecture=architecture, tie_embeddings="none", scale_logits=True, **layers))
+    texts = [random_tokens([7, 4], vocab_size=37), random_tokens([5, 9], vocab_size=37, seed=1)]
+    texts = texts if architecture == "encoder_decoder" else texts[:1]
+    with torch.no_grad(), tc.capture(model) as acts:
+        states = model.final_states(*texts)
+    assert "hook_logits" not in acts and states.shape == (2, texts[-1].shape[1], 48)
+    torch.testing.assert_close(states @ model.unembed.weight.T / 48**0.5, model(*texts))
+
+
 def test_in_training_there_is_dropout_and_in_evaluation_none():
     model = shaken_model(odd_config(dropout=0.3))
     src, tgt = random_tokens([7], vocab_size=37), random_tokens([5], vocab_size=37)

@@ -6,6 +6,7 @@ kernel. The tests hold both to the same numbers.
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -14,23 +15,43 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from transformer_core.config import ModelConfig
-from transformer_core.hooks import HookPoint, is_watched
+from transformer_core.hooks import HookPoint, SourcePoint, is_watched
+from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.dropout import Dropout
+from transformer_core.model.masks import AttentionMask
+from transformer_core.model.norms import build_norm
+from transformer_core.model.rotary import Rotation
 
-Mask = Bool[Tensor, "#batch #head #query #key"]
-MemoryMask = Bool[Tensor, "#batch #head #query #src"]  # cross-attention's: its keys are the source's positions
+WrittenMask = Bool[Tensor, "#batch #head #query #key"]
+Mask = WrittenMask | AttentionMask
+MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cross-attention: its keys are the source's
+Bias = Float[Tensor, "#batch #head query key"]
+
+_STRETCH = 1024  # queries whose mask or bias is written out at a time
 
 
 def attention_scores(
     q: Float[Tensor, "batch head query d_head"],
     k: Float[Tensor, "batch head key d_head"],
-    mask: Mask | None = None,
+    mask: WrittenMask | None = None,
+    *,
+    bias: Bias | None = None,
+    scale: float | None = None,
 ) -> Float[Tensor, "batch head query key"]:
-    """Return Q K^T / sqrt(d_head), with -inf where `mask` forbids.
+    """Return Q K^T / sqrt(d_head) + bias, with -inf where `mask` forbids.
+
+    Args:
+        q: queries.
+        k: keys.
+        mask: True = may attend; None allows everything.
+        bias: of the positions (Raffel et al. 2020, Press et al. 2022); the paper has none.
+        scale: factor in place of 1 / sqrt(d_head).
 
     Source: Vaswani et al. 2017, sec. 3.2.1, the argument of the softmax in eq. (1); the -inf: sec. 3.2.3.
     """
-    attn_scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    attn_scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if bias is not None:
+        attn_scores = attn_scores + bias
     return attn_scores if mask is None else attn_scores.masked_fill(~mask, -math.inf)
 
 
@@ -47,21 +68,55 @@ def scaled_dot_product_attention(
     k: Float[Tensor, "batch head key d_head"],
     v: Float[Tensor, "batch head key d_head"],
     mask: Mask | None = None,
+    *,
+    bias: Bias | PositionBias | None = None,
+    scale: float | None = None,
 ) -> Float[Tensor, "batch head query d_head"]:
-    """Return softmax(Q K^T / sqrt(d_head)) V by torch's fused kernel, which never stores the pattern.
+    """Return softmax(Q K^T / sqrt(d_head) + bias) V by torch's fused kernel, which never stores the pattern.
 
     Args:
         q: queries.
         k: keys.
         v: values.
-        mask: True = may attend; None allows everything.
+        mask: True = may attend; None allows everything. A rule is written out for a stretch of queries at a time.
+        bias: of the positions; like the mask.
+        scale: factor in place of 1 / sqrt(d_head).
 
     Returns:
         for each query the weighted sum of the values; 0 where nothing may be attended to.
 
     Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1); Dao et al. 2022 for the kernel.
     """
-    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    if isinstance(mask, AttentionMask) and mask.allows_everything:
+        mask = None
+    if bias is None and isinstance(mask, AttentionMask) and mask.is_look_ahead_only:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+    if bias is None and not isinstance(mask, AttentionMask):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    stretches = [slice(first, first + _STRETCH) for first in range(0, q.shape[2], _STRETCH)]
+    z = [
+        F.scaled_dot_product_attention(q[:, :, queries], k, v, attn_mask=_added(mask, bias, queries, q), scale=scale)
+        for queries in stretches
+    ]
+    return z[0] if len(z) == 1 else torch.cat(z, dim=2)
+
+
+def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, like: Tensor) -> Tensor:
+    """Return mask and bias of some queries as the kernel takes them: a mask alone as booleans, else one sum."""
+    allowed = _rows(mask, queries)
+    added = _rows(bias, queries)
+    if added is None:
+        assert allowed is not None, "without a mask and a bias there is nothing to add"
+        return allowed
+    added = added.to(like.dtype)
+    return added if allowed is None else torch.where(allowed, added, -math.inf)
+
+
+def _rows(part: Mask | Bias | PositionBias | None, queries: slice) -> Tensor | None:
+    """Return some queries' rows of a mask or a bias, be it a rule or written out."""
+    if part is None or isinstance(part, Tensor):
+        return part if part is None or part.shape[2] == 1 else part[:, :, queries]
+    return part.write_out(queries)
 
 
 @runtime_checkable
@@ -73,10 +128,23 @@ class KeyValueStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PatternSource:
+    """What a pattern is made of: enough to compute any part of it later, in memory that grows with the length only."""
+
+    q: Float[Tensor, "batch head query d_head"]
+    k: Float[Tensor, "batch kv_head key d_head"]  # each serves a group of the queries' heads
+    mask: Mask | None
+    bias: PositionBias | None
+    scale: float
+    pattern: Float[Tensor, "batch head query key"] | None  # written out already, where somebody looks at it or edits it
+
+
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W_O, where head_i = Attention(Q W_Q_i, K W_K_i, V W_V_i).
 
     Self-attention where both inputs are the same, cross-attention where keys and values come from the encoder's output.
+    With fewer heads of keys and values, each serves a group of neighbouring heads of queries (Ainslie et al. 2023).
 
     Source: Vaswani et al. 2017, sec. 3.2.2.
     Differs: with `attention_bias` the projections have biases, which the paper's formula has not and common practice
@@ -86,14 +154,21 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         """Build the four projections; row block i of q, k and v, and column block i of out, belong to head i."""
         super().__init__()
-        self.n_heads, self.d_head = config.n_heads, config.d_head
-        self.q, self.k, self.v, self.out = (
-            nn.Linear(config.d_model, config.d_model, bias=config.attention_bias) for _ in range(4)
-        )
+        self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_key_value_heads, config.head_width
+        self.scale = 1 / math.sqrt(self.d_head) if config.scale_scores else 1.0
+        width, kv_width = self.n_heads * self.d_head, self.n_kv_heads * self.d_head
+        has_bias = config.attention_bias in ("all", "qkv")
+        self.q = nn.Linear(config.d_model, width, bias=has_bias)
+        self.k = nn.Linear(config.d_model, kv_width, bias=has_bias)
+        self.v = nn.Linear(config.d_model, kv_width, bias=has_bias)
+        self.out = nn.Linear(width, config.d_model, bias=config.attention_bias == "all")
+        self.q_norm = build_norm(config, self.d_head) if config.qk_norm else None
+        self.k_norm = build_norm(config, self.d_head) if config.qk_norm else None
         self.dropout = Dropout(config.dropout)
         self.dropout_pattern = Dropout(config.dropout_pattern)
         self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
         self.hook_mask, self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint(), HookPoint()
+        self.pattern_source = SourcePoint()
         self.hook_z, self.hook_result, self.hook_attn_out = HookPoint(), HookPoint(), HookPoint()
 
     def forward(
@@ -102,6 +177,9 @@ class MultiHeadAttention(nn.Module):
         key_value_input: Float[Tensor, "batch new_key d_model"],
         mask: Mask | None = None,
         store: KeyValueStore | None = None,
+        *,
+        rotation: Rotation | None = None,
+        bias: PositionBias | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
         """Return what this sub-layer adds to the residual stream.
 
@@ -110,6 +188,8 @@ class MultiHeadAttention(nn.Module):
             key_value_input: where keys and values come from; with a store, those that are new to it.
             mask: True = may attend; None allows everything.
             store: keeps keys and values while decoding; then `mask` covers all the keys that it returns.
+            rotation: turns queries and new keys by their positions; both inputs are the same then.
+            bias: added to the scores, by the distance of query and key.
         """
         if query_input is key_value_input:
             q, *k_v = self._project(query_input, self.q, self.k, self.v)
@@ -118,22 +198,37 @@ class MultiHeadAttention(nn.Module):
 
         def project() -> tuple[Tensor, Tensor]:
             k, v = k_v or self._project(key_value_input, self.k, self.v)
-            return self.hook_k(k), self.hook_v(v)
+            k = k if self.k_norm is None else self.k_norm(k)
+            return self.hook_k(k if rotation is None else rotation.turn(k)), self.hook_v(v)
 
-        q = self.hook_q(q)
+        q = q if self.q_norm is None else self.q_norm(q)
+        q = self.hook_q(q if rotation is None else rotation.turn(q))
         k, v = project() if store is None else store.keys_values(project)
         if is_watched(self.hook_mask):
-            everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
-            mask = self.hook_mask(everything if mask is None else everything & mask)  # [batch, 1 or head, query, key]
-        return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask)))))
+            mask = self.hook_mask(_written_out(mask, q, k))  # [batch, 1 or head, query, key]
+        return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
 
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None) -> Tensor:
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z, by the fused kernel unless somebody looks inside."""
-        if not is_watched(self.hook_attn_scores, self.hook_pattern) and not self.dropout_pattern.is_active:
-            return scaled_dot_product_attention(q, k, v, mask)
-        attn_scores = self.hook_attn_scores(attention_scores(q, k, mask))
-        pattern = self.hook_pattern(attention_pattern(attn_scores))  # [batch, head, query, key]
-        return self.dropout_pattern(pattern) @ v
+        pattern = None
+        if is_watched(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active:
+            written_mask = _rows(mask, slice(None)) if mask is not None else None
+            written_bias = None if bias is None else bias.write_out().to(q.dtype)
+            keys, values = self._for_each_head(k), self._for_each_head(v)
+            attn_scores = attention_scores(q, keys, written_mask, bias=written_bias, scale=self.scale)
+            pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
+        if is_watched(self.pattern_source):
+            self.pattern_source(PatternSource(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
+        if pattern is not None:
+            return self.dropout_pattern(pattern) @ values
+        return scaled_dot_product_attention(
+            q, self._for_each_head(k), self._for_each_head(v), mask, bias=bias, scale=self.scale
+        )
+
+    def _for_each_head(self, x: Tensor) -> Tensor:
+        """Repeat keys or values [batch, kv_head, key, d_head] for all the heads of queries that they serve."""
+        group = self.n_heads // self.n_kv_heads
+        return x if group == 1 else x.repeat_interleave(group, dim=1)
 
     def _project(self, x: Tensor, *projections: nn.Linear) -> list[Tensor]:
         """[batch, pos, d_model] -> [batch, head, pos, d_head], once for each projection.
@@ -144,10 +239,11 @@ class MultiHeadAttention(nn.Module):
         if self.training and len(projections) > 1:
             weight = torch.cat([projection.weight for projection in projections])
             bias = torch.cat([p.bias for p in projections]) if projections[0].bias is not None else None
-            projected = F.linear(x, weight, bias).chunk(len(projections), dim=-1)
+            widths = [projection.out_features for projection in projections]
+            projected = F.linear(x, weight, bias).split(widths, dim=-1)
         else:
             projected = tuple(projection(x) for projection in projections)
-        return [y.unflatten(-1, (self.n_heads, self.d_head)).transpose(1, 2) for y in projected]
+        return [y.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for y in projected]
 
     def _merge_heads(self, z: Tensor) -> Tensor:
         """[batch, head, query, d_head] -> [batch, query, d_model], through W_O."""
@@ -157,3 +253,10 @@ class MultiHeadAttention(nn.Module):
         result = self.hook_result(torch.einsum("bhqd,mhd->bhqm", z, w_out))  # [batch, head, query, d_model]
         attn_out = result.sum(dim=1)
         return attn_out if self.out.bias is None else attn_out + self.out.bias
+
+
+def _written_out(mask: Mask | None, q: Tensor, k: Tensor) -> Tensor:
+    """Return a mask of its own for each text of the batch: who looks may write on it."""
+    everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
+    rows = _rows(mask, slice(None))
+    return everything if rows is None else everything & rows

@@ -9,8 +9,10 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint
 from transformer_core.model.attention import KeyValueStore, Mask, MemoryMask, MultiHeadAttention
+from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.feed_forward import FeedForward
-from transformer_core.model.norms import LayerNorm
+from transformer_core.model.norms import LayerNorm, RMSNorm, build_norm
+from transformer_core.model.rotary import Rotation
 
 Residual = Float[Tensor, "batch pos d_model"]
 
@@ -31,28 +33,32 @@ class BlockStore(Protocol):
 
 
 class Block(nn.Module):
-    """Sub-layers, each in a residual connection with layer normalization.
+    """Sub-layers, each in a residual connection with normalization.
 
     Source: Vaswani et al. 2017, sec. 3.1 and figure 1.
+    Differs: without a feed-forward network where d_ff is 0 (Elhage et al. 2021, "attention-only").
     """
 
     def __init__(self, config: ModelConfig, *, has_cross_attention: bool) -> None:
-        """Build the sub-layers; a decoder's block has cross-attention between the other two."""
+        """Build the sub-layers; a decoder's block may have cross-attention between the other two."""
         super().__init__()
         self.is_pre_norm = config.norm_position == "pre"
-        self.has_cross_attention = has_cross_attention
+        self.has_cross_attention, self.has_feed_forward = has_cross_attention, config.d_ff > 0
         self.hook_resid_pre = HookPoint()
         self.self_attn = MultiHeadAttention(config)
-        self.hook_resid_mid = HookPoint()
-        self.ln1 = LayerNorm(config.d_model, config.layer_norm_eps)
+        if has_cross_attention or self.has_feed_forward:
+            self.hook_resid_mid = HookPoint()
+        self.ln1 = build_norm(config, config.d_model)
         if has_cross_attention:
             self.cross_attn = MultiHeadAttention(config)
-            self.hook_resid_mid_cross = HookPoint()
-            self.ln_cross = LayerNorm(config.d_model, config.layer_norm_eps)
-        self.mlp = FeedForward(config)
-        self.hook_mlp_out = HookPoint()
+            if self.has_feed_forward:
+                self.hook_resid_mid_cross = HookPoint()
+            self.ln_cross = build_norm(config, config.d_model)
+        if self.has_feed_forward:
+            self.mlp = FeedForward(config)
+            self.hook_mlp_out = HookPoint()
+            self.ln2 = build_norm(config, config.d_model)
         self.hook_resid_post = HookPoint()
-        self.ln2 = LayerNorm(config.d_model, config.layer_norm_eps)
 
     def forward(
         self,
@@ -61,6 +67,9 @@ class Block(nn.Module):
         memory: Float[Tensor, "batch src d_model"] | None = None,
         memory_mask: MemoryMask | None = None,
         store: BlockStore | None = None,
+        *,
+        rotation: Rotation | None = None,
+        bias: PositionBias | None = None,
     ) -> Residual:
         """Return the residual stream after this block.
 
@@ -70,22 +79,33 @@ class Block(nn.Module):
             memory: the encoder's output, which cross-attention looks at.
             memory_mask: for cross-attention.
             store: keeps keys and values while decoding.
+            rotation: of self-attention's queries and keys, by their positions.
+            bias: of self-attention's scores, by the distance of query and key.
         """
+        self_store, cross_store = (None, None) if store is None else (store.self_attn, store.cross_attn)
+
+        def attend_to_itself(h: Tensor) -> Tensor:
+            return self.self_attn(h, h, mask, self_store, rotation=rotation, bias=bias)
+
+        def attend_to_memory(h: Tensor) -> Tensor:
+            return self.cross_attn(h, memory, memory_mask, cross_store)
+
+        def feed_forward(h: Tensor) -> Tensor:
+            return self.hook_mlp_out(self.mlp(h))
+
         x = self.hook_resid_pre(x)
-        self_store = None if store is None else store.self_attn
-        x = self._add(x, lambda h: self.self_attn(h, h, mask, self_store), self.ln1, self.hook_resid_mid)
+        last = self.hook_resid_post
+        is_last = not (self.has_cross_attention or self.has_feed_forward)
+        x = self._add(x, attend_to_itself, self.ln1, last if is_last else self.hook_resid_mid)
         if self.has_cross_attention:
             assert memory is not None, "a block with cross-attention needs the encoder's output"
-            cross_store = None if store is None else store.cross_attn
-            x = self._add(
-                x,
-                lambda h: self.cross_attn(h, memory, memory_mask, cross_store),
-                self.ln_cross,
-                self.hook_resid_mid_cross,
-            )
-        return self._add(x, lambda h: self.hook_mlp_out(self.mlp(h)), self.ln2, self.hook_resid_post)
+            is_last = not self.has_feed_forward
+            x = self._add(x, attend_to_memory, self.ln_cross, last if is_last else self.hook_resid_mid_cross)
+        return self._add(x, feed_forward, self.ln2, last) if self.has_feed_forward else x
 
-    def _add(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: LayerNorm, resid: HookPoint) -> Tensor:
+    def _add(
+        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: LayerNorm | RMSNorm, resid: HookPoint
+    ) -> Tensor:
         """Post-norm, as in the paper: LayerNorm(x + Sublayer(x)). Pre-norm: x + Sublayer(LayerNorm(x)).
 
         Differs: pre-norm (Xiong et al. 2020) where the configuration asks for it.

@@ -1,30 +1,51 @@
 """The position-wise feed-forward network."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
+
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from transformer_core.config import ModelConfig
+from transformer_core.config import Activation, ModelConfig
 from transformer_core.hooks import HookPoint
 from transformer_core.model.dropout import Dropout
 
+ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,  # x * Phi(x)
+    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the approximation of Hendrycks and Gimpel 2016, sec. 2
+    "silu": F.silu,  # x * sigmoid(x)
+}
+
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike.
+    """FFN(x) = activation(x W_1 + b_1) W_2 + b_2, at each position alike; the paper's activation is max(0, .).
 
-    Source: Vaswani et al. 2017, sec. 3.3, eq. (2).
+    Gated: FFN(x) = (activation(x W_gate) * (x W_1)) W_2.
+
+    Source: Vaswani et al. 2017, sec. 3.3, eq. (2); Shazeer 2020, eq. (6), for the gate.
     """
 
     def __init__(self, config: ModelConfig) -> None:
-        """Build the two projections, d_model -> d_ff -> d_model."""
+        """Build the projections, d_model -> d_ff -> d_model."""
         super().__init__()
-        self.up = nn.Linear(config.d_model, config.d_ff)
-        self.down = nn.Linear(config.d_ff, config.d_model)
+        self.up = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias)
+        if config.gated:
+            self.gate = nn.Linear(config.d_model, config.d_ff, bias=config.feed_forward_bias)
+            self.hook_pre_linear = HookPoint()
+        self.down = nn.Linear(config.d_ff, config.d_model, bias=config.feed_forward_bias)
+        self.is_gated = config.gated
+        self.activation = ACTIVATIONS[config.activation]
         self.dropout = Dropout(config.dropout)
         self.hook_pre = HookPoint()
         self.hook_post = HookPoint()
 
     def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
         """Return what this sub-layer adds to the residual stream."""
-        pre = self.hook_pre(self.up(x))  # [batch, pos, d_ff]
-        post = self.hook_post(pre.relu())  # [batch, pos, d_ff]
-        return self.dropout(self.down(post))
+        if self.is_gated:
+            pre = self.hook_pre(self.gate(x))  # [batch, pos, d_ff]
+            post = self.activation(pre) * self.hook_pre_linear(self.up(x))  # [batch, pos, d_ff]
+        else:
+            post = self.activation(self.hook_pre(self.up(x)))  # [batch, pos, d_ff]
+        return self.dropout(self.down(self.hook_post(post)))

@@ -7,7 +7,13 @@ A mask broadcasts to [batch, head, query, key]. Padding and look-ahead combine b
 tensor([[[[1, 0, 0],
           [1, 1, 0],
           [1, 1, 0]]]], dtype=torch.int32)
+
+A stack hands its blocks the rule, `AttentionMask`, and not the matrix: the fused kernel knows look-ahead by itself, and
+who looks at a few rows of a long text needs only those rows.
 """
+
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from jaxtyping import Bool, Int
@@ -42,3 +48,115 @@ def look_ahead_mask(
     """
     n_keys = n_earlier + n_queries
     return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device).tril(diagonal=n_earlier)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AttentionMask:
+    """The rule by which keys are allowed, for all queries of one attention; written out where somebody needs it."""
+
+    n_queries: int
+    n_keys: int
+    device: torch.device
+    is_causal: bool = False  # a query sees itself and what came before it (sec. 3.2.3)
+    n_earlier: int = 0  # keys before the first query, in self-attention that goes on with a cache
+    window: int | None = None  # keys nearer than this are seen (Beltagy et al. 2020, sec. 3.1); None: all
+    is_real: Bool[Tensor, "batch key"] | None = None  # False for padding; None: every key is a real token
+
+    @classmethod
+    def of_keys(cls, tokens: Int[Tensor, "batch key"], pad_id: int | None, *, n_queries: int) -> Self:
+        """Allow every real token, to all queries alike."""
+        is_real = _real_ones(tokens, pad_id, first_is_real=False)
+        return cls(n_queries=n_queries, n_keys=tokens.shape[1], device=tokens.device, is_real=is_real)
+
+    @classmethod
+    def within(
+        cls,
+        tokens: Int[Tensor, "batch query"],
+        pad_id: int | None,
+        *,
+        is_causal: bool,
+        n_earlier: int = 0,
+        window: int | None = None,
+        first_is_real: bool = False,
+    ) -> Self:
+        """Return the rule of self-attention.
+
+        Args:
+            tokens: those that ask; behind `n_earlier` cached ones, all of them real then.
+            pad_id: the token that fills up shorter sequences; None where there is none.
+            is_causal: whether what comes after a query is hidden from it.
+            n_earlier: tokens before the first query, whose keys are there already.
+            window: keys nearer than this are seen; None: all.
+            first_is_real: the first token counts, whichever it is: some decoders start with the token of the padding.
+        """
+        n_queries = tokens.shape[1]
+        return cls(
+            n_queries=n_queries,
+            n_keys=n_earlier + n_queries,
+            device=tokens.device,
+            is_causal=is_causal,
+            n_earlier=n_earlier,
+            window=window,
+            is_real=None if n_earlier else _real_ones(tokens, pad_id, first_is_real=first_is_real),
+        )
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the window hides anything."""
+        return self.window is not None and self.window < self.n_keys
+
+    @property
+    def allows_everything(self) -> bool:
+        """Whether no key is hidden from any query."""
+        hides_later = self.is_causal and self.n_keys > self.n_earlier + 1
+        return self.is_real is None and not self.is_bounded and not hides_later
+
+    @property
+    def is_look_ahead_only(self) -> bool:
+        """Whether the future is hidden and nothing else, from the first key on: what the fused kernel does itself."""
+        return self.is_causal and not self.n_earlier and self.is_real is None and not self.is_bounded
+
+    def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Bool[Tensor, "#batch 1 query key"]:
+        """Return the mask as a matrix, or a window of it.
+
+        Args:
+            queries: which rows, as a slice of 0 to `n_queries`.
+            keys: which columns, as a slice of 0 to `n_keys`.
+        """
+        query = torch.arange(*queries.indices(self.n_queries), device=self.device)[:, None] + self.n_earlier
+        key = torch.arange(*keys.indices(self.n_keys), device=self.device)
+        allowed = torch.ones(len(query), len(key), dtype=torch.bool, device=self.device)
+        if self.is_causal:
+            allowed &= key <= query
+        if self.window is not None:
+            allowed &= (query - key).abs() < self.window
+        written_out = allowed[None, None]
+        return written_out if self.is_real is None else written_out & self.is_real[:, None, None, keys]
+
+    def within_reach(self, queries: slice) -> slice:
+        """Return a stretch of keys outside of which none of some neighbouring queries may look.
+
+        Args:
+            queries: at least one, as a slice of 0 to `n_queries`.
+        """
+        asking = range(*queries.indices(self.n_queries))
+        first, last = asking[0] + self.n_earlier, asking[-1] + self.n_earlier
+        start, stop = 0, self.n_keys
+        if self.window is not None:
+            start, stop = max(0, first - self.window + 1), min(stop, last + self.window)
+        return slice(start, min(stop, last + 1) if self.is_causal else stop)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the same rule for another device."""
+        is_real = None if self.is_real is None else self.is_real.to(device)
+        return replace(self, device=torch.device(device), is_real=is_real)
+
+
+def _real_ones(tokens: Tensor, pad_id: int | None, *, first_is_real: bool) -> Tensor | None:
+    """Return where the real tokens are; None where all of them are real."""
+    if pad_id is None:
+        return None
+    is_real = tokens != pad_id
+    if first_is_real:
+        is_real[:, :1] = True
+    return None if bool(is_real.all()) else is_real

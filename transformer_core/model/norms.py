@@ -1,28 +1,53 @@
-"""Layer normalization."""
+"""Normalization of vectors, over their last axis."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint
 
 
 class LayerNorm(nn.Module):
-    """(x - mean) / sqrt(variance + eps) * weight + bias, over the last axis, with the biased variance.
+    """(x - mean) / sqrt(variance + eps) * weight + bias, with the biased variance.
 
     Source: Ba et al. 2016, eq. (3) and (4); used in Vaswani et al. 2017, sec. 3.1.
     """
 
-    def __init__(self, d_model: int, eps: float) -> None:
+    def __init__(self, width: int, eps: float, *, has_bias: bool = True) -> None:
         """Start as plain normalization: weight 1, bias 0."""
         super().__init__()
         self.eps = eps
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.weight = nn.Parameter(torch.ones(width))
+        self.bias = nn.Parameter(torch.zeros(width)) if has_bias else None
         self.hook_normalized = HookPoint()
 
-    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+    def forward(self, x: Float[Tensor, "*axes width"]) -> Float[Tensor, "*axes width"]:
         """Return the normalized, scaled and shifted vectors."""
-        normalized = F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
-        return self.hook_normalized(normalized)
+        return self.hook_normalized(F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps))
+
+
+class RMSNorm(nn.Module):
+    """x / sqrt(mean(x^2) + eps) * weight: no mean is taken away, nothing is added.
+
+    Source: Zhang and Sennrich 2019, eq. (4).
+    """
+
+    def __init__(self, width: int, eps: float) -> None:
+        """Start as plain normalization: weight 1."""
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(width))
+        self.hook_normalized = HookPoint()
+
+    def forward(self, x: Float[Tensor, "*axes width"]) -> Float[Tensor, "*axes width"]:
+        """Return the normalized and scaled vectors."""
+        return self.hook_normalized(F.rms_norm(x, self.weight.shape, self.weight, self.eps))
+
+
+def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm:
+    """Return the normalization that the configuration names, for vectors of a width."""
+    if config.norm == "rms":
+        return RMSNorm(width, config.layer_norm_eps)
+    return LayerNorm(width, config.layer_norm_eps, has_bias=config.norm == "layer")

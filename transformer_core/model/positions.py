@@ -1,4 +1,7 @@
-"""Position encodings that are added to the embeddings: sinusoidal in both layouts of the literature, and learned."""
+"""Position encodings that are added to the embeddings: sinusoidal in both layouts of the literature, and learned.
+
+Those that act inside attention are in `rotary` and `distance_bias`.
+"""
 
 from typing import Literal
 
@@ -23,8 +26,7 @@ def sinusoidal_table(
         n_positions: rows, positions 0, 1, ...
         d_model: columns; even.
         layout: "interleaved" as in the formula; "halves" has the same columns with all sines left and all cosines
-        right, as
-            in the picture that most learners know.
+            right, as in the picture that most learners know.
         base: of the wavelengths, which go from 2 pi to base * 2 pi positions.
 
     Returns:
@@ -51,7 +53,9 @@ class SinusoidalPositions(nn.Module):
     def __init__(self, config: ModelConfig, layout: Literal["interleaved", "halves"]) -> None:
         """Compute the table for every position that the model takes."""
         super().__init__()
-        self.register_buffer("table", sinusoidal_table(config.max_seq_len, config.d_model, layout), persistent=False)
+        with torch.device("cpu"):  # numbers, also where the model is assembled without memory for its weights
+            table = sinusoidal_table(config.max_seq_len, config.d_model, layout)
+        self.register_buffer("table", table, persistent=False)
 
     def forward(self, first: int, n_positions: int) -> Float[Tensor, "pos d_model"]:
         """Return the rows of positions `first` to `first + n_positions - 1`."""
@@ -74,8 +78,12 @@ class LearnedPositions(nn.Module):
         return self.table[first : first + n_positions]
 
 
-def build_positions(config: ModelConfig) -> SinusoidalPositions | LearnedPositions:
-    """Return the position encoding that the configuration names."""
+def build_positions(config: ModelConfig) -> SinusoidalPositions | LearnedPositions | None:
+    """Return the encoding that is added to the embeddings; None where positions act inside attention, or nowhere."""
     if config.positions == "learned":
         return LearnedPositions(config)
-    return SinusoidalPositions(config, "halves" if config.positions == "sinusoidal_halves" else "interleaved")
+    if config.positions == "sinusoidal_halves":
+        return SinusoidalPositions(config, "halves")
+    if config.positions == "sinusoidal_interleaved":
+        return SinusoidalPositions(config, "interleaved")
+    return None

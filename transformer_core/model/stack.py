@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -11,10 +12,12 @@ from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint
 from transformer_core.model.attention import Mask, MemoryMask
 from transformer_core.model.block import Block, BlockStore
+from transformer_core.model.distance_bias import PositionBias, build_position_bias
 from transformer_core.model.dropout import Dropout
-from transformer_core.model.embeddings import TokenEmbedding
-from transformer_core.model.norms import LayerNorm
+from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
+from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import build_positions
+from transformer_core.model.rotary import RotaryPositions
 
 
 @runtime_checkable
@@ -38,18 +41,33 @@ class Stack(nn.Module):
     Source: Vaswani et al. 2017, sec. 3.1, 3.4 and 3.5.
     """
 
-    def __init__(self, config: ModelConfig, *, n_layers: int, has_cross_attention: bool = False) -> None:
-        """Build the parts that the configuration names."""
+    def __init__(
+        self, config: ModelConfig, *, n_layers: int, is_causal: bool = False, has_cross_attention: bool = False
+    ) -> None:
+        """Build the parts that the configuration names.
+
+        Args:
+            config: of the whole model.
+            n_layers: of this stack.
+            is_causal: whether its positions see only what came before them.
+            has_cross_attention: whether it looks at another stack's output.
+        """
         super().__init__()
-        self.max_seq_len = config.max_seq_len
+        self.max_seq_len, self.n_segments = config.max_seq_len, config.n_segments
         self.embed = TokenEmbedding(config)
         self.hook_embed = HookPoint()
         self.pos_embed = build_positions(config)
-        self.hook_pos_embed = HookPoint()
+        if self.pos_embed is not None:
+            self.hook_pos_embed = HookPoint()
+        if config.n_segments:
+            self.segment_embed = SegmentEmbedding(config)
+            self.hook_segment_embed = HookPoint()
+        self.embedding_norm = build_norm(config, config.d_model) if config.embedding_norm else None
+        self.rotary = RotaryPositions(config) if config.has_rotary_positions else None
+        self.position_bias = build_position_bias(config, is_causal=is_causal)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(Block(config, has_cross_attention=has_cross_attention) for _ in range(n_layers))
-        is_pre_norm = config.norm_position == "pre"
-        self.ln_final = LayerNorm(config.d_model, config.layer_norm_eps) if is_pre_norm else None
+        self.ln_final = build_norm(config, config.d_model) if config.norm_position == "pre" else None
 
     def forward(
         self,
@@ -58,6 +76,7 @@ class Stack(nn.Module):
         memory: Float[Tensor, "batch src d_model"] | None = None,
         memory_mask: MemoryMask | None = None,
         store: StackStore | None = None,
+        segments: Int[Tensor, "batch pos"] | None = None,
     ) -> Float[Tensor, "batch pos d_model"]:
         """Return the final states.
 
@@ -67,11 +86,12 @@ class Stack(nn.Module):
             memory: the encoder's output, for a stack with cross-attention.
             memory_mask: for cross-attention.
             store: keeps keys and values while decoding.
+            segments: the kind of segment of each token, 0 where nothing is said; for a model with segments.
 
         Raises:
-            TextError: no token, or more positions than the model has.
+            TextError: no token, more positions than the model has, or segments that it has not.
         """
-        batch, n_positions = tokens.shape
+        n_positions = tokens.shape[1]
         first = 0 if store is None else store.n_positions
         if n_positions == 0:
             raise TextError("there is no token to read; give at least one")
@@ -80,9 +100,34 @@ class Stack(nn.Module):
                 f"{first + n_positions:,} tokens are more than the {self.max_seq_len:,} that this model takes; "
                 "shorten the text"
             )
-        embedded = self.hook_embed(self.embed(tokens))
-        positions = self.pos_embed(first, n_positions).repeat(batch, 1, 1)  # a copy: who looks may write on it
-        x = self.dropout(embedded + self.hook_pos_embed(positions))
+        x = self._embed(tokens, first, segments)
+        rotation = None if self.rotary is None else self.rotary(first, n_positions, tokens.device)
+        bias = None
+        if self.position_bias is not None:
+            bias = PositionBias(
+                of_distance=self.position_bias,
+                n_queries=n_positions,
+                n_keys=first + n_positions,
+                n_earlier=first,
+                device=tokens.device,
+            )
         for i, block in enumerate(self.blocks):
-            x = block(x, mask, memory, memory_mask, None if store is None else store.blocks[i])
+            block_store = None if store is None else store.blocks[i]
+            x = block(x, mask, memory, memory_mask, block_store, rotation=rotation, bias=bias)
         return x if self.ln_final is None else self.ln_final(x)
+
+    def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
+        """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments."""
+        batch, n_positions = tokens.shape
+        x = self.hook_embed(self.embed(tokens))
+        if self.pos_embed is not None:
+            positions = self.pos_embed(first, n_positions).repeat(batch, 1, 1)  # a copy: who looks may write on it
+            x = x + self.hook_pos_embed(positions)
+        if self.n_segments:
+            segments = torch.zeros_like(tokens) if segments is None else segments
+            if not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
+                raise TextError(f"this model has segments 0 to {self.n_segments - 1}, and others were given")
+            x = x + self.hook_segment_embed(self.segment_embed(segments))
+        elif segments is not None:
+            raise TextError("this model tells no segments apart; leave them out")
+        return self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))

@@ -1,98 +1,215 @@
-"""The Transformer: an encoder's stack, a decoder's stack, and the last linear layer."""
+"""The Transformer: one stack or two, and the last linear layer."""
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
-from transformer_core.hooks import HookPoint
-from transformer_core.model.embeddings import TokenEmbedding
-from transformer_core.model.masks import look_ahead_mask, padding_mask
+from transformer_core.errors import TextError
+from transformer_core.hooks import HookPoint, reading_from
+from transformer_core.model.distance_bias import RelativeBuckets
+from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
+from transformer_core.model.feed_forward import ACTIVATIONS
+from transformer_core.model.masks import AttentionMask
+from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import LearnedPositions
 from transformer_core.model.stack import Stack, StackStore
 
+Tokens = Int[Tensor, "batch pos"]
+
+
+class UnembedTransform(nn.Module):
+    """Norm(activation(x W + b)), between the last block and the last linear layer.
+
+    Source: the code of Devlin et al. 2019, whose masked-token head begins so.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Build the layer and its normalization."""
+        super().__init__()
+        self.linear = nn.Linear(config.d_model, config.d_model)
+        self.activation = ACTIVATIONS[config.activation]
+        self.norm = build_norm(config, config.d_model)
+
+    def forward(self, x: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos d_model"]:
+        """Return the transformed states."""
+        return self.norm(self.activation(self.linear(x)))
+
 
 class Transformer(nn.Module):
-    """The encoder-decoder of "Attention Is All You Need".
+    """The encoder-decoder of "Attention Is All You Need", or one of its stacks alone.
 
-    Source: Vaswani et al. 2017, sec. 3 and figure 1.
+    Source: Vaswani et al. 2017, sec. 3 and figure 1; Radford et al. 2018 for the decoder alone, Devlin et al. 2019 for
+    the encoder alone.
     Differs: the last layer gives logits; the softmax belongs to whoever needs probabilities.
     """
 
-    def __init__(self, config: ModelConfig, encoder: Stack, decoder: Stack) -> None:
-        """Join the stacks by the last linear layer, and share the matrices that the configuration ties."""
+    def __init__(self, config: ModelConfig, encoder: Stack | None, decoder: Stack | None) -> None:
+        """Put the last linear layer on the stack that says something, and share the matrices that are tied."""
         super().__init__()
         self.config = config
         self.encoder = encoder
         self.decoder = decoder
-        self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=False)
+        self.unembed_transform = UnembedTransform(config) if config.unembed_transform else None
+        self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=config.unembed_bias)
         self.hook_logits = HookPoint()
-        if config.tie_embeddings != "none":
-            self.unembed.weight = decoder.embed.weight
-        if config.tie_embeddings == "three_way":
-            encoder.embed.weight = decoder.embed.weight
+        self.tie()
 
-    def forward(self, src: Int[Tensor, "batch src"], tgt: Int[Tensor, "batch tgt"]) -> Float[Tensor, "batch tgt vocab"]:
-        """Return the logits of the token that follows each target position.
+    def tie(self) -> None:
+        """Share the matrices that the configuration ties; again after weights were put in the place of others."""
+        last = self.decoder if self.decoder is not None else self.encoder
+        assert last is not None, "a Transformer has an encoder, a decoder, or both"
+        if self.config.tie_embeddings != "none":
+            self.unembed.weight = last.embed.weight
+        if self.config.tie_embeddings == "three_way" and self.encoder is not None:
+            self.encoder.embed.weight = last.embed.weight
+
+    def forward(
+        self, tokens: Tokens, tgt: Int[Tensor, "batch tgt"] | None = None, *, segments: Tokens | None = None
+    ) -> Float[Tensor, "batch out vocab"]:
+        """Return logits: of the token behind each one (decoder), or of the token at each place (encoder only).
 
         Args:
-            src: source tokens, padded on the right with `pad_id`.
-            tgt: target tokens shifted right: <bos> first, padded on the right.
+            tokens: what is read, padded on the right with `pad_id`; the source, where there are two stacks.
+            tgt: with two stacks the target, shifted right: <bos> first, padded on the right.
+            segments: the kind of segment of each token, for an encoder-only model that has some.
+
+        Returns:
+            [batch, tgt, vocab] with two stacks, else [batch, pos, vocab].
 
         Raises:
-            TextError: a sequence that is empty or longer than `max_seq_len`.
+            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
         """
-        return self.decode(tgt, self.encode(src), src)
+        return self._logits(self.final_states(tokens, tgt, segments=segments))
 
-    def encode(self, src: Int[Tensor, "batch src"]) -> Float[Tensor, "batch src d_model"]:
-        """Return the memory: the encoder's final states."""
-        return self.encoder(src, padding_mask(src, self.config.pad_id))
+    def final_states(
+        self, tokens: Tokens, tgt: Int[Tensor, "batch tgt"] | None = None, *, segments: Tokens | None = None
+    ) -> Float[Tensor, "batch out d_model"]:
+        """Return what the last layer makes the logits of: the whole forward but that.
+
+        For who looks inside a long text: the logits of 4,096 tokens over GPT-2's vocabulary alone take 785 MiB.
+
+        Args:
+            tokens: as for the forward.
+            tgt: as for the forward.
+            segments: as for the forward.
+
+        Returns:
+            [batch, tgt, d_model] with two stacks, else [batch, pos, d_model]; in pre-norm normalized.
+
+        Raises:
+            TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
+        """
+        if (tgt is not None) != (self.config.architecture == "encoder_decoder"):
+            takes = "a source and a target" if tgt is None else "one text"
+            raise TextError(f"this model is {self.config.architecture.replace('_', '-')} and takes {takes}")
+        if self.decoder is None:
+            return self.encode(tokens, segments=segments)
+        if tgt is None:
+            return self._decoder_states(tokens)
+        return self._decoder_states(tgt, self.encode(tokens), tokens)
+
+    def encode(self, tokens: Tokens, *, segments: Tokens | None = None) -> Float[Tensor, "batch pos d_model"]:
+        """Return the encoder's final states: the memory, where a decoder looks at them.
+
+        Raises:
+            TextError: the model has no encoder, or what is given does not fit it.
+        """
+        if self.encoder is None:
+            raise TextError("this model is decoder-only; it has no encoder")
+        mask = AttentionMask.within(tokens, self.config.pad_id, is_causal=False, window=self.config.sliding_window)
+        return self.encoder(tokens, mask, segments=segments)
 
     def decode(
         self,
         tgt: Int[Tensor, "batch tgt"],
-        memory: Float[Tensor, "batch src d_model"],
-        src: Int[Tensor, "batch src"],
+        memory: Float[Tensor, "batch src d_model"] | None = None,
+        src: Int[Tensor, "batch src"] | None = None,
         store: StackStore | None = None,
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Return the logits of the token that follows each target position.
 
         Args:
             tgt: target tokens; with a store only the new ones, none of them padding.
-            memory: what `encode(src)` returned.
-            src: the source tokens, for their padding.
+            memory: what `encode(src)` returned; None in a decoder-only model.
+            src: the source tokens, for their padding; None in a decoder-only model.
             store: keeps keys and values between calls (`decoding.KeyValueCache`).
+
+        Raises:
+            TextError: the model has no decoder, or what is given does not fit it.
         """
-        n_earlier = 0 if store is None else store.n_positions
-        mask = look_ahead_mask(tgt.shape[1], n_earlier, device=tgt.device)[None, None]  # [1, 1, query, key]
-        if store is None:
-            mask = mask & padding_mask(tgt, self.config.pad_id)  # [batch, 1, query, key]
-        final = self.decoder(tgt, mask, memory, padding_mask(src, self.config.pad_id), store)
+        with reading_from(0 if store is None else store.n_positions):
+            return self._logits(self._decoder_states(tgt, memory, src, store))
+
+    def _decoder_states(
+        self,
+        tgt: Tensor,
+        memory: Tensor | None = None,
+        src: Tensor | None = None,
+        store: StackStore | None = None,
+    ) -> Tensor:
+        """Return the decoder's final states [batch, tgt, d_model]."""
+        config = self.config
+        if self.decoder is None:
+            raise TextError("this model is encoder-only; it has no decoder")
+        if (memory is None or src is None) != (self.encoder is None):
+            needs = "needs the memory and the source" if self.encoder is not None else "takes no memory and no source"
+            raise TextError(f"this model is {config.architecture.replace('_', '-')}: its decoder {needs}")
+        mask = AttentionMask.within(
+            tgt,
+            config.pad_id,
+            is_causal=True,
+            n_earlier=0 if store is None else store.n_positions,
+            window=config.sliding_window,
+            first_is_real=config.bos_id == config.pad_id,
+        )
+        memory_mask = None if src is None else AttentionMask.of_keys(src, config.pad_id, n_queries=tgt.shape[1])
+        return self.decoder(tgt, mask, memory, memory_mask, store)
+
+    def _logits(self, final: Tensor) -> Tensor:
+        """[batch, pos, d_model] -> [batch, pos, vocab]."""
+        if self.config.scale_logits:
+            final = final * self.config.d_model**-0.5
+        if self.unembed_transform is not None:
+            final = self.unembed_transform(final)
         return self.hook_logits(self.unembed(final))
 
 
+def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Transformer:
+    """Return the modules of a model, for somebody who has weights to put in; on "meta" they take no memory."""
+    with torch.device(device):
+        encoder = Stack(config, n_layers=config.n_encoder_layers) if config.has_encoder else None
+        decoder = (
+            Stack(config, n_layers=config.n_decoder_layers, is_causal=True, has_cross_attention=config.has_encoder)
+            if config.has_decoder
+            else None
+        )
+        return Transformer(config, encoder, decoder)
+
+
 def build(config: ModelConfig, *, seed: int = 0) -> Transformer:
-    """Return a new model with random weights, the same for the same configuration and seed.
+    """Return a new model with random weights, the same for the same configuration and seed, on whichever machine.
 
     Projections start uniform after Glorot and Bengio (2010), biases at 0, embeddings and learned positions normal with
     standard deviation d_model^-0.5, so that scaled embeddings have unit variance and tied logits start small.
     """
     with torch.random.fork_rng(devices=[]):  # torch's own initial weights, replaced below, cost no common random number
-        encoder = Stack(config, n_layers=config.n_encoder_layers)
-        decoder = Stack(config, n_layers=config.n_decoder_layers, has_cross_attention=True)
-        model = Transformer(config, encoder, decoder)
+        model = assemble(config, device="cpu")
     generator = torch.Generator().manual_seed(seed)
+    normal: dict[str, Any] = {"std": 1 / math.sqrt(config.d_model), "generator": generator}
     for module in model.modules():
-        if isinstance(module, TokenEmbedding):
-            nn.init.normal_(module.weight, std=1 / math.sqrt(config.d_model), generator=generator)
+        if isinstance(module, TokenEmbedding | SegmentEmbedding | RelativeBuckets):
+            nn.init.normal_(module.weight, **normal)
         elif isinstance(module, LearnedPositions):
-            nn.init.normal_(module.table, std=1 / math.sqrt(config.d_model), generator=generator)
-        elif isinstance(module, nn.Linear) and module is not model.unembed:
-            nn.init.xavier_uniform_(module.weight, generator=generator)
+            nn.init.normal_(module.table, **normal)
+        elif isinstance(module, nn.Linear):
+            if module is not model.unembed:
+                nn.init.xavier_uniform_(module.weight, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
     if config.tie_embeddings == "none":
-        nn.init.normal_(model.unembed.weight, std=1 / math.sqrt(config.d_model), generator=generator)
+        nn.init.normal_(model.unembed.weight, **normal)
     return model

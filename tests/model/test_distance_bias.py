@@ -1,0 +1,183 @@
+"""Biases by distance: ALiBi's published slopes, T5's rule for buckets in a naive loop, and windows of both."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import odd_config, random_tokens, shaken_model
+from transformer_core.model.distance_bias import (
+    AlibiBias,
+    PositionBias,
+    RelativeBuckets,
+    alibi_slopes,
+    build_position_bias,
+    relative_bucket,
+)
+
+
+def rule_of(bias: AlibiBias | RelativeBuckets, *, n_queries: int, n_earlier: int = 0) -> PositionBias:
+    """The rule of self-attention over `n_queries` positions behind `n_earlier` others."""
+    return PositionBias(
+        of_distance=bias,
+        n_queries=n_queries,
+        n_keys=n_earlier + n_queries,
+        n_earlier=n_earlier,
+        device=torch.device("cpu"),
+    )
+
+
+def buckets(*, is_causal: bool, **changes: Any) -> RelativeBuckets:
+    bias = RelativeBuckets(odd_config(positions="relative_buckets", **changes), is_causal=is_causal)
+    torch.nn.init.normal_(bias.weight)
+    return bias
+
+
+def test_slopes_are_the_published_ones():
+    """Press et al. 2022, sec. 3: for 8 heads 1/2^1, 1/2^2, ..., 1/2^8; for 16 heads 1/2^0.5, 1/2^1, ..., 1/2^8."""
+    assert alibi_slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
+    torch.testing.assert_close(alibi_slopes(16), torch.tensor([2 ** (-i / 2) for i in range(1, 17)]))
+
+
+def slopes_by_reference(n_heads: int) -> list[float]:
+    """`get_slopes` of the code that was released with Press et al. 2022, in other words."""
+    if math.log2(n_heads).is_integer():
+        ratio = 2 ** -(2 ** -(math.log2(n_heads) - 3))
+        return [ratio ** (i + 1) for i in range(n_heads)]
+    below = 2 ** math.floor(math.log2(n_heads))
+    return slopes_by_reference(below) + slopes_by_reference(2 * below)[0::2][: n_heads - below]
+
+
+@pytest.mark.parametrize("n_heads", range(1, 34))
+def test_slopes_for_any_number_of_heads(n_heads: int):
+    assert alibi_slopes(n_heads).tolist() == pytest.approx(slopes_by_reference(n_heads))
+
+
+def test_alibi_by_hand():
+    """2 heads: slopes 1/16 and 1/256. Without look-ahead both directions count alike."""
+    bias = AlibiBias(odd_config(n_heads=2, positions="alibi"))
+    distances = torch.tensor([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    expected = torch.stack([-distances / 16, -distances / 256])[None]
+    assert torch.equal(rule_of(bias, n_queries=3).write_out(), expected)
+    assert not list(bias.parameters()) and not bias.state_dict()
+
+
+def bucket_by_hand(distance: int, *, n_buckets: int, max_distance: int, is_causal: bool) -> int:
+    """One distance, key minus query. Source: Raffel et al. 2020, sec. 2.1, and its code."""
+    first = 0
+    if not is_causal:
+        n_buckets = n_buckets // 2
+        first, distance = (n_buckets if distance > 0 else 0), -abs(distance)
+    behind = max(0, -distance)
+    n_near = n_buckets // 2
+    if behind < n_near:
+        return first + behind
+    log_share = math.log(behind / n_near) / math.log(max_distance / n_near)
+    return first + min(n_near + math.floor(log_share * (n_buckets - n_near)), n_buckets - 1)
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+@pytest.mark.parametrize("n_buckets, max_distance", [(32, 128), (8, 9), (7, 20), (4, 3), (64, 1000)])
+def test_buckets_by_hand(n_buckets: int, max_distance: int, is_causal: bool):
+    shape = {"n_buckets": n_buckets, "max_distance": max_distance, "is_causal": is_causal}
+    distances = torch.arange(-2 * max_distance, 2 * max_distance + 1)
+    expected = [bucket_by_hand(int(distance), **shape) for distance in distances]
+    assert relative_bucket(distances[None], **shape)[0].tolist() == expected
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_near_distances_have_a_bucket_each_and_all_far_ones_share_the_last(is_causal: bool):
+    distances = torch.arange(-300, 301)[None]
+    bucket = relative_bucket(distances, n_buckets=32, max_distance=128, is_causal=is_causal)[0]
+    of = dict(zip(distances[0].tolist(), bucket.tolist(), strict=True))
+    n_near = 16 if is_causal else 8
+    assert [of[-d] for d in range(n_near)] == [*range(n_near)]
+    assert {of[-d] for d in range(128, 301)} == {31 if is_causal else 15}
+    later = {of[d] for d in range(1, 301)}
+    assert later == ({0} if is_causal else {*range(17, 32)})  # 16 would be later by nothing
+    assert all(of[-d] <= of[-d - 1] for d in range(300))
+
+
+@pytest.mark.parametrize("is_causal", [True, False])
+def test_each_head_has_a_number_for_each_bucket(is_causal: bool):
+    bias = buckets(n_relative_buckets=7, relative_max_distance=9, is_causal=is_causal)
+    written = rule_of(bias, n_queries=15).write_out()
+    assert written.shape == (1, 3, 15, 15)
+    for query in range(15):
+        for key in range(15):
+            bucket = bucket_by_hand(key - query, n_buckets=7, max_distance=9, is_causal=is_causal)
+            assert torch.equal(written[0, :, query, key], bias.weight[bucket])
+
+
+def test_a_bucket_learns_from_all_its_distances():
+    bias = buckets(n_relative_buckets=7, relative_max_distance=9, is_causal=True)
+    upstream = torch.randn(1, 3, 6, 6)
+    (rule_of(bias, n_queries=6).write_out() * upstream).sum().backward()
+    expected = torch.zeros(7, 3)
+    for query in range(6):
+        for key in range(6):
+            bucket = bucket_by_hand(key - query, n_buckets=7, max_distance=9, is_causal=True)
+            expected[bucket] += upstream[0, :, query, key]
+    torch.testing.assert_close(bias.weight.grad, expected)
+
+
+def stretches(n: int) -> list[slice]:
+    """Every slice of at least one of n neighbours."""
+    return [slice(start, stop) for start in range(n) for stop in range(start + 1, n + 1)]
+
+
+@pytest.mark.parametrize("n_queries, n_earlier", [(5, 0), (4, 2), (1, 6)])
+@pytest.mark.parametrize("kind", ["alibi", "relative_buckets"])
+def test_each_window_is_the_rule_at_each_cell(kind: str, n_queries: int, n_earlier: int):
+    few_buckets = buckets(n_relative_buckets=5, relative_max_distance=4, is_causal=False)
+    bias = few_buckets if kind == "relative_buckets" else AlibiBias(odd_config(positions="alibi"))
+    rule, n_keys = rule_of(bias, n_queries=n_queries, n_earlier=n_earlier), n_earlier + n_queries
+    distances = [[key - (n_earlier + query) for key in range(n_keys)] for query in range(n_queries)]
+    whole = bias(torch.tensor(distances))[None]
+    assert torch.equal(rule.write_out(), whole)
+    for queries in stretches(n_queries):
+        for keys in stretches(n_keys):
+            assert torch.equal(rule.write_out(queries, keys), whole[:, :, queries, keys])
+
+
+def in_scores(model: tc.Transformer, acts: tc.Activations, attn: str) -> Tensor:
+    """What was added to the products of queries and keys [batch, head, query, key]."""
+    q, k, scores = (acts[f"{attn}.hook_{stem}"] for stem in ("q", "k", "attn_scores"))
+    return scores - q @ k.transpose(-2, -1) / math.sqrt(model.config.head_width)
+
+
+def test_in_a_model_self_attention_has_the_bias_of_its_stack_and_cross_attention_none():
+    model = shaken_model(odd_config(positions="relative_buckets", n_relative_buckets=7, relative_max_distance=9))
+    src, tgt = random_tokens([13], vocab_size=37), random_tokens([9], vocab_size=37)
+    with torch.no_grad(), tc.capture(model) as acts:
+        model(src, tgt)
+    assert model.encoder is not None and model.decoder is not None
+    for stack, part, n in (("encoder", model.encoder, 13), ("decoder", model.decoder, 9)):
+        weight, is_causal = part.position_bias.weight, stack == "decoder"
+        places = [(query, key) for query in range(n) for key in range(query + 1 if is_causal else n)]
+        bucket = [bucket_by_hand(k - q, n_buckets=7, max_distance=9, is_causal=is_causal) for q, k in places]
+        for layer in (0, 1):
+            added = in_scores(model, acts, f"{stack}.blocks.{layer}.self_attn")[0, :, *zip(*places, strict=True)]
+            torch.testing.assert_close(added, weight.detach()[bucket].T, rtol=0, atol=1e-5)
+    for layer in (0, 1):
+        added = in_scores(model, acts, f"decoder.blocks.{layer}.cross_attn")
+        torch.testing.assert_close(added, torch.zeros(1, 3, 9, 13), rtol=0, atol=1e-5)
+
+
+def test_which_positions_are_a_bias():
+    config = odd_config(positions="relative_buckets")
+    for is_causal in (True, False):
+        relative = build_position_bias(config, is_causal=is_causal)
+        assert isinstance(relative, RelativeBuckets) and relative.is_causal is is_causal
+        assert relative.weight.shape == (32, 3)
+        assert isinstance(build_position_bias(odd_config(positions="alibi"), is_causal=is_causal), AlibiBias)
+        assert build_position_bias(odd_config(positions="rotary_halves"), is_causal=is_causal) is None
+
+
+def test_a_rule_goes_to_another_device():
+    rule = rule_of(AlibiBias(odd_config(positions="alibi")), n_queries=3)
+    assert rule.to("meta").device == torch.device("meta") and rule.device == torch.device("cpu")
+    assert torch.equal(rule.to("cpu").write_out(), rule.write_out())

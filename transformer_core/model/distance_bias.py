@@ -1,0 +1,130 @@
+"""Positions as a number added to each score, which depends on the distance of query and key alone."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from transformer_core.config import ModelConfig
+
+OfDistance = Callable[[Int[Tensor, "query key"]], Float[Tensor, "head query key"]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PositionBias:
+    """The rule of the bias for one attention, written out where somebody needs it."""
+
+    of_distance: OfDistance  # of key minus query, in positions
+    n_queries: int
+    n_keys: int
+    n_earlier: int  # keys before the first query
+    device: torch.device
+
+    def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Float[Tensor, "1 head query key"]:
+        """Return what is added to the scores, or a window of it.
+
+        The rule is asked once for each distance there is, and each row is a stretch of the answer.
+
+        Args:
+            queries: which rows, neighbours, as a slice of 0 to `n_queries`.
+            keys: which columns, likewise, as a slice of 0 to `n_keys`.
+        """
+        rows, columns = range(*queries.indices(self.n_queries)), range(*keys.indices(self.n_keys))
+        first, last = rows[0] + self.n_earlier, rows[-1] + self.n_earlier
+        distance = torch.arange(columns[0] - last, columns[-1] - first + 1, device=self.device)
+        by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
+        return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the last query's stretch is the first one
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the same rule for another device."""
+        return replace(self, device=torch.device(device))
+
+
+def alibi_slopes(n_heads: int) -> Float[Tensor, " head"]:
+    """Return how fast each head's attention falls with the distance: 2^(-8 (i + 1) / n_heads) for powers of two.
+
+    For another number of heads: those of the power of two below it, then every other one of the power above.
+
+    Source: Press et al. 2022, sec. 3 and, for other numbers of heads, its code.
+    """
+
+    def geometric(n: int) -> list[float]:
+        return [2 ** (-8 * (i + 1) / n) for i in range(n)]
+
+    below = 2 ** int(math.log2(n_heads))
+    return torch.tensor(geometric(below) + geometric(2 * below)[0 : 2 * (n_heads - below) : 2], device="cpu")
+
+
+def relative_bucket(
+    distance: Int[Tensor, "query key"], *, n_buckets: int, max_distance: int, is_causal: bool
+) -> Int[Tensor, "query key"]:
+    """Return the bucket of each distance: near ones have one each, far ones share them by their logarithm.
+
+    Args:
+        distance: key minus query.
+        n_buckets: in all; without look-ahead half of them serve the keys behind the query, half those after it.
+        max_distance: from here on all distances share the last bucket.
+        is_causal: all buckets serve the keys behind the query.
+
+    Source: Raffel et al. 2020, sec. 2.1, and its code.
+    """
+    first = torch.zeros_like(distance)
+    if is_causal:
+        distance = (-distance).clamp(min=0)
+    else:
+        n_buckets //= 2
+        first, distance = torch.where(distance > 0, n_buckets, 0), distance.abs()
+    n_near = n_buckets // 2
+    part = torch.log(distance.clamp(min=1).float() / n_near) / math.log(max_distance / n_near)
+    far = (n_near + (part * (n_buckets - n_near)).long()).clamp(max=n_buckets - 1)
+    return first + torch.where(distance < n_near, distance, far)
+
+
+class AlibiBias(nn.Module):
+    """Each head's score falls in a line with the distance; nothing to train.
+
+    Source: Press et al. 2022, sec. 3. Differs: without look-ahead both directions count alike.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Fix the slopes."""
+        super().__init__()
+        self.slopes = alibi_slopes(config.n_heads)
+
+    def forward(self, distance: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
+        """Return minus slope times distance."""
+        return -self.slopes.to(distance.device)[:, None, None] * distance.abs()
+
+
+class RelativeBuckets(nn.Module):
+    """A trained number for each head and bucket of distances, shared by all layers of a stack.
+
+    Source: Raffel et al. 2020, sec. 2.1; Shaw et al. 2018 for relative positions.
+    """
+
+    def __init__(self, config: ModelConfig, *, is_causal: bool) -> None:
+        """Make the table; `is_causal` where a query does not see what comes after it."""
+        super().__init__()
+        self.max_distance, self.is_causal = config.relative_max_distance, is_causal
+        self.weight = nn.Parameter(torch.empty(config.n_relative_buckets, config.n_heads))
+
+    def forward(self, distance: Int[Tensor, "query key"]) -> Float[Tensor, "head query key"]:
+        """Return the number of each distance's bucket."""
+        bucket = relative_bucket(
+            distance, n_buckets=self.weight.shape[0], max_distance=self.max_distance, is_causal=self.is_causal
+        )
+        return F.embedding(bucket, self.weight.to(bucket.device)).permute(2, 0, 1)
+
+
+def build_position_bias(config: ModelConfig, *, is_causal: bool) -> AlibiBias | RelativeBuckets | None:
+    """Return the bias that the configuration names; None where there is none."""
+    if config.positions == "alibi":
+        return AlibiBias(config)
+    if config.positions == "relative_buckets":
+        return RelativeBuckets(config, is_causal=is_causal)
+    return None

@@ -1,0 +1,88 @@
+"""Rotary positions: queries and keys are turned by an angle that grows with their position.
+
+The product of a turned query and a turned key depends on their distance alone.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal, Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_core.config import ModelConfig
+
+
+def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
+    """Return the angle, in radians a position, by which each pair of numbers is turned: base^(-2i / d_rotated).
+
+    A context longer than that of the training is reached by slower turns: "linear" slows all of them (Chen et al.
+    2023), "llama3" only those that turn less than once in the former context, with a smooth passage between.
+
+    Returns:
+        float64, the fastest first.
+
+    Source: Su et al. 2021, sec. 3.2.2, eq. (15); Grattafiori et al. 2024, sec. 3.4.1, and its code, for "llama3".
+    """
+    n_rotated = int(config.head_width * config.rotary_fraction)
+    exponent = torch.arange(0, n_rotated, 2, dtype=torch.float64) / n_rotated
+    frequency = config.rotary_base**-exponent
+    if config.rotary_scaling == "linear":
+        return frequency / config.rotary_scaling_factor
+    if config.rotary_scaling == "llama3":
+        n_turns = config.rotary_original_len * frequency / (2 * math.pi)  # in the context of the training
+        low, high = config.rotary_low_freq_factor, config.rotary_high_freq_factor
+        kept = ((n_turns - low) / (high - low)).clamp(0, 1)  # 1: turns often, left as it is; 0: slowed whole
+        return frequency * (kept + (1 - kept) / config.rotary_scaling_factor)
+    return frequency
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation:
+    """The turns of a stretch of positions; numbers of a head beyond the rotated part stay as they are.
+
+    A pair is (x_i, x_{i + n/2}) in the layout "halves" and (x_{2i}, x_{2i+1}) in "interleaved".
+    """
+
+    cos: Float[Tensor, "pos pair"]
+    sin: Float[Tensor, "pos pair"]
+    layout: Literal["halves", "interleaved"]
+
+    def turn(self, x: Float[Tensor, "batch head pos d_head"]) -> Float[Tensor, "batch head pos d_head"]:
+        """Return queries or keys, turned: (a, b) -> (a cos - b sin, a sin + b cos)."""
+        n_rotated = 2 * self.cos.shape[-1]
+        turning, rest = x[..., :n_rotated], x[..., n_rotated:]
+        cos, sin = self.cos.to(x), self.sin.to(x)
+        if self.layout == "halves":
+            a, b = turning.chunk(2, dim=-1)
+            turned = torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
+        else:
+            a, b = turning[..., 0::2], turning[..., 1::2]
+            turned = torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(start_dim=-2)
+        return turned if not rest.shape[-1] else torch.cat([turned, rest], dim=-1)
+
+    def to(self, device: torch.device | str) -> Self:
+        """Return the same turns on another device."""
+        return replace(self, cos=self.cos.to(device), sin=self.sin.to(device))
+
+
+class RotaryPositions:
+    """The turns of any stretch of positions; nothing to train, nothing to store in a checkpoint.
+
+    Source: Su et al. 2021, sec. 3.2 and 3.4.2; the layout "halves" is that of the GPT-NeoX code.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        """Compute the frequencies, in float64 on the CPU wherever the model will be."""
+        with torch.device("cpu"):
+            self.frequencies = rotary_frequencies(config)
+        self.layout: Literal["halves", "interleaved"] = (
+            "halves" if config.positions == "rotary_halves" else "interleaved"
+        )
+
+    def __call__(self, first: int, n_positions: int, device: torch.device) -> Rotation:
+        """Return the turns of positions `first` to `first + n_positions - 1`, in float32."""
+        position = torch.arange(first, first + n_positions, dtype=torch.float64, device=self.frequencies.device)
+        angle = position[:, None] * self.frequencies  # [pos, pair]
+        return Rotation(angle.cos().float().to(device), angle.sin().float().to(device), self.layout)
