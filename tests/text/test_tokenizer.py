@@ -1,7 +1,6 @@
 """Tokenizers give back what they were given, and say calmly what they cannot read."""
 
 import inspect
-import json
 import os
 import re
 import subprocess
@@ -12,8 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from transformer_core.errors import CheckpointError, ConfigError, TextError
-from transformer_core.text.tokenizer import SPECIAL_TOKENS, Kind, Tokenizer, train_tokenizer
+from transformer_core.config import Architecture
+from transformer_core.errors import ConfigError, TextError
+from transformer_core.text.tokenizer import MASK, SPECIAL_TOKENS, Kind, train_tokenizer
 
 KINDS: tuple[Kind, ...] = ("word", "character", "byte_bpe")
 TEXTS = (
@@ -22,6 +22,8 @@ TEXTS = (
     "Où est l'oiseau? (Ici!) 😀 <eos>",
 )
 TOKENIZERS = {kind: train_tokenizer(TEXTS, kind=kind, vocab_size=400) for kind in KINDS}
+WITH_MASK = {kind: train_tokenizer(TEXTS, kind=kind, vocab_size=400, mask=True) for kind in KINDS}
+WORDS_OF_TEXTS = sorted({word for text in TEXTS[:2] for word in re.findall(r"\w+", text)})
 WHITE_SPACE = re.compile("[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+")  # Unicode's White_Space
 
 ANY_TEXT = st.text(st.characters()) | st.lists(  # with lone surrogates
@@ -52,44 +54,6 @@ def test_characters_come_back(text: str):
     ids = tokenizer.encode(text)
     assert tokenizer.decode(ids) == text
     assert tokenizer.tokens(ids) == list(text)
-
-
-WORDS = "the didn't l'animal n'a qu'il jusqu'à aujourd'hui s'ils quelqu'un où été c'est".split()
-SENTENCES = train_tokenizer([*WORDS, "( ) , : ? . !"], kind="word")
-A_WORD = st.tuples(st.sampled_from(WORDS), st.booleans(), st.sampled_from(["", "", "", ",", ":", "?"]))
-
-
-@given(st.lists(A_WORD, min_size=1), st.sampled_from([".", "!", ""]))
-def test_sentences_come_back(words: list[tuple[str, bool, str]], end: str):
-    """The spelling that `decode` writes: a capital in front, signs joined to what they follow, elisions to the next."""
-    text = " ".join((f"({word})" if in_brackets else word) + sign for word, in_brackets, sign in words) + end
-    text = text[0].upper() + text[1:]
-    assert SENTENCES.decode(SENTENCES.encode(text, bos=True, eos=True)) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("didn't", ["didn't"]),
-        ("Can't, WON'T", ["can't", ",", "won't"]),
-        ("l'animal n'a", ["l'", "animal", "n'", "a"]),
-        ("qu'il jusqu'à puisqu'elle", ["qu'", "il", "jusqu'", "à", "puisqu'", "elle"]),
-        ("Quelqu'un aujourd'hui", ["quelqu'", "un", "aujourd'hui"]),
-        ("L’animal didn’t", ["l'", "animal", "didn't"]),  # curly apostrophes
-        ("e\u0301te\u0301", ["été"]),  # decomposed accents
-        ("ÉTÉ", ["été"]),
-        ("the cat's", ["the", "cat", "'", "s"]),  # English clitics other than n't fall apart
-        ("peut-être", ["peut", "-", "être"]),
-        ("l' animal", ["l", "'", "animal"]),  # no elision without a word behind it
-        ("(a,b)...", ["(", "a", ",", "b", ")", ".", ".", "."]),
-        ("<eos>", ["<", "eos", ">"]),
-        (" \t\n\u00a0", []),
-        ("42 x2", ["42", "x2"]),
-    ],
-)
-def test_words(text: str, words: list[str]):
-    tokenizer = train_tokenizer([text], kind="word")
-    assert tokenizer.tokens(tokenizer.encode(text)) == words
 
 
 @given(ANY_TEXT)
@@ -135,9 +99,108 @@ def test_special_tokens(kind: Kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_the_mask_is_token_4_where_there_is_one(kind: Kind):
+    without, tokenizer = TOKENIZERS[kind], WITH_MASK[kind]
+    assert without.mask_id is None
+    assert tokenizer.mask_id == 4
+    assert tokenizer.tokens([4]) == tokenizer.labels([4]) == [MASK]
+    assert tokenizer.decode([4]) == ""
+    assert 4 not in tokenizer.encode("<mask> [MASK] ____")  # a text is a text; only an encoder's is read otherwise
+    with pytest.raises(ConfigError, match=r"vocab_size \(4\) must be at least 5"):
+        train_tokenizer(TEXTS, kind=kind, vocab_size=4, mask=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_each_architecture_reads(kind: Kind):
+    tokenizer = WITH_MASK[kind]
+    ids = tokenizer.encode("the street")
+    expected: dict[Architecture, list[int]] = {
+        "encoder_decoder": [*ids, tokenizer.eos_id],
+        "decoder_only": [tokenizer.bos_id, *ids],
+        "encoder_only": [tokenizer.bos_id, *ids, tokenizer.eos_id],
+    }
+    for architecture, read in expected.items():
+        assert tokenizer.encode_for("the street", architecture) == read
+        labels = tokenizer.labels_for("the street", architecture)
+        assert labels == tokenizer.labels(read)
+    gap = "the ____ <mask>"
+    assert tokenizer.encode_for(gap, "decoder_only") == [1, *tokenizer.encode(gap)]
+    assert TOKENIZERS[kind].encode_for(gap, "encoder_only") == [1, *TOKENIZERS[kind].encode(gap), 2]
+    assert tokenizer.target is tokenizer
+
+
+A_GAP = st.sampled_from(["__", "_____", "<mask>", "[MASK]"])
+
+
+@given(st.lists(st.sampled_from(WORDS_OF_TEXTS), min_size=1), st.integers(0, 9), A_GAP, st.sampled_from(KINDS))
+def test_around_a_gap_the_text_is_cut_as_if_a_word_stood_there(words: list[str], place: int, gap: str, kind: Kind):
+    place = min(place, len(words) - 1)
+    before, behind = words[:place], words[place + 1 :]
+    tokenizer = WITH_MASK[kind]
+    whole = tokenizer.encode(" ".join(words))
+    n_before = len(tokenizer.encode(" ".join([*before, ""] if kind == "character" and before else before)))
+    n_behind = len(tokenizer.encode(" ".join(["", *behind]) if behind else ""))
+    expected = [1, *whole[:n_before], 4, *whole[len(whole) - n_behind :], 2]
+    assert tokenizer.encode_for(" ".join([*before, gap, *behind]), "encoder_only") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("____", ["<mask>"]),
+        ("the ____.", ["the", "<mask>", "."]),
+        ("____ animal", ["<mask>", "·animal"]),
+        ("(____)", ["(", "<mask>", ")"]),
+        ("the  __ __", ["the", "·", "<mask>", "<mask>"]),
+        ("the\n[MASK]", ["the", "↵", "<mask>"]),
+        ("the_the", ["the", "_", "the"]),
+    ],
+)
+def test_gaps(text: str, labels: list[str]):
+    tokenizer = train_tokenizer(["the animal the street"] * 3, kind="byte_bpe", vocab_size=300, mask=True)
+    assert tokenizer.labels_for(text, "encoder_only") == ["<bos>", *labels, "<eos>"]
+
+
+def test_a_gap_behind_an_elision():
+    assert WITH_MASK["word"].labels_for("L’____ qu'<mask>, dogs' __", "encoder_only") == [
+        *("<bos>", "L’", "<mask>", "qu'", "<mask>", ",", "<unk> dogs", "<unk> '", "<mask>", "<eos>")
+    ]
+
+
+def test_labels_show_unknown_words_as_typed():
+    words, characters, bytes_ = (TOKENIZERS[kind] for kind in KINDS)
+    labels = words.labels_for("The Zébu crossed ZE\u0301BU 👩🏽 \u202e!", "encoder_decoder")
+    typed = ["<unk> Zébu", "<unk> crossed", "<unk> ZE\u0301BU", "<unk> 👩", "<unk> 🏽", "<unk> <RLO>", "!"]
+    assert labels == ["The", *typed, "<eos>"]
+    assert characters.labels_for("e z\n", "decoder_only") == ["<bos>", "e", "·", "<unk> z", "<unk> ↵"]
+    assert bytes_.labels_for("Zé", "decoder_only") == ["<bos>", "Z", "é"]
+    assert characters.labels(characters.encode("it's")) == ["i", "t", "'", "s"]
+
+
+@given(ANY_TEXT)
+@settings(max_examples=40)
+def test_every_token_of_any_text_has_a_label(text: str):
+    for tokenizer in TOKENIZERS.values():
+        ids = tokenizer.encode(text)
+        for labels in (tokenizer.labels(ids), tokenizer.labels_for(text, "decoder_only")[1:]):
+            assert len(labels) == len(ids)
+            assert not any(label == "" or label != " ".join(label.split()) for label in labels)
+            assert "\ufffd" in as_utf8_holds_it(text) or not any("\ufffd" in label for label in labels)
+            special = {i for i, label in zip(ids, labels, strict=True) if label in SPECIAL_TOKENS}
+            assert special <= {tokenizer.unk_id}  # what was typed never looks like a special token
+
+
+@given(st.lists(ANY_TEXT))
+@settings(max_examples=30)
+def test_many_texts_are_encoded_as_one(texts: list[str]):
+    for tokenizer in TOKENIZERS.values():
+        assert tokenizer.encode_batch(texts) == [tokenizer.encode(text) for text in texts]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("token", [-1, 10_000, 2**70])
 def test_a_token_that_does_not_exist(kind: Kind, token: int):
-    for method in (TOKENIZERS[kind].decode, TOKENIZERS[kind].tokens):
+    for method in (TOKENIZERS[kind].decode, TOKENIZERS[kind].tokens, TOKENIZERS[kind].labels):
         with pytest.raises(TextError, match=f"token {token} is not in the vocabulary"):
             method([0, token])
 
@@ -176,64 +239,3 @@ save_tokenizers_of_ties(pathlib.Path({str(there)!r}))"""
     subprocess.run([sys.executable, "-c", code], env=environment, cwd=root, check=True, timeout=60)
     for kind in KINDS:
         assert (here / kind).read_bytes() == (there / kind).read_bytes()
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_save_and_load(kind: Kind, tmp_path: Path):
-    TOKENIZERS[kind].save(tmp_path / "tokenizer.json")
-    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
-    text = "L’animal didn't <eos> 😀"
-    assert loaded.kind == kind
-    assert loaded.encode(text) == TOKENIZERS[kind].encode(text)
-    assert loaded.decode(loaded.encode(text)) == TOKENIZERS[kind].decode(loaded.encode(text))
-    loaded.save(tmp_path / "again.json")
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
-
-
-def refusal(path: Path) -> str:
-    """The sentence with which a file is refused."""
-    with pytest.raises(CheckpointError) as caught:
-        Tokenizer.load(path)
-    sentence = str(caught.value)
-    assert str(path) in sentence
-    assert "Error" not in sentence and "Exception" not in sentence and "\n" not in sentence
-    return sentence
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000),
-        *(b"{}", b'{"headlight": 3}', b'{"headlight": {"kind": "word"}}'),
-    ],
-)
-def test_a_damaged_file(content: bytes, tmp_path: Path):
-    (tmp_path / "tokenizer.json").write_bytes(content)
-    assert "damaged" in refusal(tmp_path / "tokenizer.json")
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_was_changed(kind: Kind, tmp_path: Path):
-    path = tmp_path / "tokenizer.json"
-    TOKENIZERS[kind].save(path)
-    text = path.read_text(encoding="utf-8")
-    values = json.loads(text)
-    without_end = [token for token in values["added_tokens"] if token["content"] != "<eos>"]
-    vocab = {token: i for token, i in values["model"]["vocab"].items() if i != 6}
-    for damaged in (
-        text[: len(text) // 2],
-        json.dumps(values | {"headlight": {"kind": "sentence"}}),
-        json.dumps(values | {"model": values["model"] | {"vocab": vocab}}),  # a number that no token has
-        json.dumps(values | {"added_tokens": without_end}).replace('"<eos>"', '"<end>"'),
-    ):
-        path.write_text(damaged, encoding="utf-8")
-        assert "damaged" in refusal(path)
-
-
-def test_what_is_no_tokenizer_of_ours(tmp_path: Path):
-    assert refusal(tmp_path / "tokenizer.json").startswith("there is no tokenizer at")
-    assert refusal(tmp_path).endswith("cannot be read (Is a directory)")
-
-
-def test_a_foreign_tokenizer(shared_data: Path):
-    assert "was not made here" in refusal(shared_data / "tokenizers" / "gpt2" / "tokenizer.json")

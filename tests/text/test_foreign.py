@@ -1,0 +1,227 @@
+"""Tokenizers from elsewhere cut texts as transformers does, say what each token is, and keep in our own folders."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sentencepiece import SentencePieceProcessor
+
+from tests.text import hub_folders
+from tests.text.hub_folders import FAMILIES, Pair, theirs
+from tests.text.test_labels import LETTERS, disturbs, read_back
+from transformer_core.errors import TextError
+from transformer_core.text.foreign import ForeignTokenizer, load_foreign
+from transformer_core.text.tokenizer import Tokenizer
+
+WRITTEN = [
+    *("</s>", "<s>", "[MASK]", "[SEP]", "<unk>", "<|endoftext|>", "<|eot_id|>", "<extra_id_3>"),
+    *("    ", "\r\n", "▁"),
+]
+ANY_TEXT = st.lists(st.text() | st.sampled_from([*WRITTEN, *LETTERS, *" ".join(hub_folders.TEXTS[:4]).split(" ")])).map(
+    " ".join
+)
+
+
+@settings(max_examples=15)
+@given(text=ANY_TEXT)
+@example(text="")
+@example(text=hub_folders.TEXTS[3])
+def test_texts_are_cut_as_transformers_does(pair: Pair, text: str):
+    ours, other = pair
+    read = other(text)["input_ids"]
+    assert ours.encode_for(text, "decoder_only") == ours.encode_for(text, "encoder_decoder") == read
+    assert ours.encode(text) == other(text, add_special_tokens=False)["input_ids"]
+    assert ours.encode_batch([text, "a"]) == [ours.encode(text), ours.encode("a")]
+    written = other.decode(read, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+    assert ours.decode(read) == written
+
+
+@settings(max_examples=15)
+@given(text=ANY_TEXT)
+def test_every_token_has_a_piece_and_a_label(pair: Pair, text: str):
+    ours, _ = pair
+    ids, pieces = ours.encode(text), ours.pieces(text)
+    assert len(ids) == len(pieces)
+    assert all(piece in text for piece in pieces)
+    unknown = [piece.strip() or piece for i, piece in zip(ids, pieces, strict=True) if i == ours.unk_id]
+    assert ours.unknown_words(text) == list(dict.fromkeys(unknown))
+    labels = ours.labels_for(text, "decoder_only")
+    assert len(labels) == len(ours.encode_for(text, "decoder_only"))
+    assert len(ours.labels(ids)) == len(ours.tokens(ids)) == len(ids)
+    assert not any(map(disturbs, labels))
+    assert "\ufffd" in text or not any("\ufffd" in label for label in labels)
+
+
+def test_every_token_on_its_own_has_a_label(pairs: dict[str, Pair]):
+    for ours, _ in pairs.values():
+        apart = ours.eos_id or 0  # stands between tokens, so that no letters are put together
+        labels = ours.labels(i for token in range(ours.vocab_size) for i in (token, apart))
+        assert not any(disturbs(label) or "\ufffd" in label for label in labels)
+
+
+@settings(max_examples=30)
+@given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="<>·↵⇥◌▁")))
+@pytest.mark.parametrize("family", ["gpt2.json", "llama_2", "llama_3"])
+def test_labels_of_bytes_give_the_text_back(pairs: dict[str, Pair], family: str, text: str):
+    ours, _ = pairs[family]
+    shown = read_back(ours.labels(ours.encode(text)))
+    assert shown == (f" {text}" if family == "llama_2" and text else text)  # sentencepiece puts a space in front
+
+
+LABELS = {
+    "gpt2": {"·street", "ü 1/2", "ü 2/2", "↵", "<|endoftext|>"},
+    "qwen2": {"·street", "ü 1/2", "ü 2/2", "↵", "<|endoftext|>"},
+    "bert": {"[CLS]", "street", "[UNK] 😀", "was", "##c", "[SEP]"},
+    "t5": {"·", "t", "<unk> 😀", "<unk> ü", "</s>"},
+    "llama": {"<s>", "ü 1/2", "ü 2/2", "↵", "</s>"},
+    "llama_2": {"<s>", "ü 1/2", "ü 2/2", "↵", "</s>"},
+    "llama_3": {"<|begin_of_text|>", "·street", "····", "ü 2/2", "↵", "<|end_of_text|>"},
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_labels_by_hand(pairs: dict[str, Pair], family: str):
+    ours, _ = pairs[family]
+    end = ours.labels([ours.eos_id or 0])[0]
+    labels = ours.labels_for(f"the street     wasc 😀 ü\n{end}", "decoder_only")
+    assert LABELS[family.removesuffix(".json")] <= set(labels)
+
+
+ROLES = {
+    "gpt2": (None, "<|endoftext|>", "<|endoftext|>", None, None),
+    "qwen2": ("<|endoftext|>", None, "<|endoftext|>", None, None),
+    "bert": ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"),
+    "t5": ("<pad>", None, "</s>", "<unk>", None),
+    "llama": (None, "<s>", "</s>", None, None),  # single bytes for all that is in no piece
+    "llama_2": (None, "<s>", "</s>", "<unk>", None),
+    "llama_3": (None, "<|begin_of_text|>", "<|end_of_text|>", None, None),
+}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_special_tokens(pairs: dict[str, Pair], family: str):
+    ours, other = pairs[family]
+    ids = (ours.pad_id, ours.bos_id, ours.eos_id, ours.unk_id, ours.mask_id)
+    spelt = tuple(None if i is None else ours.labels([i])[0] for i in ids)
+    assert spelt == ROLES[family.removesuffix(".json")]
+    assert ours.kind == "foreign"
+    assert ours.vocab_size == len(other)
+    assert ours.decode([i for i in ids if i is not None]) == ""
+    if ours.bos_id is None:
+        with pytest.raises(TextError, match="no token that begins a text"):
+            ours.encode("a", bos=True)
+    else:
+        assert ours.encode("a", bos=True, eos=True) == [ours.bos_id, *ours.encode("a"), ours.eos_id]
+
+
+def test_gaps_are_read_as_masks_by_an_encoder(pairs: dict[str, Pair]):
+    ours, other = pairs["bert.json"]
+    read = other("the [MASK] was [MASK].")["input_ids"]
+    for text in ("the ____ was __.", "the <mask> was [MASK].", "the <mask>was___."):
+        assert ours.encode_for(text, "encoder_only") == read
+    assert ours.encode_for("____", "decoder_only") == other("____")["input_ids"]
+    for family in ("gpt2.json", "t5.json"):
+        ours, other = pairs[family]
+        assert ours.encode_for("a ____", "encoder_only") == other("a ____")["input_ids"]
+
+
+def test_numbers_above_the_vocabulary(pairs: dict[str, Pair]):
+    """The matrices of a model may be larger than its vocabulary, rounded up; it may say such a number."""
+    for ours, _ in pairs.values():
+        n = ours.vocab_size
+        assert ours.labels([n, n + 9999]) == ours.tokens([n, n + 9999]) == [f"<no.{n}>", f"<no.{n + 9999}>"]
+        assert ours.decode([n]) == ""
+        with pytest.raises(TextError, match="token -1 is not in the vocabulary"):
+            ours.labels([0, -1])
+
+
+def test_a_space_in_front_is_kept_as_sentencepiece_does(folders: dict[str, Path], pairs: dict[str, Pair]):
+    processor = SentencePieceProcessor(model_proto=hub_folders.llama_model())
+    for text in ["the cat", " the cat", "   the", " ", "\n x", "été 日本 😀", "1984", "l'oiseau  est"]:
+        assert pairs["llama_2"][0].encode(text) == processor.encode(text)
+
+
+def test_lengths_that_somebody_trained_with_do_not_count(folders: dict[str, Path], tmp_path: Path):
+    folder = shutil.copytree(folders["bert.json"], tmp_path / "bert")
+    values = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    values["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    values["padding"] = {"strategy": {"Fixed": 32}, "direction": "Right", "pad_to_multiple_of": None}
+    values["padding"] |= {"pad_id": 0, "pad_type_id": 0, "pad_token": "[PAD]"}
+    hub_folders.write(folder, tokenizer=values)
+    text = hub_folders.TEXTS[0]
+    assert load_foreign(folder).encode_for(text, "encoder_only") == theirs(folder)(text)["input_ids"]
+
+
+@pytest.mark.parametrize("adds", [True, False])
+def test_the_file_counts_for_more_than_the_settings(folders: dict[str, Path], tmp_path: Path, adds: bool):
+    folder = shutil.copytree(folders["llama.json"], tmp_path / "llama")
+    said = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
+    hub_folders.write(folder, tokenizer_config=said | {"add_bos_token": adds, "add_eos_token": adds})
+    assert load_foreign(folder).encode_for("a cat", "decoder_only") == theirs(folder)("a cat")["input_ids"]
+
+
+def test_special_tokens_where_the_folder_says_nothing_of_them(folders: dict[str, Path], tmp_path: Path):
+    for family in ("gpt2.json", "bert.json", "t5.json"):
+        folder = tmp_path / family
+        folder.mkdir()
+        shutil.copy(folders[family] / "tokenizer.json", folder)
+        bare, full = load_foreign(folder), load_foreign(folders[family])
+        for role in ("pad_id", "bos_id", "eos_id", "unk_id", "mask_id"):
+            assert getattr(bare, role) == getattr(full, role)
+
+
+def test_older_special_tokens_map(folders: dict[str, Path], tmp_path: Path):
+    folder = tmp_path / "gpt2"
+    folder.mkdir()
+    shutil.copy(folders["gpt2.json"] / "tokenizer.json", folder)
+    hub_folders.write(folder, special_tokens_map={"pad_token": {"content": "<|endoftext|>"}, "bos_token": "gone"})
+    tokenizer = load_foreign(folder)
+    assert tokenizer.pad_id == tokenizer.eos_id
+    assert tokenizer.bos_id is None  # the folder names one that the tokenizer has not
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_save_and_load(pairs: dict[str, Pair], family: str, tmp_path: Path):
+    ours, _ = pairs[family]
+    ours.save(tmp_path / "tokenizer.json")
+    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
+    assert isinstance(loaded, ForeignTokenizer)
+    for text in [*hub_folders.TEXTS[:4], "a ____ [MASK]</s> <|eot_id|>", " x"]:
+        assert loaded.encode_for(text, "encoder_only") == ours.encode_for(text, "encoder_only")
+        assert loaded.labels_for(text, "encoder_only") == ours.labels_for(text, "encoder_only")
+        assert loaded.decode(ours.encode(text)) == ours.decode(ours.encode(text))
+    for role in ("pad_id", "bos_id", "eos_id", "unk_id", "mask_id", "vocab_size"):
+        assert getattr(loaded, role) == getattr(ours, role)
+    loaded.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
+
+
+def test_a_tokenizer_json_needs_no_transformers(folders: dict[str, Path]):
+    code = f"""
+import sys
+from transformer_core.text.foreign import load_foreign
+load_foreign({str(folders["bert.json"])!r})
+assert not {{"torch", "transformers", "sentencepiece"}} & set(sys.modules), "slow"
+"""
+    root = Path(__file__).resolve().parents[2]
+    subprocess.run([sys.executable, "-c", code], cwd=root, check=True, timeout=60)
+
+
+def test_the_real_gpt2(shared_data: Path):
+    folder = shared_data / "tokenizers" / "gpt2"
+    ours, other = load_foreign(folder), theirs(folder)
+    text = "The café’s naïve cat 👩‍🚒 said:\n\t“日本語 שלום”  <|endoftext|> 🇫🇷 e\u0301"
+    assert ours.encode_for(text, "decoder_only") == other(text)["input_ids"]
+    assert ours.vocab_size == 50257
+    labels = ours.labels_for(text, "decoder_only")
+    assert labels[:6] == ["The", "·café", "’ 1/2", "’ 2/2", "s", "·naïve"]
+    assert "<|endoftext|>" in labels and "↵" in labels and "⇥" in labels
+    with_name = re.sub(r"<\|endoftext\|>", "", "".join(labels))
+    assert "<" not in with_name
+    assert read_back(ours.labels(ours.encode(text.replace("<|endoftext|>", "")))) == text.replace("<|endoftext|>", "")

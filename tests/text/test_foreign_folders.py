@@ -1,0 +1,64 @@
+"""Folders whose tokenizer cannot be read are refused with a sentence, and none of their code is run."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.text import hub_folders
+from tests.text.hub_folders import Pair
+from tests.text.refusals import refusal
+from transformer_core.text.foreign import load_foreign
+from transformer_core.text.tokenizer import Tokenizer
+
+
+def test_folders_without_a_tokenizer(tmp_path: Path, folders: dict[str, Path]):
+    assert refusal(load_foreign, tmp_path / "none").startswith("there is no folder")
+    assert "has no tokenizer, which would be tokenizer.json" in refusal(load_foreign, tmp_path)
+    lone = tmp_path / "lone"
+    lone.mkdir()
+    shutil.copy(folders["gpt2"] / "vocab.json", lone)
+    assert "vocab.json with merges.txt" in refusal(load_foreign, lone)
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("gpt2", "vocab.json"),
+        ("t5", "spiece.model"),
+        ("llama", "tokenizer.model"),
+        ("bert.json", "tokenizer.json"),
+        ("bert.json", "tokenizer_config.json"),
+    ],
+)
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe\x00", None])
+def test_damaged_folders(folders: dict[str, Path], tmp_path: Path, family: str, name: str, content: bytes | None):
+    folder = shutil.copytree(folders[family], tmp_path / "folder")
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[: len(whole) // 2] if content is None else content)
+    assert "damaged" in refusal(load_foreign, folder)
+
+
+def test_no_code_of_a_folder_is_run(tmp_path: Path):
+    folder = hub_folders.gpt2(tmp_path / "gpt2")
+    (folder / "config.json").unlink()
+    settings = {"auto_map": {"AutoTokenizer": ["own.Own", None]}, "tokenizer_class": "Own"}
+    hub_folders.write(folder, config={"auto_map": {"AutoConfig": "own.Own"}}, tokenizer_config=settings)
+    (folder / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    assert "cannot be read here" in refusal(load_foreign, folder)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_saved_file_that_was_changed(pairs: dict[str, Pair], tmp_path: Path):
+    path = tmp_path / "tokenizer.json"
+    pairs["bert.json"][0].save(path)
+    values = json.loads(path.read_text("utf-8"))
+    about = values["headlight"]
+    for changed in (
+        values | {"headlight": {"kind": "foreign"}},
+        values | {"headlight": about | {"special": about["special"] | {"eos": 10**6}}},
+        values | {"model": None},
+    ):
+        path.write_text(json.dumps(changed), encoding="utf-8")
+        assert "damaged" in refusal(Tokenizer.load, path)

@@ -1,0 +1,260 @@
+"""Tokenizers of models from Hugging Face, read from the files that lie beside their weights."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, SupportsInt, cast
+
+from tokenizers import Encoding, models
+from tokenizers import Tokenizer as Backend
+
+from transformer_core.config import Architecture
+from transformer_core.errors import CheckpointError
+from transformer_core.text.interface import WRITTEN_MASK, Tokenizer, encodable, from_zero, typed
+from transformer_core.text.labels import Token, byte_level_text
+
+_ROLES = ("pad", "bos", "eos", "unk", "mask")
+
+# How each role is usually spelt, where the folder does not say; a token counts only if the tokenizer has it.
+_USUAL = {
+    "pad": ("<pad>", "[PAD]"),
+    "bos": ("<s>", "[CLS]", "<|endoftext|>"),
+    "eos": ("</s>", "[SEP]", "<|endoftext|>"),
+    "unk": ("<unk>", "[UNK]"),
+    "mask": ("<mask>", "[MASK]"),
+}
+_STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names for what begins and ends a text
+
+# What the families had before tokenizer.json; transformers knows how each is to be read.
+_OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
+_MARIAN = ("source.spm", "target.spm", "vocab.json")
+
+
+def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
+    """Return the tokenizer of a model folder of Hugging Face; no code of the folder is run, and no network is used.
+
+    Where there is a tokenizer.json, it is what counts, and `tokenizers` alone reads it (0.1 s, where the import of
+    transformers takes seconds). Older layouts are read by transformers, MarianMT's two models by sentencepiece.
+
+    Differs: transformers 5 makes Llama's tokenizers anew from their parts, and then drops a space in front of a text;
+        here the file is followed, as sentencepiece does.
+
+    Raises:
+        CheckpointError: a folder without a tokenizer, a damaged file, or a type that cannot be read here.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise CheckpointError(f"there is no folder {str(folder)!r}; give the path of a model folder")
+    if _has(folder, _MARIAN):
+        from transformer_core.text.marian import load_marian
+
+        return load_marian(folder)
+    if _has(folder, ("tokenizer.json",)):
+        return _load_fast(folder)
+    if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
+        return _load_older(folder)
+    layouts = ", ".join(" with ".join(layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
+    raise CheckpointError(f"{folder} has no tokenizer, which would be {layouts}; copy the whole model again")
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """Return what tokenizer_config.json says, and below it the older special_tokens_map.json.
+
+    Raises:
+        CheckpointError: one of them is damaged.
+    """
+    settings: dict[str, Any] = {}
+    for name in ("special_tokens_map.json", "tokenizer_config.json"):
+        path = folder / name
+        try:
+            settings.update(json.loads(path.read_text(encoding="utf-8")).items() if path.is_file() else ())
+        except (AttributeError, OSError, ValueError, RecursionError) as error:
+            raise CheckpointError(f"{path} is damaged; copy it again") from error
+    return settings
+
+
+def spelling(settings: Mapping[str, Any], role: str, usual: Iterable[str], vocabulary: Mapping[str, int]) -> str | None:
+    """Return how a special token is spelt, or None where there is none.
+
+    Args:
+        settings: what the folder says; a role that it does not name is spelt as usual.
+        role: "pad", "bos", "eos", "unk" or "mask".
+        usual: spellings; the first that is in the vocabulary is taken.
+        vocabulary: of the tokenizer.
+    """
+    named = [name for name in (f"{role}_token", f"{_STAND_INS.get(role, role)}_token") if name in settings]
+    for name in named:
+        token = settings[name]
+        written = token.get("content") if isinstance(token, dict) else token
+        if isinstance(written, str) and written in vocabulary:
+            return written
+    return None if named else next((token for token in usual if token in vocabulary), None)
+
+
+class ForeignTokenizer(Tokenizer):
+    """A tokenizer that was trained elsewhere; special tokens that are written out in a text are read as such."""
+
+    def __init__(self, backend: Backend, special: Mapping[str, int | None]) -> None:
+        """Wrap a tokenizer of the `tokenizers` library.
+
+        Args:
+            backend: with its template of special tokens.
+            special: the token of each role, None where there is none: "pad", "bos", "eos", "unk", "mask".
+        """
+        self.kind = "foreign"
+        self._backend = backend
+        backend.no_truncation()  # a length that somebody once trained with
+        backend.no_padding()
+        self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id = (special[role] for role in _ROLES)
+        if not isinstance(
+            backend.model, models.Unigram
+        ):  # to bytes nothing is unknown, though many folders name a token
+            self.unk_id = backend.token_to_id(backend.model.unk_token) if backend.model.unk_token else None
+        added = backend.get_added_tokens_decoder()
+        self._added = {i: token.content for i, token in added.items()}
+        roles = {i for i in special.values() if i is not None}
+        self._special_ids = {i for i, token in added.items() if token.special} | roles
+        self._n_tokens = 1 + max(backend.get_vocab().values(), default=-1)
+        self._scheme = _Scheme(backend)
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "ForeignTokenizer":
+        """Make a tokenizer of what tokenizer.json holds.
+
+        Raises:
+            Exception: it does not fit together; the caller says so calmly.
+        """
+        backend = Backend.from_str(json.dumps(values))
+        special = {role: about["special"][role] for role in _ROLES}
+        if any(i is not None and backend.id_to_token(i) is None for i in special.values()):
+            raise ValueError("a special token is missing")
+        return cls(backend, special)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, the special ones included; the model's may be larger, rounded up."""
+        return self._n_tokens
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
+        encodings = self._backend.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        """Return the text of tokens; special tokens, and numbers above the vocabulary, are left out."""
+        text_ids = [i for i in self._known(ids) if i not in self._special_ids and i < self.vocab_size]
+        return str(self._backend.decode(text_ids, skip_special_tokens=False))
+
+    def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
+        """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD)."""
+        return [
+            token.name or token.mark + token.text.decode(errors="replace")
+            for token in map(self._token, self._known(ids))
+        ]
+
+    def _ids(self, text: str) -> list[int]:
+        return self._backend.encode(text, add_special_tokens=False).ids
+
+    def _cut(self, text: str) -> list[tuple[int, str]]:
+        return _with_pieces(text, self._backend.encode(text, add_special_tokens=False))
+
+    def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
+        if architecture == "encoder_only" and self.mask_id is not None:
+            mask = cast(str, self._written(self.mask_id))
+            text = WRITTEN_MASK.sub(lambda _: mask, text)
+        return _with_pieces(text, self._backend.encode(text))
+
+    def _token(self, i: int) -> Token:
+        token = self._written(i)
+        if token is None:  # the model's vocabulary is larger than the tokenizer's
+            return Token(name=f"<no.{i}>")
+        if i in self._special_ids:
+            return Token(name=token)
+        return Token(text=token.encode()) if i in self._added else self._scheme.read(token)
+
+    def _written(self, i: int) -> str | None:
+        """Return a token as it is in the vocabulary; `id_to_token` gives added ones normalized, "<s>" as "▁<s>"."""
+        return self._added.get(i) or self._backend.id_to_token(i)
+
+    def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
+        return from_zero(ids)
+
+    def _to_json(self) -> str:
+        special = dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id), strict=True))
+        about = {"headlight": {"kind": self.kind, "special": special}}
+        return json.dumps(json.loads(self._backend.to_str()) | about, ensure_ascii=False) + "\n"
+
+
+class _Scheme:
+    """How a tokenizer writes bytes, spaces and parts of words into its vocabulary."""
+
+    def __init__(self, backend: Backend) -> None:
+        parts = [part for part in (backend.decoder, backend.pre_tokenizer) if part is not None]
+        settings = b"".join(part.__getstate__() for part in parts).decode()
+        self.is_byte_level = '"ByteLevel"' in settings
+        self.has_visible_spaces = "▁" in settings  # sentencepiece
+        self.has_single_bytes = getattr(backend.model, "byte_fallback", False)
+        self.continuation = ""
+        if isinstance(backend.model, models.WordPiece):
+            self.continuation = backend.model.continuing_subword_prefix
+
+    def read(self, token: str) -> Token:
+        """Return what a token of the vocabulary is to a reader."""
+        if self.is_byte_level:
+            return Token(text=byte_level_text(token))
+        if self.continuation:
+            goes_on = token.startswith(self.continuation) and token != self.continuation
+            text = token.removeprefix(self.continuation) if goes_on else token
+            return Token(text=text.encode(), mark=self.continuation if goes_on else "", starts_anew=not goes_on)
+        if self.has_single_bytes and len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+            return Token(text=bytes.fromhex(token[3:5]))
+        return Token(text=(token.replace("▁", " ") if self.has_visible_spaces else token).encode())
+
+
+def _has(folder: Path, names: Iterable[str]) -> bool:
+    return all((folder / name).is_file() for name in names)
+
+
+def _with_pieces(text: str, encoding: Encoding) -> list[tuple[int, str]]:
+    """Return the tokens of an encoding, each with the stretch that it stands for; those of the template have none."""
+    is_text = [not from_template for from_template in encoding.special_tokens_mask]
+    offsets = [place for place, counts in zip(encoding.offsets, is_text, strict=True) if counts]
+    pieces = iter(typed(text, offsets))
+    return [(i, next(pieces) if counts else "") for i, counts in zip(encoding.ids, is_text, strict=True)]
+
+
+def _load_fast(folder: Path) -> ForeignTokenizer:
+    """Read tokenizer.json, and what the files beside it say of special tokens."""
+    settings = read_settings(folder)
+    path = folder / "tokenizer.json"
+    try:
+        backend = Backend.from_file(str(path))
+    except Exception as error:  # the library raises bare Exception for what it cannot parse
+        raise CheckpointError(f"{path} is damaged, or of a type that is not known here; copy it again") from error
+    vocabulary = backend.get_vocab()
+    written = {role: spelling(settings, role, _USUAL[role], vocabulary) for role in _ROLES}
+    return ForeignTokenizer(
+        backend, {role: None if token is None else vocabulary[token] for role, token in written.items()}
+    )
+
+
+def _load_older(folder: Path) -> ForeignTokenizer:
+    """Read the files that were there before tokenizer.json."""
+    from transformers import AutoTokenizer
+
+    try:
+        if any(path.stat().st_size == 0 for path in folder.glob("*.model")):  # would be read as a vocabulary of nothing
+            raise ValueError("an empty file")
+        theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        backend = Backend.from_str(theirs.backend_tokenizer.to_str())
+    except Exception as error:  # whatever that library, and those below it, make of a damaged file
+        raise CheckpointError(
+            f"the tokenizer in {folder} is damaged, or of a type that cannot be read here; "
+            "save it as tokenizer.json, or copy it again"
+        ) from error
+    special = {role: getattr(theirs, f"{role}_token_id", None) for role in _ROLES}
+    for role, stand_in in _STAND_INS.items():
+        if special[role] is None:
+            special[role] = getattr(theirs, f"{stand_in}_token_id", None)
+    return ForeignTokenizer(backend, special)

@@ -1,0 +1,229 @@
+"""What all tokenizers have in common: text to whole numbers and back, and labels for the screen."""
+
+import json
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import SupportsInt
+
+from transformer_core.config import Architecture
+from transformer_core.errors import CheckpointError, TextError
+from transformer_core.text.labels import Token, labels, visible
+
+WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
+
+
+class Tokenizer(ABC):
+    """Text to tokens and back; tokens are whole numbers from 0 to `vocab_size` - 1.
+
+    Attributes:
+        kind: "word", "character", "byte_bpe", or "foreign".
+        pad_id: fills up shorter sequences; None, as for all of these, where the tokenizer has no such token.
+        bos_id: begins a text.
+        eos_id: ends a text.
+        unk_id: stands for what has no token of its own.
+        mask_id: stands for what a model is to guess.
+    """
+
+    kind: str
+    pad_id: int | None
+    bos_id: int | None
+    eos_id: int | None
+    unk_id: int | None
+    mask_id: int | None
+
+    @property
+    @abstractmethod
+    def vocab_size(self) -> int:
+        """Number of tokens, the special ones included."""
+
+    @property
+    def target(self) -> "Tokenizer":
+        """The tokenizer of the texts that a model writes: this one, but for models that cut their two sides apart."""
+        return self
+
+    def encode(self, text: str, *, bos: bool = False, eos: bool = False) -> list[int]:
+        """Return the tokens of `text`.
+
+        Args:
+            text: any text; characters that UTF-8 cannot hold (lone surrogates) count as U+FFFD.
+            bos: put the token in front that begins a text.
+            eos: put the token behind that ends one.
+
+        Raises:
+            TextError: the tokenizer has no such token.
+        """
+        begin, end = self._end(self.bos_id, "begins", bos), self._end(self.eos_id, "ends", eos)
+        return begin + self._ids(encodable(text)) + end
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
+        return [self.encode(text) for text in texts]
+
+    def encode_for(self, text: str, architecture: Architecture) -> list[int]:
+        """Return the tokens of a text as a model reads them, special tokens included.
+
+        Those that were trained here: text, <eos> for an encoder-decoder; <bos>, text for a decoder; <bos>, text, <eos>
+        for an encoder. Others: what their model was trained with. For an encoder, "<mask>", "[MASK]" and two or more
+        underscores are the mask token, where there is one.
+
+        Args:
+            text: any text; for an encoder-decoder, the source.
+            architecture: of the model that reads.
+        """
+        return [i for i, _ in self._read(encodable(text), architecture)]
+
+    def labels_for(self, text: str, architecture: Architecture) -> list[str]:
+        """Return a label for each token of `encode_for`; what has no token of its own stands behind "<unk>", as typed.
+
+        Words of the word kind are as typed, too: their tokens know no capitals.
+        """
+        shown = []
+        read = self._read(encodable(text), architecture)
+        for (i, piece), label in zip(read, self.labels(i for i, _ in read), strict=True):
+            if piece and i == self.unk_id:
+                label = f"{label} {visible(piece.strip() or piece)}"
+            elif piece and self.kind == "word":
+                label = visible(piece)
+            shown.append(label)
+        return shown
+
+    @abstractmethod
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        """Return the text of tokens; special tokens are left out.
+
+        Args:
+            ids: whole numbers, in a list or in a tensor of one axis.
+
+        Raises:
+            TextError: a token that is not in the vocabulary.
+        """
+
+    @abstractmethod
+    def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
+        """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD).
+
+        Raises:
+            TextError: a token that is not in the vocabulary.
+        """
+
+    def labels(self, ids: Iterable[SupportsInt]) -> list[str]:
+        """Return a label for each token of a sequence, for the screen; labels.py says how they look.
+
+        Raises:
+            TextError: a token that is not in the vocabulary.
+        """
+        return labels([self._token(i) for i in self._known(ids)])
+
+    def pieces(self, text: str) -> list[str]:
+        """Return the stretch of `text` that each token of `encode` stands for, as typed, to show an unknown word."""
+        return [piece for _, piece in self._cut(encodable(text))]
+
+    def unknown_words(self, text: str) -> list[str]:
+        """Return the words, or characters, of `text` that have no token of their own, each once, in their order."""
+        return list(
+            dict.fromkeys(piece.strip() or piece for i, piece in self._cut(encodable(text)) if i == self.unk_id)
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write tokenizer.json, in the format of the `tokenizers` library where it has one, with the kind beside it."""
+        Path(path).write_text(self._to_json(), encoding="utf-8")
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> "Tokenizer":
+        """Read what `save` wrote.
+
+        Raises:
+            CheckpointError: the file is missing, damaged, or of a tokenizer that was not made here.
+        """
+        try:
+            values = json.loads(Path(path).read_text(encoding="utf-8"))
+            about = values.pop("headlight")
+            if about["kind"] == "foreign":
+                from transformer_core.text.foreign import ForeignTokenizer
+
+                return ForeignTokenizer.from_values(values, about)
+            if about["kind"] == "marian":
+                from transformer_core.text.marian import MarianTokenizer
+
+                return MarianTokenizer.from_values(values, about)
+            from transformer_core.text.tokenizer import OwnTokenizer
+
+            return OwnTokenizer.from_values(values, about)
+        except FileNotFoundError as error:
+            raise CheckpointError(f"there is no tokenizer at {path}") from error
+        except OSError as error:
+            raise CheckpointError(f"the tokenizer {path} cannot be read ({error.strerror})") from error
+        except Exception as error:  # the library raises bare Exception for what it cannot parse
+            raise CheckpointError(
+                f"{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again"
+            ) from error
+
+    @abstractmethod
+    def _ids(self, text: str) -> list[int]:
+        """Return the tokens of a text."""
+
+    @abstractmethod
+    def _cut(self, text: str) -> list[tuple[int, str]]:
+        """Return the tokens of a text, each with the stretch that it stands for, as typed."""
+
+    @abstractmethod
+    def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
+        """Return the tokens that a model reads for a text, each with its stretch; special ones have none."""
+
+    @abstractmethod
+    def _token(self, i: int) -> Token:
+        """Return what a token is to a reader."""
+
+    @abstractmethod
+    def _to_json(self) -> str:
+        """Return what `save` writes."""
+
+    def _end(self, token: int | None, does: str, wanted: bool) -> list[int]:
+        """Return the token at an end of a sequence, if it is wanted."""
+        if not wanted:
+            return []
+        if token is None:
+            raise TextError(f"this tokenizer has no token that {does} a text; encode the text without it")
+        return [token]
+
+    def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
+        """Return the tokens as plain whole numbers.
+
+        Raises:
+            TextError: one that is not in the vocabulary.
+        """
+        known, vocab_size = [int(i) for i in ids], self.vocab_size
+        for i in known:
+            if not 0 <= i < vocab_size:
+                raise TextError(f"token {i} is not in the vocabulary, which has 0 to {vocab_size - 1}")
+        return known
+
+
+def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
+    """Return tokens as plain whole numbers; for a vocabulary above which a model may have further numbers.
+
+    Raises:
+        TextError: a number below 0.
+    """
+    known = [int(i) for i in ids]
+    if min(known, default=0) < 0:
+        raise TextError(f"token {min(known)} is not in the vocabulary, which begins with 0")
+    return known
+
+
+def encodable(text: str) -> str:
+    """Return the text with lone surrogates, which UTF-8 cannot hold, as U+FFFD."""
+    return re.sub("[\ud800-\udfff]", "\ufffd", text)
+
+
+def typed(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the stretch of a text that each token stands for, from where the tokens lie in it."""
+    next_starts = [*(start for start, _ in offsets[1:]), len(text)]
+    # An accent that was typed behind its letter lies between two offsets: NFC has joined it to the letter.
+    return [
+        text[start:end] + text[end:next_start].rstrip()
+        for (start, end), next_start in zip(offsets, next_starts, strict=False)
+    ]

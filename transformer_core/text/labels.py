@@ -1,0 +1,150 @@
+"""Labels: each token as the screen shows it.
+
+A label never shows half a letter, nothing at all, or something that moves what is around it:
+
+- A space is "·", a line break "↵", a tab "⇥": " cat" is "·cat".
+- What a reader takes for one letter (a grapheme: Unicode Standard Annex 29) is shown whole. Where several tokens share
+  it, each shows the whole and its own part: the two bytes of é are "é 1/2" and "é 2/2", the three tokens of a flag or
+  of a joined emoji likewise. An ordinary space in a label only ever stands beside such a part.
+- What has no look of its own is named between angle brackets: "<NBSP>", "<ZWJ>", "<U+E000>"; and a byte that is in no
+  whole character, as at the end of a text that is still being written, is "<0xE2>".
+- An accent or a vowel sign without its letter stands on a dotted circle: "◌́".
+- Special tokens are their own names, as their tokenizer spells them: "<eos>", "[CLS]", "<|endoftext|>".
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+
+import regex  # type: ignore[import-untyped]
+
+_SIGNS = {" ": "·", "\n": "↵", "\t": "⇥"}
+_NAMES = {  # Unicode's own abbreviations (NameAliases.txt)
+    **dict(zip("\0\a\b\v\f\r\x1b\x7f\x85\xa0\xad", "NUL BEL BS VT FF CR ESC DEL NEL NBSP SHY".split(), strict=True)),
+    **dict(zip("\u200b\u200c\u200d\u200e\u200f\u061c", "ZWSP ZWNJ ZWJ LRM RLM ALM".split(), strict=True)),
+    **dict(zip("\u202a\u202b\u202c\u202d\u202e", "LRE RLE PDF LRO RLO".split(), strict=True)),
+    **dict(zip("\u2066\u2067\u2068\u2069", "LRI RLI FSI PDI".split(), strict=True)),
+    **dict(zip("\u202f\u034f\u2060\ufeff\ufe0e\ufe0f", "NNBSP CGJ WJ BOM VS15 VS16".split(), strict=True)),
+}
+_LONGEST_GRAPHEME = 16  # code points; a longer pile of accents is cut, so that labels stay short
+
+_GRAPHEME = regex.compile(r"\X")
+_ON_ITS_OWN = regex.compile(r"([\s\p{Z}\p{Cc}])")  # never part of a grapheme here, whatever follows
+_HIDDEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Z}\p{Cc}\p{Cn}\p{Co}\p{Cs}\u2800\ufff9-\ufffb]+")
+_WITHOUT_SHAPE = regex.compile(r"[\p{Cn}\p{Co}\p{Cs}]")
+_MARK = regex.compile(r"\p{M}")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What a token is to a reader: a stretch of text, or a name."""
+
+    text: bytes = b""  # UTF-8, perhaps a part of a character
+    name: str = ""  # of a token that is no text; `text` is empty then
+    mark: str = ""  # shown in front of the text: "##" for a word that goes on
+    starts_anew: bool = False  # its text does not go on where that of the token before it ended
+
+
+def labels(tokens: Sequence[Token]) -> list[str]:
+    """Return a label for each token of a sequence; the rules are above.
+
+    Args:
+        tokens: in their order; letters are put together from neighbours.
+
+    Returns:
+        As many labels as tokens. None is empty, and none holds white space other than a space beside a part.
+    """
+    shown: list[str] = []
+    run: list[Token] = []  # tokens whose texts follow upon each other
+    for token in tokens:
+        if run and (token.name or token.starts_anew):
+            shown += _labels_of_run(run)
+            run = []
+        if token.name:
+            shown.append(visible(token.name))
+        else:
+            run.append(token)
+    return shown + _labels_of_run(run)
+
+
+def visible(text: str) -> str:
+    """Return a text as labels show it: "a cat" as "a·cat"."""
+    return "".join(map(_visible, _graphemes(text)))
+
+
+def byte_level_text(token: str) -> bytes:
+    """Return the bytes that a byte-level tokenizer writes with a character each.
+
+    Args:
+        token: as it stands in the vocabulary; "Ġ" is a space. One with other characters, which somebody added, is taken
+            as it is.
+
+    Source: Radford et al. 2019, code (`bytes_to_unicode`).
+    """
+    try:
+        return bytes(map(_BYTES.__getitem__, token))
+    except KeyError:
+        return token.encode()
+
+
+def _labels_of_run(run: Sequence[Token]) -> list[str]:
+    """Return the labels of tokens whose texts follow upon each other."""
+    ends = [*accumulate(len(token.text) for token in run)]
+    contents: list[list[str]] = [[] for _ in run]
+    first, start = 0, 0  # the token that the next grapheme begins in; bytes before it
+    text = b"".join(token.text for token in run).decode("utf-8", "surrogateescape")  # a stray byte: a lone surrogate
+    for grapheme in _graphemes(text):
+        end = start + len(grapheme.encode("utf-8", "surrogateescape"))
+        while ends[first] <= start:
+            first += 1
+        last = first
+        while ends[last] < end:
+            last += 1
+        owners = [i for i in range(first, last + 1) if run[i].text]
+        whole = _visible(grapheme)
+        for part, i in enumerate(owners, start=1):
+            contents[i].append(whole if len(owners) == 1 else f" {whole} {part}/{len(owners)} ")
+        start = end
+    return [
+        token.mark + (" ".join("".join(content).split()) or "<empty>")
+        for token, content in zip(run, contents, strict=True)
+    ]
+
+
+def _graphemes(text: str) -> Iterator[str]:
+    """Cut a text into graphemes; white space, control characters and stray bytes are on their own."""
+    for stretch in _ON_ITS_OWN.split(text):
+        for grapheme in _GRAPHEME.findall(stretch):
+            for start in range(0, len(grapheme), _LONGEST_GRAPHEME):
+                yield grapheme[start : start + _LONGEST_GRAPHEME]
+
+
+@lru_cache(maxsize=4096)
+def _visible(grapheme: str) -> str:
+    """Return a grapheme as labels show it, without white space."""
+    if grapheme in _SIGNS:
+        return _SIGNS[grapheme]
+    hidden = _HIDDEN.match(grapheme)
+    n_hidden = hidden.end() if hidden else 0
+    names, rest = "".join(map(_name, grapheme[:n_hidden])), grapheme[n_hidden:]
+    circle = "◌" if _MARK.match(rest) else ""
+    return names + circle + _WITHOUT_SHAPE.sub(lambda found: _name(found.group()), rest)
+
+
+def _name(character: str) -> str:
+    """Return the name of a character that has no look of its own, or of a stray byte."""
+    number = ord(character)
+    if 0xDC80 <= number <= 0xDCFF:
+        return f"<0x{number - 0xDC00:02X}>"
+    return f"<{_NAMES.get(character) or f'U+{number:04X}'}>"
+
+
+def _bytes_of_characters() -> dict[str, int]:
+    """Return the byte that each character of byte-level tokens stands for: printable ones for themselves."""
+    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = (byte for byte in range(0x100) if byte not in printable)
+    return {chr(byte): byte for byte in printable} | {chr(0x100 + i): byte for i, byte in enumerate(others)}
+
+
+_BYTES = _bytes_of_characters()

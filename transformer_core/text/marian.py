@@ -1,0 +1,151 @@
+"""MarianMT's tokenizer: two sentencepiece models, one a language, over one vocabulary.
+
+Source: Junczys-Dowmunt et al. 2018; sentencepiece: Kudo and Richardson 2018.
+"""
+
+import base64
+import copy
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, SupportsInt
+
+from sentencepiece import SentencePieceProcessor
+
+from transformer_core.config import Architecture
+from transformer_core.errors import CheckpointError
+from transformer_core.text.foreign import read_settings, spelling
+from transformer_core.text.interface import Tokenizer, from_zero
+from transformer_core.text.labels import Token
+
+_SIDES = ("source", "target")
+_USUAL = {"pad": "<pad>", "eos": "</s>", "unk": "<unk>"}  # how special tokens are spelt
+_LANGUAGE = re.compile(r">>.*?<<", re.DOTALL)  # in front of a text, where one model writes several: ">>fra<<"
+
+
+class MarianTokenizer(Tokenizer):
+    """The tokenizer of a MarianMT model: it cuts sources, its `target` cuts targets, and both share their tokens."""
+
+    pad_id: int
+    eos_id: int
+    unk_id: int
+
+    def __init__(self, vocabulary: Mapping[str, int], models: Mapping[str, bytes], special: Mapping[str, str]) -> None:
+        """Put a tokenizer together.
+
+        Args:
+            vocabulary: the number of each token.
+            models: the two sentencepiece models, "source" and "target", as they are in their files.
+            special: how the special tokens are spelt: "pad", "eos", "unk".
+
+        Raises:
+            Exception: they do not fit together; the callers say so calmly.
+        """
+        self.kind = "foreign"
+        self.pad_id, self.eos_id, self.unk_id = (vocabulary[special[role]] for role in _USUAL)
+        self.bos_id = self.mask_id = None  # what the decoder begins with is up to the model
+        self._vocabulary, self._models, self._special = dict(vocabulary), dict(models), dict(special)
+        self._written = {i: token for token, i in vocabulary.items()}
+        self._specials = re.compile("(" + "|".join(map(re.escape, special.values())) + ")")
+        self._source, self._target = (SentencePieceProcessor(model_proto=models[side]) for side in _SIDES)
+        if not self._source.get_piece_size() or not self._target.get_piece_size():
+            raise ValueError("an empty file")
+        self._cutter = self._source
+
+    @classmethod
+    def from_values(cls, values: Mapping[str, Any], about: Mapping[str, Any]) -> "MarianTokenizer":
+        """Make a tokenizer of what tokenizer.json holds.
+
+        Raises:
+            Exception: it does not fit together; the caller says so calmly.
+        """
+        models = {side: base64.b64decode(values["models"][side], validate=True) for side in _SIDES}
+        return cls(values["vocabulary"], models, about["special"])
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, the special ones included; the model's may be larger."""
+        return 1 + max(self._written)
+
+    @property
+    def target(self) -> "MarianTokenizer":
+        """The tokenizer of the texts that a model writes."""
+        target = copy.copy(self)
+        target._cutter = self._target
+        return target
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        """Return the text of tokens; special tokens are left out."""
+        known = self._known(ids)
+        pieces = [self._written[i] for i in known if i in self._written and not self._is_special(i)]
+        return str(self._source.decode_pieces(pieces)).replace("▁", " ").strip()
+
+    def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
+        """Return each token as it is in the vocabulary, spaces as spaces."""
+        return [token.name or token.text.decode() for token in map(self._token, self._known(ids))]
+
+    def _ids(self, text: str) -> list[int]:
+        return [i for i, _ in self._cut(text)]
+
+    def _cut(self, text: str) -> list[tuple[int, str]]:
+        """Return the tokens of a text, each with its stretch; special tokens in a text are read as such."""
+        found: list[tuple[int, str]] = []
+        for stretch in self._specials.split(text):
+            if stretch in self._special.values():
+                found.append((self._vocabulary[stretch], stretch))
+                continue
+            if language := _LANGUAGE.match(stretch):
+                found.append((self._number(language.group()), language.group()))
+                stretch = stretch[language.end() :]
+            if stretch:
+                cut = self._cutter.encode(stretch, out_type="offset_mapping")
+                places = (stretch[start:end] for start, end in cut["offsets"])
+                found += zip(map(self._number, cut["pieces"]), places, strict=True)
+        return found
+
+    def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
+        return [*self._cut(text), (self.eos_id, "")]
+
+    def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
+        return from_zero(ids)
+
+    def _number(self, piece: str) -> int:
+        return self._vocabulary.get(piece, self.unk_id)
+
+    def _is_special(self, i: int) -> bool:
+        return i in (self.pad_id, self.eos_id, self.unk_id)
+
+    def _token(self, i: int) -> Token:
+        written = self._written.get(i)
+        if written is None:
+            return Token(name=f"<no.{i}>")
+        if self._is_special(i) or _LANGUAGE.fullmatch(written):
+            return Token(name=written)
+        return Token(text=written.replace("▁", " ").encode())
+
+    def _to_json(self) -> str:
+        models = {side: base64.b64encode(model).decode() for side, model in self._models.items()}
+        about = {"kind": "marian", "special": self._special}
+        values = {"headlight": about, "vocabulary": self._vocabulary, "models": models}
+        return json.dumps(values, ensure_ascii=False) + "\n"
+
+
+def load_marian(folder: Path) -> MarianTokenizer:
+    """Read vocab.json, source.spm and target.spm.
+
+    Raises:
+        CheckpointError: a damaged file, or a model with a vocabulary for each language.
+    """
+    settings = read_settings(folder)
+    if settings.get("separate_vocabs"):
+        raise CheckpointError(f"{folder} has a vocabulary for each language; models that share one can be read here")
+    try:
+        vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        models = {side: (folder / f"{side}.spm").read_bytes() for side in _SIDES}
+        special = {role: spelling(settings, role, [usual], vocabulary) for role, usual in _USUAL.items()}
+        return MarianTokenizer(vocabulary, models, {role: str(token) for role, token in special.items()})
+    except Exception as error:  # sentencepiece raises RuntimeError, a vocabulary of another shape whatever it will
+        raise CheckpointError(
+            f"the tokenizer in {folder} is damaged (vocab.json, source.spm or target.spm); copy it again"
+        ) from error

@@ -1,0 +1,18 @@
+"""Words: how the word tokenizer cuts a sentence, and how its words are written as a sentence again."""
+
+import re
+from collections.abc import Sequence
+
+_ELIDED = r"(?:\w*qu|[cdjlmnst])'"  # French: l'animal, n'a, qu'il, jusqu'à
+WORD = rf"\w+n't\b|aujourd'hui\b|{_ELIDED}(?=\w)|\w+|[^\w\s]"  # didn't, aujourd'hui: one word each
+_OPENING = rf"{_ELIDED}|\("  # what the next word is joined to
+_CLOSING = frozenset(".,;:!?)")
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Write words as a sentence: no space before closing punctuation or behind an elision, a capital in front."""
+    text = "".join(
+        word if i == 0 or word in _CLOSING or re.fullmatch(_OPENING, words[i - 1]) else f" {word}"
+        for i, word in enumerate(words)
+    )
+    return text[:1].upper() + text[1:]
