@@ -46,7 +46,7 @@ def folder(tmp_path: Path) -> Path:
     [
         {},
         {"tie_embeddings": "target", "positions": "learned"},
-        {"tie_embeddings": "none", "norm_position": "pre", "attention_bias": False},
+        {"tie_embeddings": "none", "norm_position": "pre", "attention_bias": "none"},
         {"positions": "sinusoidal_halves", "pad_id": None},
     ],
 )
@@ -69,6 +69,8 @@ def test_tied_weights_are_stored_once_and_tied_again(tying: str, n_matrices: int
     stored = load_file(tmp_path / "model" / "model.safetensors")
     assert sum(tuple(weight.shape) == (TOKENIZER.vocab_size, 8) for weight in stored.values()) == n_matrices
     loaded, _ = load(tmp_path / "model")
+    assert loaded.encoder is not None
+    assert loaded.decoder is not None
     matrices = (loaded.encoder.embed.weight, loaded.decoder.embed.weight, loaded.unembed.weight)
     assert len({id(matrix) for matrix in matrices}) == len({matrix.data_ptr() for matrix in matrices}) == n_matrices
     assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in model.parameters())
@@ -181,7 +183,7 @@ FULL_DISK = """
 import resource, sys
 from transformer_core.weights.checkpoint import load, save
 model, tokenizer = load(sys.argv[1])
-for n_bytes in (10, 500, 3000):  # config.json, model.safetensors, tokenizer.json is what does not fit
+for n_bytes in map(int, sys.argv[2:]):  # a file can be no longer
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
     try:
         save(sys.argv[1], model, tokenizer, {"title": "new"})
@@ -193,10 +195,11 @@ for n_bytes in (10, 500, 3000):  # config.json, model.safetensors, tokenizer.jso
 @pytest.mark.faults
 def test_a_full_disk_leaves_the_older_one(folder: Path):
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
-    assert 10 < sizes["config.json"] < 500 < sizes["model.safetensors"]
-    command = [sys.executable, "-c", FULL_DISK, str(folder)]
+    assert sizes["config.json"] < sizes["tokenizer.json"] < sizes["model.safetensors"]
+    limits = (10, sizes["config.json"], sizes["tokenizer.json"], sizes["model.safetensors"] - 1)
+    command = [sys.executable, "-c", FULL_DISK, str(folder), *map(str, limits)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=60)
-    assert answer.stdout.split() == ["True"] * 3
+    assert answer.stdout.split() == ["True"] * 4
     load(folder)
     assert read_card(folder) == CARD
     assert [path.name for path in folder.parent.iterdir()] == ["model"]

@@ -1,1 +1,1 @@
-"""Weights: models as folders on a disk."""
+"""Weights: models in our folders, in those of Hugging Face, and on its Hub."""

@@ -3,21 +3,27 @@
 import errno
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
+from torch import nn
 
 from transformer_core.config import ModelConfig
+from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, ConfigError
-from transformer_core.model.transformer import Transformer, build
-from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.model.transformer import Transformer, assemble
+from transformer_core.text.interface import Tokenizer
 from transformer_core.weights.folder import reading, replacing, write_json
+from transformer_core.weights.placement import DeviceMap, Filling, plan, put
+from transformer_core.weights.tensor_files import OnProgress, TensorFiles
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
+
+Content = TypeVar("Content")
 
 
 def save(
@@ -42,13 +48,24 @@ def save(
 
 
 def refuse_to_replace(folder: Path) -> None:
-    """Check that a checkpoint may be saved at a place: nothing is there, or an empty folder, or a checkpoint.
+    """Check that a checkpoint may be saved at a place: nothing is there, or an empty folder, or a checkpoint of ours.
 
     Raises:
         CheckpointError: it holds something else.
     """
-    if folder.exists() and not (folder / CONFIG).is_file() and (not folder.is_dir() or any(folder.iterdir())):
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / CONFIG).is_file() or is_foreign(folder):
         raise CheckpointError(f"{folder} holds something that is not a checkpoint; save the model at another place")
+
+
+def is_foreign(folder: Path) -> bool:
+    """Return whether config.json is one of the `transformers` library: a `model_type` where ours says parts."""
+    try:
+        values = read_json(folder, CONFIG)
+    except CheckpointError:
+        return False
+    return "model_type" in values or "architectures" in values
 
 
 def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
@@ -58,7 +75,7 @@ def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Ma
         CheckpointError: the tokenizer is another model's.
         OSError: the disk is full, or the folder cannot be written.
     """
-    _refuse_other_tokenizer(folder, model.config, tokenizer)
+    refuse_other_tokenizer(str(folder), model.config, tokenizer)
     write_json(folder / CONFIG, model.config.to_dict())
     weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
     try:
@@ -70,21 +87,35 @@ def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Ma
     write_json(folder / CARD, dict(card))
 
 
-def load(source: str | os.PathLike[str], *, device: str | torch.device = "cpu") -> tuple[Transformer, Tokenizer]:
-    """Return the model of a checkpoint folder, in the precision it was saved in, ready for use, and its tokenizer.
+def load(
+    source: str | os.PathLike[str],
+    *,
+    device: str | torch.device = "cpu",
+    dtype: str | torch.dtype | None = None,
+    device_map: DeviceMap | None = None,
+    on_progress: OnProgress | None = None,
+) -> tuple[Transformer, Tokenizer]:
+    """Return the model of a checkpoint folder of ours, ready for use, and its tokenizer.
+
+    `load` in load.py takes models from elsewhere too.
 
     Args:
         source: the folder; it may be replaced by another process meanwhile.
         device: where the model goes.
+        dtype: precision of the weights; None: that in which they were saved.
+        device_map: places for the parts of the model; see there.
+        on_progress: told how many bytes are read.
 
     Raises:
         CheckpointError: a folder that is missing, incomplete or damaged; the message says which part.
+        ConfigError: a device or precision that is not there, or too little memory.
     """
-    try:
-        model, tokenizer = reading(Path(source), _load)
-    except OSError as error:
-        raise CheckpointError(f"{source} cannot be read ({error.strerror})") from error
-    return model.to(device).eval(), tokenizer
+    return reading_folder(
+        source,
+        lambda folder: read_checkpoint(
+            folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress
+        ),
+    )
 
 
 def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
@@ -93,62 +124,108 @@ def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
     Raises:
         CheckpointError: there is none, or it cannot be read.
     """
-    try:
-        return reading(Path(folder), lambda place: _read_json(place, CARD))
-    except OSError as error:
-        raise CheckpointError(f"{folder} cannot be read ({error.strerror})") from error
+    return reading_folder(folder, lambda place: read_json(place, CARD))
 
 
-def _load(folder: Path) -> tuple[Transformer, Tokenizer]:
-    """Read the parts of a checkpoint folder, and put them together."""
-    values = _read_json(folder, CONFIG)
+@torch.inference_mode(mode=False)  # whoever loads in that mode gets weights that can be trained all the same
+def read_checkpoint(
+    folder: Path,
+    *,
+    device: str | torch.device,
+    dtype: str | torch.dtype | None,
+    device_map: DeviceMap | None,
+    on_progress: OnProgress | None,
+) -> tuple[Transformer, Tokenizer]:
+    """Put the parts of a checkpoint folder together, as they lie there now; `load` reads until they are of one version.
+
+    Raises:
+        CheckpointError, ConfigError: as `load`.
+    """
+    values = read_json(folder, CONFIG)
     try:
         config = ModelConfig.from_dict(values)
     except (AttributeError, ConfigError, TypeError) as error:
         raise CheckpointError(f"{folder / CONFIG} does not describe a model: {error}") from error
+    path = existing(folder, WEIGHTS)
+    files = TensorFiles([path], on_progress=on_progress, what=f"reading {folder.name}")
+    tokenizer = Tokenizer.load(existing(folder, TOKENIZER))
+    refuse_other_tokenizer(str(folder), config, tokenizer)
+    saved_in = _precision(files, path)
+    model = assemble(config)
+    parameters = dict(model.named_parameters())
+    _refuse_other_weights(files, {name: parameter.shape for name, parameter in parameters.items()}, path)
+    placement = plan(
+        config,
+        device=device,
+        device_map=device_map,
+        dtype=saved_in if dtype is None else choose_precision(dtype),
+        where=str(folder),
+    )
+    names: dict[int, list[str]] = {}  # of each parameter, several where it is tied
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    with Filling(placement, files) as filling:
+        for name, parameter in parameters.items():
+            put(model, names[id(parameter)], nn.Parameter(filling.place(name, files[name])))
+        filling.finish(model)
+    return model.eval(), tokenizer
+
+
+def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Content]) -> Content:
+    """Return `read(folder)`, all of it from one version of a folder that may be replaced meanwhile.
+
+    Raises:
+        CheckpointError: the folder cannot be read; or what `read` raises.
+    """
     try:
-        weights = load_file(_existing(folder, WEIGHTS))
-    except SafetensorError as error:
-        raise CheckpointError(f"{folder / WEIGHTS} is damaged ({error}); copy or train the model again") from error
-    tokenizer = Tokenizer.load(_existing(folder, TOKENIZER))
-    _refuse_other_tokenizer(folder, config, tokenizer)
-    model = build(config)
-    _fill(model, weights, folder / WEIGHTS)
-    return model, tokenizer
+        return reading(Path(folder), read)
+    except OSError as error:
+        raise CheckpointError(f"{folder} cannot be read ({error.strerror})") from error
 
 
-def _refuse_other_tokenizer(folder: Path, config: ModelConfig, tokenizer: Tokenizer) -> None:
-    """Check that the numbers of the tokenizer mean what the model takes them for."""
-    if tokenizer.vocab_size != config.vocab_size:
+def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """Check that the numbers of the tokenizer mean what the model takes them for.
+
+    Models from elsewhere may know more tokens than their tokenizer: their vocabulary was rounded up.
+
+    Raises:
+        CheckpointError: the tokenizer is another model's.
+    """
+    is_rounded_up = tokenizer.kind == "foreign" and tokenizer.vocab_size < config.vocab_size
+    if tokenizer.vocab_size != config.vocab_size and not is_rounded_up:
         raise CheckpointError(
-            f"{folder}: the tokenizer has {tokenizer.vocab_size} tokens and the model {config.vocab_size}; "
+            f"{where}: the tokenizer has {tokenizer.vocab_size} tokens and the model {config.vocab_size}; "
             "they belong to two different models"
         )
 
 
-def _fill(model: Transformer, weights: Mapping[str, torch.Tensor], path: Path) -> None:
-    """Copy weights into the model, every name exactly once and every shape as expected; it takes their precision."""
-    parameters = dict(model.named_parameters())
-    missing, unknown = parameters.keys() - weights.keys(), weights.keys() - parameters.keys()
+def _precision(files: TensorFiles, path: Path) -> torch.dtype:
+    """Return the one type of all the weights.
+
+    Raises:
+        CheckpointError: there are several, or it is none of fractions.
+    """
+    dtypes = {files.dtype(name) for name in files}
+    if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
+        held = ", ".join(sorted(map(str, dtypes))) or "no weights"
+        raise CheckpointError(f"{path} holds {held}; one floating-point type is expected")
+    return dtypes.pop()
+
+
+def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], path: Path) -> None:
+    """Check that every name is there exactly once, with the shape that the configuration asks for."""
+    missing, unknown = shapes.keys() - files.keys(), files.keys() - shapes.keys()
     if missing or unknown:
         kind, name = ("lacks", min(missing)) if missing else ("has an unknown", min(unknown))
         raise CheckpointError(f"{path} {kind} weight {name!r}; it does not belong to the config.json beside it")
-    dtypes = {weight.dtype for weight in weights.values()}
-    if len(dtypes) > 1 or not all(dtype.is_floating_point for dtype in dtypes):
-        raise CheckpointError(
-            f"{path} holds {', '.join(sorted(map(str, dtypes)))}; one floating-point type is expected"
-        )
-    model.to(dtype=dtypes.pop())
-    for name, parameter in parameters.items():
-        if parameter.shape != weights[name].shape:
+    for name, shape in shapes.items():
+        if files.shape(name) != shape:
             raise CheckpointError(
-                f"{path}: {name!r} is {tuple(weights[name].shape)}, but config.json asks for {tuple(parameter.shape)}"
+                f"{path}: {name!r} is {tuple(files.shape(name))}, but config.json asks for {tuple(shape)}"
             )
-        with torch.no_grad():
-            parameter.copy_(weights[name])
 
 
-def _existing(folder: Path, name: str) -> Path:
+def existing(folder: Path, name: str) -> Path:
     """Return the path of a part of a checkpoint folder.
 
     Raises:
@@ -161,13 +238,13 @@ def _existing(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def _read_json(folder: Path, name: str) -> dict[str, Any]:
+def read_json(folder: Path, name: str) -> dict[str, Any]:
     """Return the object in a JSON file of a checkpoint folder.
 
     Raises:
         CheckpointError: it is not there, or it is not a JSON object.
     """
-    path = _existing(folder, name)
+    path = existing(folder, name)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end

@@ -1,0 +1,259 @@
+"""A checkpoint folder as one file to hand on, and such a file taken in with care: it comes from anywhere."""
+
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Sequence
+from io import BufferedIOBase, BytesIO
+from pathlib import Path, PurePosixPath
+from uuid import uuid4
+
+from transformer_core.config import ModelConfig
+from transformer_core.devices import in_words
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
+from transformer_core.weights.bring_in import card_of
+from transformer_core.weights.checkpoint import CARD, CONFIG, is_foreign, read_json, reading_folder, write_parts
+from transformer_core.weights.convert import family_of
+from transformer_core.weights.folder import replacing
+from transformer_core.weights.load import Source, load
+from transformer_core.weights.tensor_files import TensorFiles, find_tensor_files, only_pickles
+
+MAX_FILES = 60  # of a model; large ones keep their weights in several
+MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
+MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
+MAX_TABLE = 2**28  # numbers in a table of positions, which no file holds and a configuration alone asks for
+
+_SUFFIXES = (".json", ".safetensors", ".txt", ".model", ".spm")  # what a model's folder holds; never a pickle
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+_DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
+_MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
+_PIECE = 2**16  # bytes unpacked at a time
+_THIS = "this model"
+
+
+def pack(folder: Path) -> bytes:
+    """Return a checkpoint folder as a zip file: a folder of the same name, which loads once it is unpacked.
+
+    Raises:
+        CheckpointError: it is no model, or cannot be read.
+    """
+
+    def read(place: Path) -> bytes:
+        if not (place / CONFIG).is_file():
+            raise CheckpointError(f"there is no model in {folder} any more; choose another")
+        buffer = BytesIO()
+        with zipfile.ZipFile(buffer, "w", strict_timestamps=False) as archive:
+            for path in sorted(place.iterdir()):
+                if path.is_file() and path.suffix in _SUFFIXES:
+                    kind = zipfile.ZIP_STORED if path.suffix == _DENSE else zipfile.ZIP_DEFLATED
+                    archive.write(path, f"{folder.name}/{path.name}", kind)
+        return buffer.getvalue()
+
+    return reading_folder(folder, read)
+
+
+def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
+    """Write the model in a zip file to a new folder, after it was loaded once; a Hugging Face folder is converted.
+
+    The list of what is inside is checked first: files of the kinds that a model has, no links, no ways out of the
+    folder, not more than `max_bytes` in all. What else lies beside the model is left out, and no pickle is unpacked.
+    While unpacking, what each file says of its size is not trusted.
+
+    Args:
+        file: the zip file; it can be sought in.
+        folder: where the model goes; it must not exist. Its name is the title of a model without a card.
+        max_bytes: of all files, unpacked.
+
+    Raises:
+        CheckpointError: it is no zip file, not a model, too large, or damaged; nothing is left behind.
+    """
+    if folder.exists():
+        raise CheckpointError(f"there is a folder {folder.name!r} already; give the model another name")
+    try:
+        with zipfile.ZipFile(_Careful(file)) as archive:
+            members = _chosen(archive, max_bytes)
+            with replacing(folder) as new:
+                unpacked = new / "unpacked"
+                unpacked.mkdir()
+                left = max_bytes
+                for member in members:
+                    left -= _write(archive, member, unpacked, left)
+                _take_in(unpacked, new, folder.name)
+                shutil.rmtree(unpacked)
+    except HeadlightError:
+        raise
+    except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise CheckpointError(
+            f"this is not a zip file that can be read ({error}); pack the model's folder again"
+        ) from error
+    except OSError as error:
+        raise CheckpointError(f"the model cannot be written ({error.strerror}); make room, then try again") from error
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder with a model: it is out of sight at once, and then its files go. Of a link only the link goes.
+
+    Raises:
+        CheckpointError: it holds no model, or cannot be deleted.
+    """
+    if not (folder / CONFIG).is_file():
+        raise CheckpointError(f"there is no model in {folder}, so nothing was deleted")
+    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
+    try:
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            folder.rename(going)
+            shutil.rmtree(going)  # follows no link
+    except OSError as error:
+        raise CheckpointError(f"{folder} cannot be deleted ({error.strerror}); delete it by hand") from error
+
+
+def _take_in(unpacked: Path, new: Path, name: str) -> None:
+    """Load what was unpacked, and write it as a checkpoint of ours: no byte of the zip file is kept as it came.
+
+    Raises:
+        CheckpointError: it is no model that can be read.
+        OSError: it cannot be written.
+    """
+    try:
+        _refuse_boundless(unpacked)
+        model, tokenizer = load(Source(unpacked, _THIS))
+        write_parts(new, model, tokenizer, card_of(unpacked, model, name=name))
+    except HeadlightError as error:
+        raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), _THIS)) from error
+    except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
+        raise CheckpointError(
+            f"{_THIS} cannot be loaded ({str(error).splitlines()[0]:.150}); choose another"
+        ) from error
+
+
+def _refuse_boundless(folder: Path) -> None:
+    """Check that a configuration asks for no more than its weights can fill, before anything is made of it.
+
+    Raises:
+        CheckpointError: it does, or is none.
+    """
+    values = read_json(folder, CONFIG)
+    if is_foreign(folder):
+        config = family_of(values, where=_THIS).config(values, where=CONFIG)
+    else:
+        try:
+            config = ModelConfig.from_dict(values)
+        except (AttributeError, ConfigError, TypeError) as error:
+            raise CheckpointError(f"{CONFIG} does not describe a model: {error}") from error
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    n_tensors = len(TensorFiles(find_tensor_files(folder, where=_THIS)))
+    if n_layers > n_tensors:
+        raise CheckpointError(
+            f"{CONFIG} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not belong "
+            "together"
+        )
+    if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
+        raise CheckpointError(
+            f"{CONFIG} asks for a table of {config.max_seq_len:,} positions, which is too large here; make max_seq_len "
+            "smaller"
+        )
+
+
+def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
+    """Return the files to unpack: those of the folder with the configuration that is nearest to the top.
+
+    Raises:
+        CheckpointError: there is no model, or something that nobody packs by accident.
+    """
+    files = [info for info in archive.infolist() if not info.is_dir()]
+    for info in files:
+        path = PurePosixPath(info.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in info.filename:
+            raise CheckpointError(
+                f"this file holds {info.filename[:60]!r}, a way out of its folder, so nothing of it was taken; pack "
+                "the files of one model"
+            )
+    places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
+    if not places:
+        raise CheckpointError(f"this file holds no {CONFIG}, so it is no model; pack a model's folder")
+    place = min(places, key=lambda place: len(place.parts))
+    beside = [info for info in files if PurePosixPath(info.filename).parent == place]
+    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename))]
+    _refuse_bad_members(chosen)
+    if not any(info.filename.endswith(_DENSE) for info in chosen):
+        for info in beside:
+            if info.filename.endswith(_PICKLES):
+                raise CheckpointError(only_pickles(_THIS, PurePosixPath(info.filename).name))
+        raise CheckpointError(f"this file holds no {_DENSE} file, so no weights; pack the whole folder of the model")
+    n_bytes = sum(info.file_size for info in chosen)
+    if n_bytes > max_bytes:
+        raise CheckpointError(
+            f"unpacked, this model takes {in_words(n_bytes)}, and {in_words(max_bytes)} are taken at most; bring it in "
+            "by its folder instead"
+        )
+    return chosen
+
+
+def _is_of_a_model(path: PurePosixPath) -> bool:
+    return path.suffix in _SUFFIXES and not path.name.startswith(".")
+
+
+def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
+    """Check that all files can be unpacked one beside the other.
+
+    Raises:
+        CheckpointError: a link, a lock, two of one name, or too many.
+    """
+    if len(members) > MAX_FILES:
+        raise CheckpointError(
+            f"this file holds {len(members):,} files beside {CONFIG}, and a model at most {MAX_FILES}"
+        )
+    names = [PurePosixPath(info.filename).name.lower() for info in members]  # as systems that know no capitals
+    for info, name in zip(members, names, strict=True):
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise CheckpointError(f"{name} is a link in this file; pack the files themselves (zip without --symlinks)")
+        if info.flag_bits & 1:
+            raise CheckpointError("this file is locked with a password; pack the model's folder without one")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise CheckpointError(f"{name} is packed in a way that is not read here; pack it as an ordinary zip file")
+        if names.count(name) > 1:
+            raise CheckpointError(f"this file holds {name} twice; pack the model's folder again")
+        if info.file_size > MAX_JSON_BYTES.get(name, info.file_size):
+            raise CheckpointError(f"{name} has {in_words(info.file_size)}, which no model's has; pack the right one")
+
+
+def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, room: int) -> int:
+    """Unpack one file into a folder, and return its size.
+
+    Raises:
+        CheckpointError: it is larger than it says, so that there is no room for it.
+    """
+    name = PurePosixPath(member.filename).name
+    n_bytes = 0
+    with archive.open(member) as packed, (folder / name).open("wb") as unpacked:
+        while part := packed.read(_PIECE):
+            n_bytes += len(part)
+            if n_bytes > min(room, member.file_size):
+                raise CheckpointError(f"unpacked, {name} is larger than this file says; pack the model's folder again")
+            unpacked.write(part)
+    return n_bytes
+
+
+class _Careful:
+    """A zip file in which no large piece is read at once: only a list of very many files would need one."""
+
+    def __init__(self, file: BufferedIOBase) -> None:
+        self.seek, self.tell, self._read = file.seek, file.tell, file.read
+
+    def seekable(self) -> bool:
+        """Return True: zip files are read from their end."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            CheckpointError: too many are asked for.
+        """
+        part = self._read(size if 0 <= size <= _MAX_READ else _MAX_READ + 1)
+        if len(part) > _MAX_READ:
+            raise CheckpointError("this file holds far more files than a model has; pack the model's folder alone")
+        return part

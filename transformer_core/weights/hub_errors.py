@@ -1,0 +1,92 @@
+"""What went wrong with the Hugging Face Hub, in one sentence each: what, why, and the way out."""
+
+import errno
+
+import httpx2
+from huggingface_hub import constants
+from huggingface_hub.errors import (
+    DisabledRepoError,
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+    RevisionResolutionError,
+)
+
+from transformer_core.errors import CheckpointError
+
+_LOGIN = "`hf auth login`"
+
+
+def explained(error: BaseException, repo: str, revision: str | None, file: str | None = None) -> CheckpointError:
+    """Return the error for a person; what is no fault of the Hub, the network or the disk is raised as it is.
+
+    Args:
+        error: what the library raised.
+        repo: the model's id.
+        revision: which version was asked for.
+        file: which file was on its way.
+    """
+    if isinstance(error, RevisionResolutionError | LocalEntryNotFoundError) and error.__cause__ is not None:
+        return explained(error.__cause__, repo, revision, file)
+    if isinstance(error, HFValidationError):
+        return CheckpointError(f"there is no folder {repo!r}, and ids of the Hub are owner/name; give one or the other")
+    if isinstance(error, HfHubHTTPError):
+        return CheckpointError(_answered(error, repo, revision))
+    if isinstance(error, OfflineModeIsEnabled):
+        return CheckpointError(_unreachable(repo, "offline mode is on: HF_HUB_OFFLINE"))
+    if isinstance(error, httpx2.HTTPError | ConnectionError | TimeoutError | LocalEntryNotFoundError):
+        return CheckpointError(_unreachable(repo, "no connection"))
+    if isinstance(error, OSError):
+        return CheckpointError(_not_written(error, repo, file))
+    raise error
+
+
+def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> str:
+    """Return the sentence for what the Hub refuses."""
+    status = error.response.status_code
+    if isinstance(error, GatedRepoError):
+        return (
+            f"{repo} is gated: its owner wants to be asked first; ask at {constants.ENDPOINT}/{repo}, log in by "
+            f"{_LOGIN}, and load it again"
+        )
+    if isinstance(error, RevisionNotFoundError):
+        return f"{repo} has no version {revision!r}; leave out @{revision} for its newest"
+    if isinstance(error, RepositoryNotFoundError):
+        form = "" if "/" in repo else "ids are owner/name, as in openai-community/gpt2; "
+        return f"there is no folder {repo!r}, and no such model on the Hub; {form}if it is private, log in by {_LOGIN}"
+    if isinstance(error, DisabledRepoError):
+        return f"{repo} was disabled on the Hub; choose another model"
+    if status == 401:
+        return f"the Hub does not accept this machine's login for {repo}; log in again by {_LOGIN}"
+    if status == 403:
+        return f"the Hub does not let this machine read {repo}; log in by {_LOGIN} with a token that may"
+    if status == 429:
+        seconds = error.response.headers.get("Retry-After", "")
+        moment = f"in {seconds} seconds" if seconds.isdigit() else "in some minutes"
+        return f"the Hub has had too many requests from here; load {repo} again {moment}, or log in by {_LOGIN}"
+    if status >= 500:
+        return f"the Hub has a fault of its own (HTTP {status}); load {repo} again later"
+    return f"the Hub refuses {repo} (HTTP {status}); look at {constants.ENDPOINT}/{repo}"
+
+
+def _unreachable(repo: str, why: str) -> str:
+    """Return the sentence for a model that is not here, with nobody to ask."""
+    return (
+        f"there is no folder {repo!r}, no model of this id is whole in the cache of the Hub, and the Hub cannot be "
+        f"reached ({why}); load it once with a connection, or give the path of a folder"
+    )
+
+
+def _not_written(error: OSError, repo: str, file: str | None) -> str:
+    """Return the sentence for what did not come onto the disk."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return (
+            f"the disk of {constants.HF_HUB_CACHE} is full; make room for {repo}, or set HF_HOME to a folder with more"
+        )
+    if error.errno is not None:
+        return f"{constants.HF_HUB_CACHE} cannot be written ({error.strerror}); set HF_HOME to a folder that can"
+    return f"{file or repo} of {repo} came with the wrong length, and was not kept; load the model again"

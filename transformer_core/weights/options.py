@@ -1,0 +1,210 @@
+"""What another library's config.json says, read so that nothing in it is passed over in silence.
+
+An option is asked for by name, named as idle (it changes nothing that is computed), or left. Of those that were left,
+the rule is: an option that is switched off (null, false, 0, empty) changes nothing; of the others, one whose name
+speaks of what a model computes (`residual_multiplier`, `attention_sinks`) is refused, because the model read without
+it may be another one; the rest (labels, versions, settings of generation and of training tools) are ignored.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from transformer_core.config import Activation, is_number
+from transformer_core.errors import CheckpointError
+
+Choice = TypeVar("Choice")
+
+ACTIVATIONS: Mapping[str, Activation] = {  # as the `transformers` library calls them
+    "relu": "relu",
+    "gelu": "gelu",
+    "gelu_python": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_fast": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "silu": "silu",
+    "swish": "silu",
+}
+
+_SPEAKS_OF_COMPUTING = (
+    *("act_", "activation", "alibi", "attention", "attn", "bias", "cap", "embed", "expert", "head", "layer", "logit"),
+    *("mask", "mlp", "moe", "multiplier", "norm", "position", "residual", "rope", "rotary", "scal", "sink", "window"),
+)
+_IDLE_ANYWHERE = (  # their names speak of computing, and yet they say only how, or what is given out
+    *("attn_implementation", "output_attentions", "output_hidden_states", "chunk_size_feed_forward"),
+    *("tie_last_hidden_states", "tie_encoder_decoder", "pruned_heads", "cross_attention_hidden_size"),
+)
+_QUANTIZED = "its weights are quantized; choose a version of this model in float32, float16 or bfloat16"
+
+
+class Options:
+    """The options of one config.json; each is read at most where its family reads it, and `finish` looks at the rest.
+
+    A value of null counts as absent, as it does in the library that writes these files.
+    """
+
+    def __init__(self, values: Mapping[str, Any], *, where: str) -> None:
+        """Begin to read.
+
+        Args:
+            values: the object in the file.
+            where: what to call it in messages.
+        """
+        self.where = where
+        self._values = values
+        self._seen: set[str] = {"model_type", *_IDLE_ANYWHERE}
+
+    def __contains__(self, name: str) -> bool:
+        """Return whether the file says anything of an option."""
+        return self._values.get(name) is not None
+
+    def value(self, name: str, default: Any = None) -> Any:
+        """Return an option as it stands, or the default where the file does not say."""
+        self._seen.add(name)
+        value = self._values.get(name)
+        return default if value is None else value
+
+    def whole(self, name: str, default: int | None = None) -> int:
+        """Return a whole number; without a default it must be there.
+
+        Raises:
+            CheckpointError: it is missing, or something else.
+        """
+        value = self._wanted(name, default)
+        if type(value) is not int:
+            raise self.error(name, "a whole number is expected")
+        return value
+
+    def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
+        """Return a whole number, or None where the file says null.
+
+        Args:
+            name: of the option.
+            absent: what it means that the file says nothing.
+
+        Raises:
+            CheckpointError: it is something else.
+        """
+        if name not in self._values:
+            self._seen.add(name)
+            return absent
+        return None if self.value(name) is None else self.whole(name)
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """Return a number; without a default it must be there.
+
+        Raises:
+            CheckpointError: it is missing, or something else.
+        """
+        value = self._wanted(name, default)
+        if not is_number(value):
+            raise self.error(name, "a number is expected")
+        return float(value)
+
+    def switch(self, name: str, default: bool) -> bool:
+        """Return true or false.
+
+        Raises:
+            CheckpointError: it is something else.
+        """
+        value = self.value(name, default)
+        if not isinstance(value, bool):
+            raise self.error(name, "true or false is expected")
+        return value
+
+    def choice(self, name: str, choices: Mapping[str, Choice], default: str) -> Choice:
+        """Return what stands for a name among `choices`.
+
+        Raises:
+            CheckpointError: a name that is not among them.
+        """
+        value = self.value(name, default)
+        if not isinstance(value, str) or value not in choices:
+            raise self.error(name, f"this version knows {', '.join(choices)}")
+        return choices[value]
+
+    def token(self, name: str, default: int) -> int:
+        """Return a special token, the first where there are several.
+
+        Raises:
+            CheckpointError: it is no number of a token.
+        """
+        value = self.value(name, default)
+        if isinstance(value, list) and value:
+            value = value[0]
+        if type(value) is not int:
+            raise self.error(name, "the number of a token is expected")
+        return value
+
+    def padding(self, default: int | None = None, *, unless: tuple[int, ...] = ()) -> int | None:
+        """Return the padding token; None where there is none, which is also written as -1.
+
+        Args:
+            default: what an absent option means; null means none.
+            unless: tokens that mean something else: with one of them as padding, nothing can be known to be padding by
+                its token, and the model is read as one without.
+
+        Raises:
+            CheckpointError: it is no number of a token.
+        """
+        token = self.whole_or_null("pad_token_id", default)
+        return None if token == -1 or token in unless else token
+
+    def inside(self, name: str) -> "Options":
+        """Return the options of an object in the file; none where it is absent.
+
+        Raises:
+            CheckpointError: it is no object.
+        """
+        values = self.value(name, {})
+        if not isinstance(values, dict):
+            raise self.error(name, "an object is expected")
+        return Options(values, where=f"{self.where}: {name}")
+
+    def must_be(self, name: str, only: Any, because: str) -> None:
+        """Check an option that this version supports with one value only; absent it counts as that.
+
+        Raises:
+            CheckpointError: it has another value.
+        """
+        if self.value(name, only) != only:
+            raise self.error(name, because)
+
+    def idle(self, *names: str) -> None:
+        """Name options that change nothing that is computed here."""
+        self._seen.update(names)
+
+    def finish(self) -> None:
+        """Look at what nobody asked for, by the rule that this file begins with.
+
+        Raises:
+            CheckpointError: an option that may change what the model computes, and that is unknown here.
+        """
+        self.must_be("quantization_config", None, _QUANTIZED)
+        for name, value in self._values.items():
+            is_off = value is None or (not isinstance(value, str) and not value) or value == ""
+            is_setting = name.startswith("_") or name.endswith(("_token_id", "_ids"))
+            if name in self._seen or is_off or is_setting:
+                continue
+            if any(part in f"{name.lower()}_" for part in _SPEAKS_OF_COMPUTING):
+                raise self.error(
+                    name,
+                    "this version does not know that option, and it may change what the model computes; if you know "
+                    "that it does not, take it out of the file",
+                )
+
+    def error(self, name: str, why: str) -> CheckpointError:
+        """Return the error about an option's value, for whoever raises it."""
+        return CheckpointError(f"{self.where}: {name} = {_shortened(self._values.get(name))} is not supported; {why}")
+
+    def _wanted(self, name: str, default: Any) -> Any:
+        """Return an option that must be there unless it has a default."""
+        value = self.value(name, default)
+        if value is None:
+            raise CheckpointError(f"{self.where} lacks {name}, so it does not describe a whole model")
+        return value
+
+
+def _shortened(value: Any) -> str:
+    """Return a value as it is written, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,167 @@
+"""Tensors in safetensors files, one file or several, read one at a time when they are asked for."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from transformer_core.errors import CheckpointError
+
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+
+OnProgress = Callable[[int, int, str], None]
+"""Is told the bytes that are done, the bytes in all, and of what, in words; called by the thread that waits."""
+
+_DTYPES = {  # as the format names them
+    **{"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16},
+    **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
+    **{"BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
+}
+_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+
+
+class TensorFiles(Mapping[str, Tensor]):
+    """The tensors of some safetensors files by their keys; none is in memory before it is asked for.
+
+    A tensor is a view of its file: the system reads what is looked at, and nothing of it counts as memory of the
+    process until somebody writes on it.
+    """
+
+    def __init__(self, paths: Sequence[Path], *, on_progress: OnProgress | None = None, what: str = "") -> None:
+        """Open the files.
+
+        Args:
+            paths: none of them may change while a tensor from it is in use; that its name is given to another is no
+                matter.
+            on_progress: told after each tensor.
+            what: to call this in the progress.
+
+        Raises:
+            CheckpointError: a file that is missing, cut off or damaged, or a key that is there twice.
+        """
+        self._files: dict[str, tuple[Path, Any]] = {}
+        self._sizes: dict[str, int] = {}
+        self._mapped: set[int] = set()
+        self._on_progress, self._what = on_progress, what
+        for path in paths:
+            try:
+                file = safe_open(path, framework="pt")
+                keys = file.keys()
+            except (OSError, SafetensorError, ValueError) as error:
+                if not path.is_file():
+                    raise CheckpointError(f"{path} is missing; copy or download the model again") from error
+                raise _damaged(path, error) from error
+            for key in keys:
+                if key in self._files:
+                    raise CheckpointError(f"{path} holds {key!r}, which {self._files[key][0].name} holds too")
+                self._files[key] = path, file
+                self._sizes[key] = self.shape(key).numel() * self.dtype(key).itemsize
+        self._unread = dict(self._sizes)
+
+    def __getitem__(self, key: str) -> Tensor:
+        """Return a tensor, on the CPU, as it is in its file.
+
+        Raises:
+            KeyError: no file holds it.
+            CheckpointError: its file is damaged.
+        """
+        path, file = self._files[key]
+        try:
+            tensor: Tensor = file.get_tensor(key)
+        except (OSError, SafetensorError, ValueError) as error:
+            raise _damaged(path, error) from error
+        self._mapped.add(tensor.untyped_storage().data_ptr())
+        if self._unread.pop(key, 0) and self._on_progress is not None:
+            self._on_progress(self.n_bytes - sum(self._unread.values()), self.n_bytes, self._what)
+        return tensor
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys."""
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        """Return how many tensors there are."""
+        return len(self._files)
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether there is such a tensor, without reading it."""
+        return key in self._files
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all tensors, as they are in their files."""
+        return sum(self._sizes.values())
+
+    def shape(self, key: str) -> torch.Size:
+        """Return a tensor's shape, without reading it."""
+        return torch.Size(self._files[key][1].get_slice(key).get_shape())
+
+    def dtype(self, key: str) -> torch.dtype:
+        """Return the type of a tensor's numbers, without reading it.
+
+        Raises:
+            CheckpointError: one that torch does not have.
+        """
+        path, file = self._files[key]
+        name = file.get_slice(key).get_dtype()
+        if name not in _DTYPES:
+            raise CheckpointError(f"{path}: {key!r} holds {name}, which cannot be read here; choose another version")
+        return _DTYPES[name]
+
+    def is_view(self, tensor: Tensor) -> bool:
+        """Return whether a tensor is a view of one of these files, and takes no memory of its own."""
+        return tensor.untyped_storage().data_ptr() in self._mapped
+
+
+def find_tensor_files(folder: Path, *, where: str) -> list[Path]:
+    """Return the files in which a Hugging Face folder keeps its weights: one, or the parts that its index names.
+
+    Args:
+        folder: may hold more; other files are not looked at.
+        where: what to call it in messages.
+
+    Raises:
+        CheckpointError: it holds no weights, only a pickle, or an index that is damaged or names a part that is not
+            there.
+    """
+    if (folder / WEIGHTS).is_file():
+        return [folder / WEIGHTS]
+    if (folder / INDEX).is_file():
+        return [folder / name for name in _parts(folder)]
+    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
+    if pickles:
+        raise CheckpointError(only_pickles(where, pickles[0]))
+    raise CheckpointError(f"{where} has no {WEIGHTS}, so it holds no weights; copy the whole model")
+
+
+def only_pickles(where: str, pickle: str) -> str:
+    """Return the message for a model whose weights are in no file that can be read safely."""
+    return (
+        f"{where} keeps its weights in {pickle}, a pickle, which can run any code when it is opened and is never "
+        "opened here; where you trust it, load it with transformers and write it by save_pretrained(folder), which "
+        f"makes {WEIGHTS}, or choose another version of the model"
+    )
+
+
+def _parts(folder: Path) -> list[str]:
+    """Return the names of the files that an index speaks of, each once."""
+    path = folder / INDEX
+    try:
+        parts = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
+        is_whole = bool(parts) and all(Path(name).name == name for name in parts)
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
+        is_whole = False
+    if not is_whole:
+        raise CheckpointError(f"{path} is damaged: it does not say in which files the weights are; copy it again")
+    for name in parts:
+        if not (folder / name).is_file():
+            raise CheckpointError(f"{folder} has no {name}, one of {len(parts)} files of weights; copy the whole model")
+    return parts
+
+
+def _damaged(path: Path, error: Exception) -> CheckpointError:
+    return CheckpointError(f"{path} is damaged or cut off ({error}); copy or download it again, or train it again")
