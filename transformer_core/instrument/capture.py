@@ -1,25 +1,28 @@
 """Capture: keep the activations of chosen sites while a model runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from difflib import SequenceMatcher
-from fnmatch import fnmatchcase
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Literal, TypeVar, overload
 
 from torch import Tensor, nn
 
-from transformer_core.errors import SiteError
-from transformer_core.hooks import Handler, HookPoint, handling, named_hook_points
+from transformer_core.hooks import Handler, HookPoint, handling, named_hook_points, named_source_points
+from transformer_core.instrument.lazy import LazyPattern
+from transformer_core.instrument.sites import matching
+from transformer_core.model.attention import PatternSource
+
+Kept = TypeVar("Kept")
 
 
-class Activations(Mapping[str, Tensor]):
+class _ByName(Mapping[str, Kept]):
     """What a capture has kept, by the name of the site; of several forwards, the last."""
 
     def __init__(self) -> None:
         """Start empty; `capture` fills it."""
-        self._values: dict[str, Tensor] = {}
+        self._values: dict[str, Kept] = {}
 
-    def __getitem__(self, site: str) -> Tensor:
-        """Return the activation at `site`.
+    def __getitem__(self, site: str) -> Kept:
+        """Return what was kept at `site`.
 
         Raises:
             KeyError: the site was not captured, or no forward has passed it yet.
@@ -41,8 +44,34 @@ class Activations(Mapping[str, Tensor]):
         return site in self._values
 
 
-@contextmanager
-def capture(model: nn.Module, *sites: str, detach: bool = True) -> Iterator[Activations]:
+class Activations(_ByName[Tensor]):
+    """The activations that a capture has kept, by the name of the site; of several forwards, the last."""
+
+
+class LazyActivations(_ByName[Tensor | LazyPattern]):
+    """What a lazy capture has kept: patterns that are computed where one looks, tensors at all other sites."""
+
+    @property
+    def patterns(self) -> dict[str, LazyPattern]:
+        """The patterns alone, by the name of their site."""
+        return {name: value for name, value in self.items() if isinstance(value, LazyPattern)}
+
+
+@overload
+def capture(
+    model: nn.Module, *sites: str, detach: bool = True, lazy: Literal[False] = False
+) -> AbstractContextManager[Activations]: ...
+
+
+@overload
+def capture(
+    model: nn.Module, *sites: str, detach: bool = True, lazy: Literal[True]
+) -> AbstractContextManager[LazyActivations]: ...
+
+
+def capture(
+    model: nn.Module, *sites: str, detach: bool = True, lazy: bool = False
+) -> AbstractContextManager[Activations] | AbstractContextManager[LazyActivations]:
     """Keep the activations of some sites of `model` while the context lasts.
 
     Nothing is written on the model: other threads that use it at the same time see nothing of this, and after the
@@ -53,63 +82,68 @@ def capture(model: nn.Module, *sites: str, detach: bool = True) -> Iterator[Acti
     >>> acts["decoder.blocks.0.cross_attn.hook_pattern"].shape
     torch.Size([1, 4, 7, 9])
 
+    For long texts, `lazy=True` keeps of each pattern only what it is made of, in memory that grows with the length and
+    not with its square, and `final_states` leaves out the logits, which would be larger than all of that:
+
+    >>> with capture(model, lazy=True) as acts:
+    ...     model.final_states(tokens)
+    >>> acts.patterns["decoder.blocks.0.self_attn.hook_pattern"].pooled((256, 256)).shape
+    torch.Size([12, 256, 256])
+
+    Beside interventions, at one site the order of entering counts: within `intervene`, a capture keeps what the
+    intervention made; around it, what it was given. A lazy pattern is always the one that the values are weighted by.
+
     Args:
         model: whose sites are meant.
-        *sites: names or globs ("encoder.*.hook_z"); none means every site.
+        *sites: names or globs ("encoder.*.hook_z"); none means every site, or, if lazy, every pattern.
         detach: cut the activations off from the graph of gradients.
+        lazy: keep a `LazyPattern` at the sites that are called `hook_pattern`, and tensors at the others.
 
-    Yields:
-        the activations by name, filled as the model runs.
+    Returns:
+        a context that gives the activations by name, filled as the model runs.
 
     Raises:
-        SiteError: a name or glob that no site has; the message names the nearest ones.
+        SiteError: on entering: a name or glob that no site has; the message names the nearest ones.
     """
+    return _capturing_lazily(model, sites, detach) if lazy else _capturing(model, sites, detach)
+
+
+@contextmanager
+def _capturing(model: nn.Module, sites: tuple[str, ...], detach: bool) -> Iterator[Activations]:
+    """Keep tensors."""
     activations = Activations()
-
-    def keep(name: str) -> Handler:
-        def handler(value: Tensor) -> Tensor:
-            activations._values[name] = value.detach() if detach else value
-            return value
-
-        return handler
-
-    chosen = _matching(named_hook_points(model), sites or ("*",))
-    with handling({hook_point: keep(name) for name, hook_point in chosen.items()}):
+    chosen = matching(named_hook_points(model), sites or ("*",))
+    with handling({point: _keeping(activations._values, name, detach) for name, point in chosen.items()}):
         yield activations
 
 
-def site_names(model: nn.Module) -> tuple[str, ...]:
-    """Return the names of all sites of `model`, in the order in which it was built."""
-    return tuple(named_hook_points(model))
+@contextmanager
+def _capturing_lazily(model: nn.Module, sites: tuple[str, ...], detach: bool) -> Iterator[LazyActivations]:
+    """Keep what patterns are made of, and tensors elsewhere."""
+    activations = LazyActivations()
+    sources = named_source_points(model)
+    handlers: dict[HookPoint, Handler] = {}
+    for name, point in matching(named_hook_points(model), sites or ("*hook_pattern",)).items():
+        module, _, stem = name.rpartition("hook_")
+        if stem == "pattern":
+            handlers[sources[f"{module}pattern_source"]] = _keeping_lazily(activations._values, name, detach)
+        else:
+            handlers[point] = _keeping(activations._values, name, detach)
+    with handling(handlers):
+        yield activations
 
 
-def _matching(hook_points: Mapping[str, HookPoint], sites: tuple[str, ...]) -> dict[str, HookPoint]:
-    """Return the hook points that some name or glob asks for.
+def _keeping(values: dict[str, Any], name: str, detach: bool) -> Handler:
+    def keep(value: Tensor) -> Tensor:
+        values[name] = value.detach() if detach else value
+        return value
 
-    Raises:
-        SiteError: a name or glob that matches nothing.
-    """
-    for site in sites:
-        if not any(fnmatchcase(name, site) for name in hook_points):
-            nearest = _nearest(site, hook_points)
-            hint = (
-                f"the nearest are {', '.join(nearest)}"
-                if nearest
-                else f"there are {len(hook_points)}; see site_names(model)"
-            )
-            raise SiteError(f"the model has no site {site!r}; {hint}")
-    return {name: point for name, point in hook_points.items() if any(fnmatchcase(name, site) for site in sites)}
+    return keep
 
 
-def _nearest(site: str, names: Iterable[str], *, at_least: float = 0.6) -> list[str]:
-    """Return up to three names that resemble `site`, the nearest first; a glob is compared by its written parts."""
-    parts = [part for part in site.split(".") if part.strip("*?")]
-    if not parts:
-        return []
+def _keeping_lazily(values: dict[str, Any], name: str, detach: bool) -> Handler:
+    def keep(source: PatternSource) -> PatternSource:
+        values[name] = LazyPattern(source, detach=detach)
+        return source
 
-    def likeness(name: str) -> float:
-        components = name.split(".")
-        return sum(max(SequenceMatcher(None, part, c).ratio() for c in components) for part in parts) / len(parts)
-
-    scores = {name: likeness(name) for name in names}
-    return [name for name in sorted(scores, key=scores.__getitem__, reverse=True) if scores[name] >= at_least][:3]
+    return keep

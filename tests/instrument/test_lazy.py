@@ -1,0 +1,330 @@
+"""Lazy patterns: whatever part is asked for, it is that of the pattern that a plain capture keeps."""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import random_tokens, shaken_model, small_config
+from transformer_core.decoding.cache import KeyValueCache
+from transformer_core.errors import ConfigError, SiteError
+from transformer_core.hooks import named_source_points
+from transformer_core.instrument import lazy
+from transformer_core.model.attention import PatternSource
+from transformer_core.model.masks import look_ahead_mask, padding_mask
+
+ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
+DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
+GROUPED = {"d_model": 24, "n_heads": 4, "n_kv_heads": 2}
+ROTARY = {"positions": "rotary_halves", "d_head": 4}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "the paper's": {},
+    "unscaled scores and relative buckets": {
+        "positions": "relative_buckets",
+        "n_relative_buckets": 4,
+        "relative_max_distance": 5,
+        "scale_scores": False,
+    },
+    "alibi in both directions": {"positions": "alibi", "n_heads": 3},
+    "decoder, alibi": DECODER | {"positions": "alibi"},
+    "decoder, rotary": DECODER | ROTARY,
+    "decoder, grouped heads": DECODER | GROUPED,
+    "decoder, much at once": DECODER | GROUPED | ROTARY | {"qk_norm": True, "sliding_window": 3, "norm": "rms"},
+    "decoder, window and alibi": DECODER | {"positions": "alibi", "sliding_window": 2},
+    "decoder without a padding token": DECODER | {"pad_id": None},
+    "encoder": ENCODER | {"positions": "learned"},
+    "encoder, window": ENCODER | {"sliding_window": 2},
+    "encoder without a padding token": ENCODER | {"pad_id": None},
+}
+
+
+@pytest.fixture(autouse=True)
+def without_gradients() -> Iterator[None]:
+    with torch.no_grad():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few rows are computed at a time, so that these small patterns have several stretches."""
+    monkeypatch.setattr(lazy, "_STRETCH_BYTES", 400)
+
+
+def texts_for(model: tc.Transformer) -> tuple[Tensor, ...]:
+    """Padded texts, one of them padding only where it is a source; a source and a target where there are two stacks."""
+    src, tgt = random_tokens([7, 11, 0], vocab_size=13), random_tokens([9, 2, 5], vocab_size=13, seed=1)
+    return (src, tgt) if model.config.architecture == "encoder_decoder" else (tgt,)
+
+
+def both_ways(model: tc.Transformer, *texts: Tensor) -> tuple[tc.Activations, dict[str, tc.LazyPattern]]:
+    """Every pattern and mask, and every lazy pattern, of one text."""
+    with tc.capture(model, "*.hook_pattern", "*.hook_mask") as acts:
+        model(*texts)
+    with tc.capture(model, lazy=True) as lazily:
+        model(*texts)
+    return acts, lazily.patterns
+
+
+def assert_near(one: Tensor, other: Tensor) -> None:
+    torch.testing.assert_close(one, other, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_part_is_that_of_the_pattern(variant: str):
+    model = shaken_model(small_config(**VARIANTS[variant]), seed=3)
+    acts, patterns = both_ways(model, *texts_for(model))
+    assert patterns.keys() == {site for site in acts if site.endswith("hook_pattern")}
+    for site, pattern in patterns.items():
+        full = acts[site]
+        mask = acts[site.replace("hook_pattern", "hook_mask")].expand_as(full)
+        assert pattern.shape == full.shape
+        assert_near(pattern.full(), full)
+        for batch in (1, 2):
+            for head in range(full.shape[1]):
+                assert_near(pattern.head(head, batch), full[batch, head])
+                window = slice(1, 4), slice(2, -1)
+                assert_near(pattern.window(head, *window, batch), full[batch, head][window])
+                assert torch.equal(pattern.mask_window(head, *window, batch), mask[batch, head][window])
+                assert torch.equal(pattern.mask_window(head, batch=batch), mask[batch, head])
+            assert_near(pattern.pooled((3, 2), batch=batch), pooled_by_hand(full[batch], (3, 2), "max"))
+            assert_near(pattern.pooled((2, 4), "mean", batch=batch), pooled_by_hand(full[batch], (2, 4), "mean"))
+
+
+def pooled_by_hand(pattern: Tensor, size: tuple[int, int], reduce: str) -> Tensor:
+    """Block by block."""
+    heads, n_queries, n_keys = pattern.shape
+    rows, columns = min(size[0], n_queries), min(size[1], n_keys)
+    pooled = torch.zeros(heads, rows, columns)
+    for i in range(rows):
+        for j in range(columns):
+            queries = range(math.floor(i * n_queries / rows), math.floor((i + 1) * n_queries / rows))
+            keys = range(math.floor(j * n_keys / columns), math.floor((j + 1) * n_keys / columns))
+            block = torch.stack([pattern[:, query, key] for query in queries for key in keys])
+            pooled[:, i, j] = block.max(dim=0).values if reduce == "max" else block.sum(dim=0) / len(block)
+    return pooled
+
+
+@pytest.fixture(scope="module")
+def decoder() -> tc.Transformer:
+    return shaken_model(small_config(**DECODER, n_heads=3, max_seq_len=32))
+
+
+@pytest.mark.parametrize("n_bytes", [1, 3 * 23 * 4 * 5, 1 << 20], ids=["row by row", "five rows", "at once"])
+def test_however_much_is_computed_at_a_time(decoder: tc.Transformer, n_bytes: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lazy, "_STRETCH_BYTES", n_bytes)
+    acts, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
+    for site, pattern in patterns.items():
+        assert_near(pattern.full(), acts[site])
+        assert_near(pattern.window(2, slice(3, 20), slice(2, 9)), acts[site][0, 2, 3:20, 2:9])
+        for size in ((1, 1), (4, 7), (23, 2)):
+            assert_near(pattern.pooled(size), pooled_by_hand(acts[site][0], size, "max"))
+            assert_near(pattern.pooled(size, "mean", heads=[1]), pooled_by_hand(acts[site][0, [1]], size, "mean"))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (7, 5), (8, 8), (23, 23), (24, 1), (256, 256)])
+@pytest.mark.parametrize("reduce", ["max", "mean"])
+def test_overviews_of_any_size(decoder: tc.Transformer, size: tuple[int, int], reduce: Any):
+    acts, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
+    for site, pattern in patterns.items():
+        assert_near(pattern.pooled(size, reduce), pooled_by_hand(acts[site][0], size, reduce))
+        some = pattern.pooled(size, reduce, heads=[2, 0])
+        assert_near(some, pooled_by_hand(acts[site][0, [2, 0]], size, reduce))
+        if min(size) >= 23:
+            assert_near(pattern.pooled(size, reduce), acts[site][0])
+
+
+def test_a_row_of_means_sums_to_1(decoder: tc.Transformer):
+    _, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
+    keys_of_each_column = torch.tensor([5.0, 6, 6, 6])  # floor(23 j / 4): 0, 5, 11, 17, 23
+    for pattern in patterns.values():
+        means = pattern.pooled((6, 4), "mean")
+        assert_near((means * keys_of_each_column).sum(dim=-1), torch.ones(3, 6))
+
+
+@pytest.mark.parametrize(
+    "queries", [slice(None), slice(3, 3), slice(5, 2), slice(-4, None), slice(30, 99), slice(0, 99)]
+)
+@pytest.mark.parametrize("keys", [slice(None), slice(20, 23), slice(0, 1)])
+def test_windows_are_cut_as_slices_are(decoder: tc.Transformer, queries: slice, keys: slice):
+    acts, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
+    site = "decoder.blocks.0.self_attn.hook_pattern"
+    assert_near(patterns[site].window(1, queries, keys), acts[site][0, 1, queries, keys])
+    assert patterns[site].mask_window(1, queries, keys).shape == acts[site][0, 1, queries, keys].shape
+
+
+def test_a_decoding_step_with_a_cache(decoder: tc.Transformer):
+    """One query, and all the keys so far; in a model with a memory the source's too."""
+    for model, tokens in (
+        (decoder, random_tokens([4, 6], vocab_size=13)),
+        (shaken_model(small_config(positions="alibi")), random_tokens([7, 4], vocab_size=13)),
+    ):
+        with tc.capture(model, "*.hook_pattern") as acts:
+            tc.greedy_decode(model, tokens, max_new_tokens=5)
+        with tc.capture(model, lazy=True) as lazily:
+            tc.greedy_decode(model, tokens, max_new_tokens=5)
+        for site, pattern in lazily.patterns.items():
+            assert pattern.shape == acts[site].shape and pattern.shape[2] == (1 if "decoder" in site else 7)
+            assert_near(pattern.full(), acts[site])
+            assert_near(pattern.pooled((8, 3), "mean", batch=1), pooled_by_hand(acts[site][1], (8, 3), "mean"))
+
+
+def test_what_a_cache_does_later_changes_nothing(decoder: tc.Transformer):
+    tokens, cache = random_tokens([6, 6], vocab_size=13), KeyValueCache(1, max_positions=12)
+    with tc.capture(decoder, lazy=True) as lazily:
+        decoder.decode(tokens, store=cache)
+    (pattern,) = lazily.patterns.values()
+    before = pattern.full()
+    cache.reorder([1, 1])
+    decoder.decode(tokens[:, :3], store=cache)
+    assert torch.equal(pattern.full(), before)
+
+
+def test_what_is_trained_later_changes_nothing():
+    model = shaken_model(small_config(positions="relative_buckets"))
+    with tc.capture(model, lazy=True) as lazily:
+        model(*texts_for(model))
+    before = [pattern.full() for pattern in lazily.patterns.values()]
+    for parameter in model.parameters():
+        parameter.add_(1.0)
+    for pattern, full in zip(lazily.patterns.values(), before, strict=True):
+        assert torch.equal(pattern.full(), full)
+
+
+@pytest.mark.parametrize("stem", ["hook_q", "hook_k", "hook_mask", "hook_attn_scores", "hook_pattern"])
+@pytest.mark.parametrize("is_outside", [True, False], ids=["outside", "inside"])
+def test_an_edited_pattern_is_what_lazy_gives(stem: str, is_outside: bool):
+    """The one that the values are weighted by, wherever the edit was made and in whichever order."""
+    model = shaken_model(small_config(n_heads=3))
+    texts = texts_for(model)
+    edit = tc.edit_mask(forbid=[(1, None, 0)]) if stem == "hook_mask" else tc.zero(heads=[1])
+    edits = {f"*.{stem}": edit}
+    with tc.intervene(model, edits), tc.capture(model, "*.hook_pattern", "*.hook_mask", "*.hook_z") as acts:
+        model(*texts)
+    if is_outside:
+        with tc.intervene(model, edits), tc.capture(model, lazy=True) as lazily:
+            model(*texts)
+    else:
+        with tc.capture(model, lazy=True) as lazily, tc.intervene(model, edits):
+            model(*texts)
+    unedited, _ = both_ways(model, *texts)
+    for site, pattern in lazily.patterns.items():
+        assert_near(pattern.full(), acts[site])
+        assert not torch.allclose(pattern.full(), unedited[site])
+        mask = acts[site.replace("hook_pattern", "hook_mask")].expand_as(acts[site])
+        assert torch.equal(pattern.mask_window(1, batch=2), mask[2, 1])
+        assert_near(pattern.pooled((2, 3), batch=1), pooled_by_hand(acts[site][1], (2, 3), "max"))
+
+
+def test_a_mask_that_is_written_out():
+    """As it comes from who calls attention by hand: any of its axes may be 1."""
+    q, k = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4)
+    tokens = random_tokens([3, 5], vocab_size=13)
+    for mask in (look_ahead_mask(5)[None, None], padding_mask(tokens, 0), torch.rand(2, 3, 5, 5) < 0.5, None):
+        pattern = tc.LazyPattern(PatternSource(q=q, k=k, mask=mask, bias=None, scale=0.5, pattern=None))
+        scores = 0.5 * q @ k.transpose(-2, -1)
+        scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+        assert_near(pattern.full(), scores.softmax(dim=-1).nan_to_num(0.0))
+        allowed = torch.ones(2, 3, 5, 5, dtype=torch.bool) if mask is None else mask.expand(2, 3, 5, 5)
+        assert torch.equal(pattern.mask_window(2, slice(1, 3), batch=1), allowed[1, 2, 1:3])
+
+
+def test_no_site_means_the_patterns_and_others_are_tensors(decoder: tc.Transformer):
+    tokens = random_tokens([5], vocab_size=13)
+    site = "decoder.blocks.0.self_attn.hook_pattern"
+    with tc.capture(decoder, lazy=True) as acts:
+        decoder(tokens)
+    assert list(acts) == list(acts.patterns) == [site]
+    with tc.capture(decoder, "*.hook_pattern", "*.hook_resid_post", lazy=True) as acts:
+        decoder(tokens)
+    assert set(acts) == {site, "decoder.blocks.0.hook_resid_post"} and set(acts.patterns) == {site}
+    assert acts[site] is acts.patterns[site] and isinstance(acts["decoder.blocks.0.hook_resid_post"], Tensor)
+    with pytest.raises(SiteError, match="no site"), tc.capture(decoder, "*.hook_patern", lazy=True):
+        pass
+    with pytest.raises(KeyError, match="captured are"):
+        acts["hook_logits"]
+
+
+def test_an_attention_on_its_own(decoder: tc.Transformer):
+    attention = decoder.get_submodule("decoder.blocks.0.self_attn")
+    x = torch.randn(1, 5, 6)
+    with tc.capture(attention, lazy=True) as acts:
+        attention(x, x)
+    assert acts.patterns["hook_pattern"].full().shape == (1, 3, 5, 5)
+
+
+def test_unwatched_it_stays(decoder: tc.Transformer):
+    """A lazy capture alone leaves the fused kernel on, so the logits have the same bits."""
+    tokens = random_tokens([9], vocab_size=13)
+    unwatched = decoder(tokens)
+    with tc.capture(decoder, lazy=True):
+        assert torch.equal(decoder(tokens), unwatched)
+        assert torch.equal(decoder.final_states(tokens) @ decoder.unembed.weight.T, unwatched)
+
+
+def test_it_is_detached_unless_asked(decoder: tc.Transformer):
+    tokens = random_tokens([6], vocab_size=13)
+    site = "decoder.blocks.0.self_attn.hook_pattern"
+    with torch.enable_grad():
+        with tc.capture(decoder, lazy=True) as cut:
+            decoder(tokens)
+        with tc.capture(decoder, lazy=True, detach=False) as joined:
+            decoder(tokens)
+        with tc.capture(decoder, site, detach=False) as eager:
+            decoder(tokens)
+        assert not cut.patterns[site].full().requires_grad
+        weight = decoder.get_parameter("decoder.blocks.0.self_attn.q.weight")
+        (gradient,) = torch.autograd.grad(joined.patterns[site].full().square().sum(), weight)
+        (expected,) = torch.autograd.grad(eager[site].square().sum(), weight)
+    torch.testing.assert_close(gradient, expected)
+    assert expected.abs().sum() > 0
+
+
+def test_gradients_are_finite_where_nothing_may_be_attended_to():
+    model = shaken_model(small_config())
+    with torch.enable_grad(), tc.capture(model, lazy=True, detach=False) as acts:
+        model(*texts_for(model))
+        total = torch.stack([pattern.full().square().sum() for pattern in acts.patterns.values()]).sum()
+        gradients = torch.autograd.grad(total, list(model.parameters()), allow_unused=True)
+    assert all(gradient.isfinite().all() for gradient in gradients if gradient is not None)
+
+
+def test_half_precision(decoder: tc.Transformer):
+    model = shaken_model(small_config(**DECODER, positions="alibi", max_seq_len=32)).bfloat16()
+    acts, patterns = both_ways(model, random_tokens([23], vocab_size=13))
+    for site, pattern in patterns.items():
+        assert pattern.full().dtype == torch.bfloat16
+        torch.testing.assert_close(pattern.full(), acts[site], rtol=0, atol=0.01)
+        means = pattern.pooled((4, 4), "mean")
+        assert means.dtype == torch.float32
+        torch.testing.assert_close(means, pooled_by_hand(acts[site][0].float(), (4, 4), "mean"), rtol=0, atol=0.01)
+
+
+def test_what_is_not_there_is_an_error_that_says_so(decoder: tc.Transformer):
+    _, patterns = both_ways(decoder, random_tokens([5], vocab_size=13))
+    (pattern,) = patterns.values()
+    for call in (
+        lambda: pattern.head(3),
+        lambda: pattern.window(3),
+        lambda: pattern.mask_window(3),
+        lambda: pattern.pooled(heads=[0, 3]),
+    ):
+        with pytest.raises(SiteError, match="there is no head 3 in this pattern of 3; the last is 2"):
+            call()
+    with pytest.raises(SiteError, match="there is no text 1 in this pattern of 1; the last is 0"):
+        pattern.pooled(batch=1)
+    with pytest.raises(SiteError, match="no head -1"):
+        pattern.head(-1)
+    with pytest.raises(ConfigError, match="no step, got 2"):
+        pattern.window(0, slice(0, 4, 2))
+    with pytest.raises(ConfigError, match="a size of 0 x 4"):
+        pattern.pooled((0, 4))
+
+
+def test_every_source_is_beside_its_pattern(decoder: tc.Transformer):
+    names = {name.removesuffix("pattern_source") + "hook_pattern" for name in named_source_points(decoder)}
+    assert names == {name for name in tc.site_names(decoder) if name.endswith("hook_pattern")}
+    assert not any(name.endswith("pattern_source") for name in tc.site_names(decoder))

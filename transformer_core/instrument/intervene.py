@@ -1,0 +1,123 @@
+"""Interventions: other values in the place of those that a model computed, for as long as a context lasts."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from transformer_core.errors import InterventionError
+from transformer_core.hooks import Handler, HookPoint, first_position, handling, named_hook_points
+from transformer_core.instrument.edit import Edit
+from transformer_core.instrument.sites import Site, matching
+
+Intervention = Callable[[Tensor, Site], Tensor]
+"""Takes the value at a site and the site, and returns the value that the model goes on with."""
+
+
+@contextmanager
+def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Sequence[Intervention]]) -> Iterator[None]:
+    """Put other values in the place of those at some sites of `model`, while the context lasts.
+
+    Nothing is written on the model: other threads that use it at the same time see nothing of this, and after the
+    context, left by an exception too, the model computes the same bits as before.
+
+    >>> with intervene(model, {"decoder.blocks.0.cross_attn.hook_z": zero_heads([1])}):
+    ...     logits = model(src, tgt)
+    >>> with intervene(model, {"*.hook_resid_post": lambda value, site: value * 0.9}):
+    ...     decoding = greedy_decode(model, src)
+
+    Interventions compose: at one site, those of an outer context act before those of an inner one, and within one
+    context in the order in which they are written. A capture inside of an intervention keeps what it made; one around
+    it keeps what it was given, and its effects on all later sites.
+
+    While decoding with a cache each forward brings the new positions only; `site.first` says where they stand, and the
+    ready interventions go by the positions of the whole text.
+
+    Args:
+        model: whose sites are meant.
+        interventions: by a site's name or a glob, a function (value, site) -> value or several, one after the other. A
+            function may write on its value, which is a copy, and must return one of the same shape, type and device;
+            at `hook_mask`, [batch, 1, query, key], it may also return a mask for each head.
+
+    Raises:
+        SiteError: a name or glob that no site has; the message names the nearest ones.
+        InterventionError: from the forward, where an intervention does not fit its site or returns something else; on
+            leaving, where a ready one names a position that the text has not (asked after a single forward only: a
+            text that is being written may end early).
+    """
+    hook_points = named_hook_points(model)
+    chains: dict[str, list[Intervention]] = {}
+    for wanted, chosen in interventions.items():
+        for name in matching(hook_points, [wanted]):
+            chains.setdefault(name, []).extend([chosen] if callable(chosen) else chosen)
+    lengths: dict[str, list[tuple[int, int]]] = {}
+    handlers: dict[HookPoint, Handler] = {}
+    for name, chain in chains.items():
+        attention = model.get_submodule(name.rpartition(".")[0])
+        handlers[hook_points[name]] = _acting(name, chain, getattr(attention, "n_heads", None), lengths)
+    with handling(handlers):
+        yield
+    for name, of_forwards in lengths.items():
+        if len(of_forwards) == 1:
+            _check_reached(name, chains[name], *of_forwards[0])
+
+
+def _acting(
+    name: str, chain: Sequence[Intervention], n_heads: int | None, lengths: dict[str, list[tuple[int, int]]]
+) -> Handler:
+    """Return the handler of one site, which also notes how many positions and keys each forward brought."""
+    of_memory = Site(name=name).is_of_memory
+
+    def act(value: Tensor) -> Tensor:
+        site = Site(name=name, first=0 if of_memory else first_position(), n_heads=n_heads)
+        for intervention in chain:
+            given = value if isinstance(intervention, Edit) else value.clone()
+            value = _checked(intervention(given, site), value, site)
+        lengths.setdefault(name, []).append((site.first + value.shape[-2], value.shape[-1]))
+        return value
+
+    return act
+
+
+def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
+    """Return what an intervention returned.
+
+    Raises:
+        InterventionError: the model cannot go on with it.
+    """
+    if not isinstance(returned, Tensor):
+        raise InterventionError(
+            f"the intervention at {site.name} returned {type(returned).__name__}; it must return a tensor, also where "
+            "it wrote on the one that it was given"
+        )
+    allowed = [value.shape]
+    if site.stem == "hook_mask" and site.n_heads is not None:
+        allowed.append(torch.Size([value.shape[0], site.n_heads, *value.shape[2:]]))
+    if returned.shape not in allowed or returned.dtype != value.dtype or returned.device != value.device:
+        raise InterventionError(
+            f"the intervention at {site.name} returned {_described(returned)}; expected {_described(value)}, as it was "
+            "given"
+        )
+    return returned
+
+
+def _described(x: Tensor) -> str:
+    """Return shape, type and device in words."""
+    return f"{str(x.dtype).removeprefix('torch.')} {tuple(x.shape)} on {x.device}"
+
+
+def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n_keys: int) -> None:
+    """Check that the text had every position that a ready intervention names.
+
+    Raises:
+        InterventionError: it had not.
+    """
+    for intervention in chain:
+        missed = intervention.place.missed(n_positions, n_keys) if isinstance(intervention, Edit) else None
+        if missed is not None:
+            what, index, n = missed
+            raise InterventionError(
+                f"the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
+                "changed there"
+            )

@@ -1,0 +1,157 @@
+"""Places within a site: whole heads, positions, or single cells of a pattern."""
+
+import operator
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import SupportsIndex
+
+import torch
+from jaxtyping import Bool
+from torch import Tensor
+
+from transformer_core.errors import InterventionError
+from transformer_core.instrument.sites import Site
+
+Cell = tuple[int | None, int | None, int | None]
+"""Head, query and key; None stands for every one there is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """The part of a site's value that is meant: heads and positions together, or cells; without any of them, all."""
+
+    heads: tuple[int, ...] | None = None
+    positions: tuple[int, ...] | None = None  # of the whole text; where there are keys, positions of the queries
+    cells: tuple[Cell, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Check that one of both is named."""
+        if self.cells is not None and (self.heads is not None or self.positions is not None):
+            raise InterventionError("cells name their heads and queries themselves; leave heads and positions out")
+
+    @classmethod
+    def of(
+        cls,
+        heads: Iterable[SupportsIndex] | None,
+        positions: Iterable[SupportsIndex] | None,
+        cells: Iterable[Cell] | None,
+    ) -> "Place":
+        """Return the place that a person names.
+
+        Raises:
+            InterventionError: an index that is no whole number from 0 on, or cells beside heads or positions.
+        """
+        return cls(
+            heads=None if heads is None else tuple(_index("head", head) for head in heads),
+            positions=None if positions is None else tuple(_index("position", position) for position in positions),
+            cells=None if cells is None else tuple(_cell(cell) for cell in cells),
+        )
+
+    def widened(self, value: Tensor, site: Site) -> Tensor:
+        """Return a mask that all heads share as one for each head, where heads are named; other values as they are."""
+        names_heads = self.heads is not None or any(head is not None for head, _, _ in self.cells or ())
+        if names_heads and site.stem == "hook_mask" and value.shape[1] == 1 and site.n_heads is not None:
+            return value.expand(-1, site.n_heads, -1, -1)
+        return value
+
+    def within(self, value: Tensor, site: Site) -> Bool[Tensor, "..."]:
+        """Return where the place lies in a value, True = meant; it broadcasts to the value.
+
+        Positions that this value does not hold, because they were read before or will be later, are nowhere in it.
+
+        Raises:
+            InterventionError: the site has no such axis, or not so many heads.
+        """
+        self._check(value, site)
+        if self.cells is not None:
+            meant = torch.zeros(value.shape[1:], dtype=torch.bool, device=value.device)
+            for cell in self.cells:
+                meant[cell_index(cell, site)] = True
+            return meant[None]
+        meant = torch.ones((1,) * value.ndim, dtype=torch.bool, device=value.device)
+        if self.positions is not None:
+            meant = meant & _places(self.positions, value.shape[-2], site.first, value.device)[:, None]
+        if self.heads is not None:
+            meant = meant & _places(self.heads, value.shape[1], 0, value.device)[:, None, None]
+        return meant
+
+    def first_position(self, start: int, stop: int) -> int | None:
+        """Return the first position from `start` to `stop - 1` that is meant; None where there is none."""
+        if self.cells is not None:
+            meant = [start if query is None else query for _, query, _ in self.cells]
+        else:
+            meant = [start] if self.positions is None else [*self.positions]
+        return min((position for position in meant if start <= position < stop), default=None)
+
+    def missed(self, n_positions: int, n_keys: int) -> tuple[str, int, int] | None:
+        """Return what is named behind the end of a text, as (axis, index, how many there are), or None."""
+        rows = "position" if self.cells is None else "query"
+        named = [(rows, position, n_positions) for position in self.positions or ()]
+        for _, query, key in self.cells or ():
+            named += [(rows, query or 0, n_positions), ("key", key or 0, n_keys)]
+        return next(((what, index, n) for what, index, n in named if index >= n), None)
+
+    def _check(self, value: Tensor, site: Site) -> None:
+        """Check that the axes are there, and the heads."""
+        if self.cells is not None and not site.has_keys:
+            raise InterventionError(
+                f"{site.name} has no cells, which are pairs of a query and a key; name heads or positions, or step in "
+                "at hook_pattern, hook_attn_scores or hook_mask"
+            )
+        if self.heads is not None and value.ndim != 4:
+            raise InterventionError(
+                f"{site.name} has no heads; name positions, or step in at a site of an attention, such as hook_z"
+            )
+        named = self.heads or [head for head, _, _ in self.cells or () if head is not None]
+        for head in named:
+            if head >= value.shape[1]:
+                raise InterventionError(
+                    f"there is no head {head} at {site.name}, which has {value.shape[1]}; the last is "
+                    f"{value.shape[1] - 1}"
+                )
+
+
+def cell_index(cell: Cell, site: Site) -> tuple[slice, slice, slice]:
+    """Return where a cell lies in a value [head, query, key] of a site; a slice is empty where it does not."""
+
+    def stretch(index: int | None, first: int) -> slice:
+        if index is None:
+            return slice(None)
+        return slice(index - first, index - first + 1) if index >= first else slice(0, 0)
+
+    head, query, key = cell
+    return stretch(head, 0), stretch(query, site.first), stretch(key, 0)
+
+
+def _places(indices: Iterable[int], n: int, first: int, device: torch.device) -> Bool[Tensor, " n"]:
+    """Return which of `n` indices from `first` on are named."""
+    is_named = torch.zeros(n, dtype=torch.bool)
+    is_named[[index - first for index in indices if first <= index < first + n]] = True
+    return is_named.to(device)
+
+
+def _cell(cell: Cell) -> Cell:
+    """Return a cell of whole numbers.
+
+    Raises:
+        InterventionError: it is something else.
+    """
+    if not isinstance(cell, tuple) or len(cell) != 3:
+        raise InterventionError(f"a cell is (head, query, key), each a number or None for all; got {cell!r}")
+    head, query, key = (
+        None if index is None else _index(what, index)
+        for what, index in zip(("head", "query", "key"), cell, strict=True)
+    )
+    return head, query, key
+
+
+def _index(what: str, index: SupportsIndex) -> int:
+    """Return a whole number from 0 on.
+
+    Raises:
+        InterventionError: it is something else.
+    """
+    is_whole = hasattr(index, "__index__") and not isinstance(index, bool)
+    if not is_whole or operator.index(index) < 0:
+        raise InterventionError(f"a {what} is a whole number, counted from 0; got {index!r}")
+    return operator.index(index)

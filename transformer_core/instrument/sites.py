@@ -1,0 +1,81 @@
+"""Sites: the places of a model where one can look or step in, and how they are found by name."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from fnmatch import fnmatchcase
+
+from torch import nn
+
+from transformer_core.errors import SiteError
+from transformer_core.hooks import HookPoint, named_hook_points
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """Where a value passes: in the model, and in the text.
+
+    Positions are those of the whole text. While decoding with a cache a forward reads the new tokens only, and `first`
+    says where they stand: row i of the value's query axis is position `first + i`. Keys are always there from 0 on.
+    """
+
+    name: str  # its module path, such as "decoder.blocks.0.cross_attn.hook_z"
+    first: int = 0  # position of the value's first row
+    n_heads: int | None = None  # heads of queries of its attention; None outside of attention
+
+    @property
+    def stem(self) -> str:
+        """The last part of the name: what passes here, "hook_z"."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether the last axis is that of the keys: scores, masks and patterns, [batch, head, query, key]."""
+        return self.stem in ("hook_attn_scores", "hook_mask", "hook_pattern")
+
+    @property
+    def is_of_memory(self) -> bool:
+        """Whether the rows are positions of the source, as cross-attention's keys and values are."""
+        *_, attention, part = ("", *self.name.removesuffix(".hook_normalized").split("."))
+        return attention == "cross_attn" and part in ("hook_k", "hook_v", "k_norm")
+
+
+def site_names(model: nn.Module) -> tuple[str, ...]:
+    """Return the names of all sites of `model`, in the order in which it was built."""
+    return tuple(named_hook_points(model))
+
+
+def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict[str, HookPoint]:
+    """Return the hook points that some name or glob asks for.
+
+    Args:
+        hook_points: all there are, by name.
+        sites: names or globs ("encoder.*.hook_z").
+
+    Raises:
+        SiteError: a name or glob that matches nothing; the message names the nearest sites.
+    """
+    for site in sites:
+        if not any(fnmatchcase(name, site) for name in hook_points):
+            nearest = _nearest(site, hook_points)
+            hint = (
+                f"the nearest are {', '.join(nearest)}"
+                if nearest
+                else f"there are {len(hook_points)}; see site_names(model)"
+            )
+            raise SiteError(f"the model has no site {site!r}; {hint}")
+    return {name: point for name, point in hook_points.items() if any(fnmatchcase(name, site) for site in sites)}
+
+
+def _nearest(site: str, names: Iterable[str], *, at_least: float = 0.6) -> list[str]:
+    """Return up to three names that resemble `site`, the nearest first; a glob is compared by its written parts."""
+    parts = [part for part in site.split(".") if part.strip("*?")]
+    if not parts:
+        return []
+
+    def likeness(name: str) -> float:
+        components = name.split(".")
+        return sum(max(SequenceMatcher(None, part, c).ratio() for c in components) for part in parts) / len(parts)
+
+    scores = {name: likeness(name) for name in names}
+    return [name for name in sorted(scores, key=scores.__getitem__, reverse=True) if scores[name] >= at_least][:3]

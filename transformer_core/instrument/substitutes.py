@@ -1,0 +1,79 @@
+"""Values from elsewhere, of another run or a person's own, that are put in the place of those of a site."""
+
+import math
+from collections.abc import Mapping
+
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_core.errors import InterventionError
+from transformer_core.instrument.lazy import LazyPattern
+from transformer_core.instrument.places import Place
+from transformer_core.instrument.sites import Site
+
+Acts = Mapping[str, Tensor | LazyPattern]
+"""What a capture kept, or values of a person's own, by the name of the site."""
+
+
+def captured(acts: Acts, site: Site) -> Tensor:
+    """Return what a capture kept at a site; a lazy pattern in full.
+
+    Raises:
+        InterventionError: it kept nothing there.
+    """
+    if site.name not in acts:
+        raise InterventionError(
+            f"{site.name} was not captured in what is put there; capture it on the other text first"
+        )
+    taken = acts[site.name]
+    return taken.full() if isinstance(taken, LazyPattern) else taken
+
+
+def cut_to(value: Tensor, taken: Tensor, site: Site, place: Place, *, is_run: bool = False) -> Tensor:
+    """Return `taken`, which stands for a whole text, at the positions of `value`, so that it broadcasts to it.
+
+    Args:
+        value: what the site holds.
+        taken: what is put there.
+        site: where that is.
+        place: the part that is asked for.
+        is_run: it is of another run, so that a single position in it is the first one, and does not stand for all.
+
+    Raises:
+        InterventionError: it lacks a position that is asked for, or does not fit.
+    """
+    taken, n = taken.to(value), value.shape[-2]
+    if site.has_keys and taken.ndim and taken.shape[-1] > max(1, value.shape[-1]):
+        taken, behind = taken[..., : value.shape[-1]], taken[..., value.shape[-1] :]
+        if taken.ndim > 1 and taken.shape[-2] > 1:
+            behind = behind[..., site.first : site.first + n, :]
+        nothing = {"hook_attn_scores": -math.inf, "hook_mask": False, "hook_pattern": 0.0}[site.stem]
+        if (behind != nothing).any():
+            raise InterventionError(
+                f"what is put at {site.name} has keys behind the {value.shape[-1]} of this text, and attends to them"
+            )
+    if taken.ndim > 1 and (is_run or taken.shape[-2] > 1):
+        n_there, taken = taken.shape[-2], taken[..., site.first : site.first + n, :]
+        missing = place.first_position(site.first + taken.shape[-2], site.first + n)
+        if missing is not None:
+            raise InterventionError(
+                f"what is put at {site.name} has {n_there} positions and so no position {missing}; name the positions "
+                "that it has"
+            )
+        taken = F.pad(taken, (0, 0, 0, n - taken.shape[-2]))
+    return fitting(taken, value, site)
+
+
+def fitting(taken: Tensor, value: Tensor, site: Site) -> Tensor:
+    """Return `taken`, which must broadcast to `value`.
+
+    Raises:
+        InterventionError: it does not.
+    """
+    axes = zip(reversed(taken.shape), reversed(value.shape), strict=False)
+    if taken.ndim > value.ndim or any(n not in (1, n_here) for n, n_here in axes):
+        raise InterventionError(
+            f"what is put at {site.name} is of shape {tuple(taken.shape)} and does not fit {tuple(value.shape)}: each "
+            "axis must be as long as here, or 1"
+        )
+    return taken
