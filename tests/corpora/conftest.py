@@ -1,9 +1,12 @@
-"""The generated corpus, made once a test run and without the run-time checks, which make it many times slower."""
+"""The generated corpora, made once a test run and without the run-time checks, which make them many times slower."""
 
 import json
 import os
+import pickle
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,28 +20,49 @@ PRINT_CORPUS = """
 import json, sys
 from transformer_core.corpora import load_corpus
 corpus = load_corpus("en-fr")
-parts = [[[pair.source, pair.target] for pair in part] for part in (corpus.train, corpus.held_out)]
-json.dump([corpus.name, corpus.description, *parts, corpus.examples, corpus.fingerprint], sys.stdout)
+train = [[pair.source, pair.target, None] for pair in corpus.train]
+held_out = [[pair.source, pair.target, pair.alignment] for pair in corpus.held_out]
+json.dump([corpus.name, corpus.description, train, held_out, corpus.examples, corpus.fingerprint], sys.stdout)
 """
+PICKLE_CORPUS = """
+import pickle, sys
+from transformer_core.corpora import load_corpus
+pickle.dump(load_corpus(sys.argv[1]), sys.stdout.buffer)
+"""
+
+
+def answer(program: str, *arguments: str) -> bytes:
+    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
 
 
 @pytest.fixture(scope="session")
 def en_fr() -> Corpus:
-    """load_corpus("en-fr")."""
-    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
-    printed = subprocess.run(
-        [sys.executable, "-c", PRINT_CORPUS], env=environment, capture_output=True, check=True
-    ).stdout
-    name, description, train, held_out, examples, fingerprint = json.loads(printed)
+    """load_corpus("en-fr"), with the alignments of what is held out."""
+    name, description, train, held_out, examples, fingerprint = json.loads(answer(PRINT_CORPUS))
     corpus = Corpus(
         name=name,
         title="English to French",
         description=description,
-        train=tuple(Pair(*texts) for texts in train),
-        held_out=tuple(Pair(*texts) for texts in held_out),
+        train=tuple(Pair(source, target) for source, target, _ in train),
+        held_out=tuple(Pair(source, target, tuple(map(tuple, sources))) for source, target, sources in held_out),
         examples=tuple(examples),
         tokenizer_kind="word",
         measures={"exact_match": exact_match, "pronoun": pronoun},
     )
     assert corpus.fingerprint == fingerprint
     return corpus
+
+
+@pytest.fixture(scope="session")
+def made() -> Callable[[str], Corpus]:
+    """Give load_corpus(name), for any small generated corpus."""
+
+    @cache
+    def make(name: str) -> Corpus:
+        corpus = pickle.loads(answer(PICKLE_CORPUS, name))
+        assert isinstance(corpus, Corpus)
+        return corpus
+
+    return make

@@ -1,8 +1,15 @@
-"""Corpora in general: names, errors, fingerprints, measures."""
+"""Corpora in general: names, errors, fingerprints, measures, alignments."""
+
+from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from transformer_core.corpora import CORPORA, Corpus, Pair, exact_match, load_corpus
+import transformer_core as tc
+from transformer_core.corpora import CORPORA, Corpus, Pair, Text, exact_match, first_half, load_corpus
 from transformer_core.errors import CorpusError
 
 
@@ -19,32 +26,144 @@ def corpus(**changes: object) -> Corpus:
     return Corpus(**(values | changes))  # type: ignore[arg-type]
 
 
-def test_the_known_corpora_bear_the_name_that_they_are_asked_for_by(en_fr: Corpus) -> None:
-    assert set(CORPORA) == {"copy", "en-fr", "reverse"}
+def of_texts(*train: str, held_out: str = "Moon, sun.", **changes: object) -> Corpus:
+    return corpus(train=tuple(map(Text, train)), held_out=(Text(held_out),), **changes)
+
+
+def shorten(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a generated corpus have a few items only."""
+    module = import_module(CORPORA[name].__module__)
+    monkeypatch.setattr(module, "N_TRAIN", 60)
+    monkeypatch.setattr(module, "N_HELD_OUT", 20)
+
+
+class Lazy(Sequence[Pair]):
+    """A million pairs, each made when it is asked for, which may not happen for more than a few."""
+
+    n_asked = 0
+
+    def __len__(self) -> int:
+        return 1_000_000
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        self.n_asked += 1
+        return Pair(f"source {index}", "target")
+
+    def __iter__(self) -> Iterator[Pair]:
+        raise AssertionError("all of a large corpus was read")
+
+
+def test_the_known_corpora_bear_the_name_that_they_are_asked_for_by(
+    en_fr: Corpus, made: Callable[[str], Corpus]
+) -> None:
+    assert list(CORPORA) == "copy reverse sort addition dates brackets en-fr induction stories".split()
     assert en_fr.name == "en-fr"
-    assert all(load_corpus(name).name == name for name in ("copy", "reverse"))
+    assert all(made(name).name == name for name in CORPORA if name not in ("en-fr", "stories"))
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(CorpusError, match=r"'en-de'.*copy, en-fr, reverse"):
+@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
+def test_nothing_is_said_twice_and_nothing_held_out_is_trained_on(name: str, made: Callable[[str], Corpus]) -> None:
+    parts = [
+        {item.source if isinstance(item, Pair) else item.text for item in part}
+        for part in (made(name).train, made(name).held_out)
+    ]
+    assert [len(part) for part in parts] == [len(made(name).train), len(made(name).held_out)]  # nothing twice
+    assert not parts[0] & parts[1]
+    assert len(parts[0]) >= 20_000 and len(parts[1]) >= 1_000
+
+
+@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
+def test_alignments_are_in_units_of_the_tokenizer(name: str, made: Callable[[str], Corpus]) -> None:
+    corpus = made(name)
+    tokenizer = tc.train_tokenizer(islice(corpus.training_texts(), 2000), kind=corpus.tokenizer_kind)
+    for item in corpus.held_out[:200]:
+        source, target = (item.source, item.target) if isinstance(item, Pair) else (item.text, item.text)
+        n_source, n_target = len(tokenizer.encode(source)), len(tokenizer.encode(target))
+        assert len(item.alignment) == n_target
+        for unit, sources in enumerate(item.alignment):
+            assert list(sources) == sorted(set(sources))
+            assert all(0 <= i < (n_source if corpus.is_pairs else unit) for i in sources)
+
+
+@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
+def test_every_example_can_be_read(name: str, made: Callable[[str], Corpus]) -> None:
+    corpus = made(name)
+    tokenizer = tc.train_tokenizer(islice(corpus.training_texts(), 2000), kind=corpus.tokenizer_kind)
+    assert 4 <= len(corpus.examples) <= 10
+    assert [text for text in corpus.examples if tokenizer.unknown_words(text)] == []
+
+
+@pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
+def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten(name, monkeypatch)
+    fingerprints = [load_corpus(name, seed=seed).fingerprint for seed in (3, 3, 4)]
+    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
+
+
+def test_an_unknown_name_is_answered_with_the_nearest_and_the_known_ones() -> None:
+    with pytest.raises(CorpusError, match=r"'en-de'.* did you mean 'en-fr'\? .*copy, reverse.*stories"):
         load_corpus("en-de")
+    with pytest.raises(CorpusError, match=r"no corpus 'xyz', and no file or folder of that name; known are copy"):
+        load_corpus("xyz")
+
+
+@pytest.mark.parametrize("name", ["", "\0", "x" * 5_000])
+def test_what_cannot_be_a_path_is_an_unknown_name(name: str) -> None:
+    with pytest.raises(CorpusError, match="there is no corpus"):
+        load_corpus(name)
+
+
+def test_a_path_is_a_corpus_unless_a_generated_one_has_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "copy").write_text("One line.\nAnother line.\nA third line.\n")
+    monkeypatch.chdir(tmp_path)
+    shorten("copy", monkeypatch)
+    assert load_corpus("copy").is_pairs
+    assert not load_corpus("./copy").is_pairs
+    assert not load_corpus(str(tmp_path / "copy")).is_pairs
 
 
 def test_a_source_cannot_be_both_trained_on_and_held_out() -> None:
-    with pytest.raises(CorpusError, match="both in training and held out"):
+    with pytest.raises(CorpusError, match="1 sources are both in training and held out, for example 'a'"):
         corpus(held_out=(Pair("a", "d"),))
+    with pytest.raises(CorpusError, match=r"1 texts are both in training and held out, for example 'One\.'"):
+        of_texts("One.", held_out="One.")
+
+
+def test_a_corpus_that_lives_in_files_is_not_read_as_a_whole() -> None:
+    pairs = Lazy()
+    large = corpus(train=pairs, held_out=Lazy(), fingerprint_of_files="f" * 64)
+    assert large.is_pairs
+    assert large.fingerprint == "f" * 64
+    assert pairs.n_asked < 10
 
 
 def test_exact_match_is_always_there() -> None:
     assert corpus().measures["exact_match"](Pair("a", "b"), "b") is True
     with pytest.raises(CorpusError, match="exact_match"):
         corpus(measures={})
+    assert of_texts("One.", measures={}).text_measures == {}  # it judges pairs only
 
 
 def test_exact_match_is_exact() -> None:
     assert exact_match(Pair("a", "B c."), "B c.")
     assert not exact_match(Pair("a", "B c."), "b c.")
     assert not exact_match(Pair("a", "B c."), "B c")
+
+
+def test_pairs_and_texts_are_not_mixed() -> None:
+    assert corpus().is_pairs
+    assert not of_texts("One.").is_pairs
+    for train, held_out in [
+        ((Pair("a", "b"), Text("c")), ()),
+        ((Text("a"), Pair("a", "b")), ()),
+        ((Pair("a", "b"),), (Text("c"),)),
+    ]:
+        with pytest.raises(CorpusError, match="pairs or texts"):
+            corpus(train=train, held_out=held_out)
 
 
 def test_the_fingerprint_follows_the_pairs_their_order_and_their_part() -> None:
@@ -56,5 +175,43 @@ def test_the_fingerprint_follows_the_pairs_their_order_and_their_part() -> None:
         corpus(train=(Pair("a", "bb"),)),
         corpus(train=(Pair("a", "b"), Pair("c", "d")), held_out=()),
         corpus(train=(Pair("c", "d"), Pair("a", "b")), held_out=()),
+        of_texts("a", "b"),
+        of_texts("b", "a"),
+        of_texts("a\nb"),
+        of_texts("a\n1\tb"),
     ]
     assert len({variant.fingerprint for variant in variants}) == len(variants)
+
+
+def test_an_alignment_belongs_neither_to_equality_nor_to_the_fingerprint() -> None:
+    aligned, plain = Pair("a", "b", ((0,),)), Pair("a", "b")
+    assert aligned == plain and hash(aligned) == hash(plain) and Text("a", ((),)) == Text("a")
+    assert (plain.alignment, Text("a").alignment) == (None, None)
+    assert corpus(train=(aligned,)).fingerprint == corpus(train=(plain,)).fingerprint
+    assert aligned != Pair("a", "c", ((0,),)) and aligned != ("a", "b")
+
+
+def test_a_text_tells_which_units_others_determine() -> None:
+    assert Text("fox owl fox owl", ((), (), (), (1,))).determined == (3,)
+    assert Text("fox owl").determined == ()
+
+
+def test_a_tokenizer_is_made_from_all_that_is_trained_on() -> None:
+    assert list(corpus(train=(Pair("a", "b"), Pair("e", "f"))).training_texts()) == ["a", "b", "e", "f"]
+    assert list(of_texts("One.", "Two.").training_texts()) == ["One.", "Two."]
+
+
+@pytest.mark.parametrize(
+    ("text", "prompt"),
+    [("One two three four.", "One two three"), ("One", "One"), ("", ""), ("Ab cd", "Ab"), ("a b\nc d", "a b")],
+)
+def test_the_first_half_ends_with_a_word(text: str, prompt: str) -> None:
+    assert first_half(Text(text)) == prompt
+    assert of_texts("One.").prompt_of(Text(text)) == prompt
+
+
+def test_a_model_that_fills_in_gets_examples_with_gaps_where_there_are_any() -> None:
+    texts = of_texts("One.", fill_in_examples=("The ____ sun.",))
+    assert texts.examples_for("encoder_only") == ("The ____ sun.",)
+    assert texts.examples_for("decoder_only") == ("a",)
+    assert of_texts("One.").examples_for("encoder_only") == ("a",)

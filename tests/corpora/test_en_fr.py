@@ -3,7 +3,7 @@
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import count, pairwise
 
@@ -27,7 +27,7 @@ def words(text: str) -> list[str]:
 
 
 def pairs(corpus: Corpus) -> tuple[Pair, ...]:
-    return corpus.train + corpus.held_out
+    return (*corpus.train, *corpus.held_out)
 
 
 def test_it_is_as_large_as_said_and_says_nothing_twice(en_fr: Corpus) -> None:
@@ -86,7 +86,7 @@ SINGULAR = {form: noun.english for noun in NOUNS.values() for form in (noun.engl
 BASE = {form: verb.base for verb in VERBS.values() for form in (verb.base, verb.third, verb.past, verb.ing)}
 
 
-def reasons(part: tuple[Pair, ...]) -> Iterator[tuple[Pair, tuple[str, str, str]]]:
+def reasons(part: Sequence[Pair]) -> Iterator[tuple[Pair, tuple[str, str, str]]]:
     """Subject, object and quality, read off the English text of the sentences with "because" and one subject."""
     for pair in part:
         main, because, why = pair.source.lower().rstrip(".").partition(" because ")
@@ -95,7 +95,7 @@ def reasons(part: tuple[Pair, ...]) -> Iterator[tuple[Pair, tuple[str, str, str]
             yield pair, (nouns[0], nouns[1], why.split()[-1])
 
 
-def deeds(part: tuple[Pair, ...]) -> Iterator[tuple[str, str, str]]:
+def deeds(part: Sequence[Pair]) -> Iterator[tuple[str, str, str]]:
     """Subject, verb and object of the same sentences."""
     for pair, (subject, target, _) in reasons(part):
         main = pair.source.lower().split(" because ")[0]
@@ -154,7 +154,7 @@ def test_the_examples_are_in_the_corpus(en_fr: Corpus) -> None:
 def test_the_tokenizer_gives_every_text_back_and_knows_every_word(en_fr: Corpus) -> None:
     texts = (text for pair in en_fr.train[::5] for text in (pair.source, pair.target))
     tokenizer = tc.train_tokenizer(texts, kind="word")
-    sample = [text for pair in en_fr.held_out + en_fr.train[::200] for text in (pair.source, pair.target)]
+    sample = [text for pair in (*en_fr.held_out, *en_fr.train[::200]) for text in (pair.source, pair.target)]
     assert [text for text in sample if tokenizer.decode(tokenizer.encode(text)) != text] == []
 
 

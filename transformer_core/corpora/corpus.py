@@ -1,23 +1,54 @@
-"""What a corpus is: pairs to train on, pairs kept back, and the measures that judge an output."""
+"""What a corpus is: what to train on, what is kept back, what truly depends on what, and how an output is judged."""
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+from transformer_core.config import Architecture
 from transformer_core.errors import CorpusError
+
+Alignment = tuple[tuple[int, ...], ...]
+"""For each unit, in order, the units that it truly depends on, ascending; an empty tuple: on nothing in the text.
+
+A unit is what the corpus's own tokenizer makes one token of, a character or a word; special tokens are not counted.
+"""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A text and the text that the model shall turn it into."""
+    """A text and the text that the model shall turn it into; pairs of equal texts are equal."""
 
     source: str
     target: str
+    alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each target unit: source units
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both texts are the same, whatever class of pair each is."""
+        return isinstance(other, Pair) and (self.source, self.target) == (other.source, other.target)
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text, to learn each next token of, or tokens that are masked."""
+
+    text: str
+    alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each unit: others of this text
+
+    @property
+    def determined(self) -> tuple[int, ...]:
+        """The units that others determine, ascending: the ones that a model can be expected to get right."""
+        return tuple(unit for unit, sources in enumerate(self.alignment or ()) if sources)
 
 
 Measure = Callable[[Pair, str], bool | None]
 """Given a pair and the model's output text: is the output right in this respect? None: the measure does not apply."""
+
+TextMeasure = Callable[[Text, str], bool | None]
+"""Given a held-out text and what the model wrote behind `prompt_of` of it: is that right in this respect?
+
+The prompt is not part of what it wrote. None: the measure does not apply.
+"""
 
 
 def exact_match(pair: Pair, output: str) -> bool:
@@ -25,39 +56,97 @@ def exact_match(pair: Pair, output: str) -> bool:
     return output == pair.target
 
 
+def first_half(text: Text) -> str:
+    """The beginning of a text, up to the end of the word in which its middle lies."""
+    middle = len(text.text) // 2
+    end = next((i for i in range(middle, len(text.text)) if text.text[i].isspace()), len(text.text))
+    return text.text[:end]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Corpus:
-    """Pairs for training and pairs held out, disjoint, with what a page and a measurement need to know of them.
+    """Pairs, or texts, for training and others held out, with what a page and a measurement need to know of them.
+
+    How well a model does is measured in three ways. *Pairs*: `measures` judge what it makes of each source. *Texts*:
+    `text_measures` judge what it writes behind the prompt that `prompt_of` cuts from each held-out text. *Texts with an
+    alignment*: without any measure, its prediction of each unit in `Text.determined` is right or wrong.
+
+    Args:
+        train: all `Pair` or all `Text`: a tuple, or a sequence that reads its items from files when they are asked for.
+        held_out: the same, nothing of it in `train`; for tuples this is checked.
+        fingerprint_of_files: for a corpus that lives in files: the fingerprint that its reader gives it.
 
     Raises:
-        CorpusError: a source is both in training and held out, or `exact_match` is missing from the measures.
+        CorpusError: something is both in training and held out, pairs and texts are mixed, or `exact_match` is missing
+            from the measures.
     """
 
     name: str  # as `load_corpus` knows it
     title: str  # for the screen
     description: str  # one or two sentences for the screen
-    train: tuple[Pair, ...]
-    held_out: tuple[Pair, ...]
-    examples: tuple[str, ...]  # good sources to click on; the first is the best known
-    tokenizer_kind: Literal["word", "character"]
-    measures: Mapping[str, Measure] = field(default_factory=lambda: {"exact_match": exact_match})
+    train: Sequence[Any]  # Sequence[Pair] or Sequence[Text]: `is_pairs` tells which
+    held_out: Sequence[Any]  # the same
+    examples: tuple[str, ...]  # good sources or prompts to click on; the first is the best known
+    fill_in_examples: tuple[str, ...] = ()  # good texts with gaps, written ____, for a model that fills them in
+    tokenizer_kind: Literal["word", "character", "byte_bpe"]
+    vocab_size: int = 30_000  # tokens of its tokenizer at most
+    measures: Mapping[str, Measure] = field(default_factory=lambda: {"exact_match": exact_match})  # of pairs
+    text_measures: Mapping[str, TextMeasure] = field(default_factory=dict)  # of texts
+    prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text that a model is to continue
+    fingerprint_of_files: str = ""  # 64 hexadecimal digits, or "": `fingerprint` is worked out from the items
 
     def __post_init__(self) -> None:
-        shared = {pair.source for pair in self.train} & {pair.source for pair in self.held_out}
-        if shared:
-            raise CorpusError(
-                f"{self.name}: {len(shared)} sources are both in training and held out, for example {min(shared)!r}; "
-                "each source belongs to one of the two."
-            )
-        if "exact_match" not in self.measures:
+        kind = Pair if self.is_pairs else Text
+        for part in (self.train, self.held_out):
+            if not all(isinstance(item, kind) for item in (part if isinstance(part, tuple) else part[:1])):
+                raise CorpusError(f"{self.name}: a corpus holds pairs or texts; got some of each, keep them apart.")
+        if isinstance(self.train, tuple) and isinstance(self.held_out, tuple):
+            shared = {_given(item) for item in self.train} & {_given(item) for item in self.held_out}
+            if shared:
+                raise CorpusError(
+                    f"{self.name}: {len(shared)} {'sources' if self.is_pairs else 'texts'} are both in training and "
+                    f"held out, for example {min(shared)!r}; each belongs to one of the two."
+                )
+        if self.is_pairs and "exact_match" not in self.measures:
             raise CorpusError(f"{self.name}: measures must include exact_match; got {sorted(self.measures)}.")
 
     @property
+    def is_pairs(self) -> bool:
+        """Whether `train` and `held_out` hold pairs; else they hold texts."""
+        some = self.train if len(self.train) else self.held_out
+        return not len(some) or isinstance(some[0], Pair)
+
+    @property
     def fingerprint(self) -> str:
-        """The SHA-256 of all pairs in order, as 64 hexadecimal digits: equal corpora have equal fingerprints."""
+        """The SHA-256 of all items in order, as 64 hexadecimal digits: equal corpora have equal fingerprints."""
+        if self.fingerprint_of_files:
+            return self.fingerprint_of_files
         digest = hashlib.sha256()
         for part in (self.train, self.held_out):
-            for pair in part:
-                digest.update(f"{pair.source}\t{pair.target}\n".encode())
+            for item in part:
+                digest.update(_written(item).encode())
             digest.update(b"\f\n")
         return digest.hexdigest()
+
+    def examples_for(self, architecture: Architecture) -> tuple[str, ...]:
+        """Return good texts to give to a model: with gaps where it fills them in."""
+        return self.fill_in_examples if architecture == "encoder_only" and self.fill_in_examples else self.examples
+
+    def training_texts(self) -> Iterator[str]:
+        """Yield every text to train on, of a pair its source, then its target: what a tokenizer is made from."""
+        for item in self.train:
+            if isinstance(item, Pair):
+                yield item.source
+                yield item.target
+            else:
+                yield item.text
+
+
+def _given(item: Pair | Text) -> str:
+    """What the model is given of an item."""
+    return item.source if isinstance(item, Pair) else item.text
+
+
+def _written(item: Pair | Text) -> str:
+    """An item as its fingerprint reads it; a text may hold line breaks, so its length goes before it."""
+    return f"{item.source}\t{item.target}\n" if isinstance(item, Pair) else f"{len(item.text)}\t{item.text}\n"

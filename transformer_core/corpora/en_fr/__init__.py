@@ -1,8 +1,9 @@
 """English to French, generated from a grammar of our own.
 
 From words to sentences: lexicon.py, verbs.py; what makes sense: qualities.py, deeds.py; the records that a sentence is
-made of: phrases.py; how the languages say them: english.py, french.py; how they are drawn: choices.py, clauses.py,
-reasons.py, relatives.py, sentences.py; which are held out: split.py.
+made of: phrases.py; how the languages say them: words.py, english.py, french.py; which word depends on which:
+alignment.py; how they are drawn: choices.py, clauses.py, reasons.py, relatives.py, sentences.py; which are held out:
+split.py.
 """
 
 import random
@@ -10,7 +11,8 @@ import re
 from itertools import chain
 
 from transformer_core.corpora.corpus import Corpus, Pair, exact_match
-from transformer_core.corpora.en_fr import english, french
+from transformer_core.corpora.en_fr import english
+from transformer_core.corpora.en_fr.alignment import Translation
 from transformer_core.corpora.en_fr.examples import EXAMPLES
 from transformer_core.corpora.en_fr.phrases import Sentence
 from transformer_core.corpora.en_fr.sentences import draw_sentence
@@ -47,7 +49,7 @@ def en_fr(*, seed: int = 0) -> Corpus:
         description="English sentences and their French translations, from a small grammar: who does what, and why.",
         train=tuple(train.values()),
         held_out=tuple(held_out.values()),
-        examples=tuple(english.render_sentence(sentence) for sentence in EXAMPLES),
+        examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
         tokenizer_kind="word",
         measures={"exact_match": exact_match, "pronoun": pronoun},
     )
@@ -55,7 +57,7 @@ def en_fr(*, seed: int = 0) -> Corpus:
 
 def translate(sentence: Sentence) -> Pair:
     """Say a sentence in both languages."""
-    return Pair(english.render_sentence(sentence), french.render_sentence(sentence))
+    return Translation(sentence)
 
 
 def pronoun(pair: Pair, output: str) -> bool | None:

@@ -7,6 +7,7 @@ from transformer_core.corpora.en_fr.phrases import (
     Existence,
     Gap,
     Link,
+    Location,
     Nominal,
     NounPhrase,
     Polarity,
@@ -15,6 +16,7 @@ from transformer_core.corpora.en_fr.phrases import (
     Tense,
 )
 from transformer_core.corpora.en_fr.verbs import VERBS, Verb
+from transformer_core.corpora.en_fr.words import FUTURE, Part, Word, say, spell
 
 BE, CAN = VERBS["be"], VERBS["can"]
 
@@ -34,80 +36,108 @@ NEGATIVE = {  # auxiliary: with "not", contracted
 SUBJECT_PRONOUN = {("person", "m"): "he", ("person", "f"): "she"}  # everything else: "it"
 
 
-def render_sentence(sentence: Sentence) -> str:
-    """Return the English sentence."""
-    words: list[str] = []
+def render_sentence(sentence: Sentence) -> list[Word]:
+    """Return the words of the English sentence, commas and full stop among them."""
+    words: list[Word] = []
     for piece in sentence.pieces:
         if isinstance(piece, Link):
-            words += piece.english.split()
+            words += [(word, ((piece, "comma" if word == "," else "link"),)) for word in piece.english.split()]
         elif isinstance(piece, Clause):
             words += render_clause(piece)
         else:
             words += render_existence(piece)
-    return write(words)
-
-
-def write(words: list[str]) -> str:
-    """Return words as a written sentence: a capital in front, a full stop, no space before a comma."""
-    text = " ".join(words).replace(" ,", ",") + "."
-    return text[0].upper() + text[1:]
-
-
-def render_clause(clause: Clause) -> list[str]:
-    """Subject, verb, objects, place, time."""
-    words = [] if isinstance(clause.subject, Gap) else render_nominal(clause.subject)
-    plural = clause.subject.plural
-    if isinstance(clause.predicate, Action):
-        words += render_action(clause.predicate, clause.tense, clause.polarity, plural)
-    else:
-        words += render_verb_group(BE, clause.tense, clause.polarity, plural)
-        words += [clause.predicate.degree] if clause.predicate.degree else []
-        words.append(clause.predicate.quality.english)
-    if clause.location:
-        words += clause.location.english.split() + render_noun_phrase(clause.location.place)
-    if clause.time:
-        time = clause.time.english.split()
-        words = [*time, ",", *words] if clause.time.first else words + time
+    words.append((".", ((sentence, "end"),)))
     return words
 
 
-def render_existence(existence: Existence) -> list[str]:
+def write(words: list[Word]) -> str:
+    """Return words as a written sentence: a capital in front, no space before a comma or a full stop."""
+    text = " ".join(spell(words)).replace(" ,", ",").replace(" .", ".")
+    return text[0].upper() + text[1:]
+
+
+def render_clause(clause: Clause) -> list[Word]:
+    """Subject, verb, objects, place, time."""
+    words = [] if isinstance(clause.subject, Gap) else render_nominal(clause.subject)
+    predicate = clause.predicate
+    if isinstance(predicate, Action):
+        words += render_action(clause, predicate)
+    else:
+        words += render_verb_group((clause, "verb"), BE, clause.tense, clause.polarity, clause.subject.plural)
+        if predicate.degree:
+            words.append((predicate.degree, ((clause, "degree"),)))
+        words.append((predicate.quality.english, ((clause, "quality"),)))
+    if clause.location:
+        words += render_location(clause.location)
+    if clause.time:
+        time = say(clause.time.english, (clause.time, "time"))
+        words = [*time, (",", ((clause.time, "comma"),)), *words] if clause.time.first else words + time
+    return words
+
+
+def render_existence(existence: Existence) -> list[Word]:
     """There is a cat in the garden."""
+    verb = (existence, "verb")
     return [
-        "there",
-        *render_verb_group(BE, existence.tense, existence.polarity, existence.what.plural),
+        ("there", ((existence, "there"),)),
+        *render_verb_group(verb, BE, existence.tense, existence.polarity, existence.what.plural),
         *render_noun_phrase(existence.what),
-        *existence.location.english.split(),
-        *render_noun_phrase(existence.location.place),
+        *render_location(existence.location),
     ]
 
 
-def render_action(action: Action, tense: Tense, polarity: Polarity, plural: bool) -> list[str]:
+def render_location(location: Location) -> list[Word]:
+    """In the garden."""
+    return say(location.english, (location, "preposition")) + render_noun_phrase(location.place)
+
+
+def render_action(clause: Clause, action: Action) -> list[Word]:
     """Verb, object, recipient; with a modal, the verb is its infinitive: "wants to cross", "can cross"."""
+    verb = (clause, "verb")
+    tense, polarity, plural = clause.tense, clause.polarity, clause.subject.plural
     if action.modal:
-        words = render_verb_group(action.modal, tense, polarity, plural)
-        words += action.verb.base.split() if action.modal is CAN else ["to", *action.verb.base.split()]
+        words = render_verb_group((clause, "modal"), action.modal, tense, polarity, plural)
+        words += say(action.verb.base if action.modal is CAN else f"to {action.verb.base}", verb)
     else:
-        words = render_verb_group(action.verb, tense, polarity, plural)
-    words += [action.verb.english_preposition] if action.verb.english_preposition else []
+        words = render_verb_group(verb, action.verb, tense, polarity, plural)
+    if action.verb.english_preposition:
+        words.append((action.verb.english_preposition, ((clause, "preposition"),)))
+    elif action.verb.french_preposition:  # "entered" says what "est entré dans" needs two words for
+        word, parts = words[-1]
+        words[-1] = (word, (*parts, (clause, "preposition")))
     if isinstance(action.object, Pronoun):
-        words += [] if isinstance(action.object, Gap) else ["them" if action.object.plural else "it"]
+        if not isinstance(action.object, Gap):
+            words.append(("them" if action.object.plural else "it", ((action.object, "pronoun"),)))
     elif action.object:
         words += render_nominal(action.object)
-    return words + (["to", *render_noun_phrase(action.recipient)] if action.recipient else [])
+    if action.recipient:
+        words.append(("to", ((action, "to"),)))
+        words += render_noun_phrase(action.recipient)
+    return words
 
 
-def render_verb_group(verb: Verb, tense: Tense, polarity: Polarity, plural: bool) -> list[str]:
-    """Auxiliary, negation and verb: "crosses", "did not cross", "is crossing", "will never cross"."""
+def render_verb_group(said: Part, verb: Verb, tense: Tense, polarity: Polarity, plural: bool) -> list[Word]:
+    """Auxiliary, negation and verb: "crosses", "did not cross", "is crossing", "will never cross".
+
+    Args:
+        said: the part of the record that this verb says.
+        verb: which verb.
+        tense: when.
+        polarity: whether, and how "no" is said.
+        plural: whether the subject is more than one.
+    """
     auxiliary, form = auxiliary_and_form(verb, tense, plural)
-    if polarity == "yes":
-        return [*auxiliary.split(), *form.split()]
+    negation = (said[0], "negation")
+    parts = (said, FUTURE) if tense == "future" else (said,)
     if polarity == "never":
-        return [*auxiliary.split(), "never", *form.split()]
-    if not auxiliary:
-        does = "did" if tense == "past" else "do" if plural else "does"
-        auxiliary, form = does, verb.base
-    return [*NEGATIVE[auxiliary][polarity == "n't"].split(), *form.split()]
+        return [*say(auxiliary, *parts), ("never", (negation,)), *say(form, said)]
+    if polarity != "yes":
+        if not auxiliary:
+            auxiliary, form = "did" if tense == "past" else "do" if plural else "does", verb.base
+        first, *apart = NEGATIVE[auxiliary][polarity == "n't"].split()
+        said_by_first = parts if apart else (*parts, negation)  # "didn't" and "cannot" are one word for both
+        return [(first, said_by_first), *((word, (negation,)) for word in apart), *say(form, said)]
+    return [*say(auxiliary, *parts), *say(form, said)]
 
 
 def auxiliary_and_form(verb: Verb, tense: Tense, plural: bool) -> tuple[str, str]:
@@ -126,24 +156,31 @@ def auxiliary_and_form(verb: Verb, tense: Tense, plural: bool) -> tuple[str, str
     return "", verb.past if past else verb.base if plural else verb.third
 
 
-def render_nominal(nominal: Nominal) -> list[str]:
+def render_nominal(nominal: Nominal) -> list[Word]:
     """A subject, or an object that is no pronoun."""
     if isinstance(nominal, Pronoun):
-        return ["they" if nominal.plural else SUBJECT_PRONOUN.get((nominal.kind, nominal.gender), "it")]
+        text = "they" if nominal.plural else SUBJECT_PRONOUN.get((nominal.kind, nominal.gender), "it")
+        return [(text, ((nominal, "pronoun"),))]
     if isinstance(nominal, Both):
-        return [*render_noun_phrase(nominal.first), "and", *render_noun_phrase(nominal.second)]
+        joined = ("and", ((nominal, "and"),))
+        return [*render_noun_phrase(nominal.first), joined, *render_noun_phrase(nominal.second)]
     return render_noun_phrase(nominal)
 
 
-def render_noun_phrase(phrase: NounPhrase) -> list[str]:
+def render_noun_phrase(phrase: NounPhrase) -> list[Word]:
     """Determiner, adjectives, noun, what it is part of, relative clause."""
-    words = [adjective.english for adjective in phrase.adjectives]
-    words.append(phrase.noun.english_plural if phrase.plural else phrase.noun.english)
-    words.insert(0, choose_determiner(phrase, words[0]))
+    noun = phrase.noun.english_plural if phrase.plural else phrase.noun.english
+    following = phrase.adjectives[0].english if phrase.adjectives else noun
+    words: list[Word] = [(choose_determiner(phrase, following), ((phrase, "determiner"),))]
+    for adjective in phrase.adjectives:
+        words.append((adjective.english, ((phrase, adjective.english),)))
+    words.append((noun, ((phrase, "noun"),)))
     if phrase.whole:
-        words += ["of", *render_noun_phrase(phrase.whole)]
+        words.append(("of", ((phrase, "of"),)))
+        words += render_noun_phrase(phrase.whole)
     if phrase.relative:
-        words += ["who" if phrase.kind == "person" else "that", *render_clause(phrase.relative)]
+        words.append(("who" if phrase.kind == "person" else "that", ((phrase, "relative"),)))
+        words += render_clause(phrase.relative)
     return words
 
 

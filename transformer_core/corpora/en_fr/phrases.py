@@ -15,7 +15,7 @@ Tense = Literal["present", "progressive", "past", "past_progressive", "future", 
 Polarity = Literal["yes", "not", "n't", "never"]  # "did cross", "did not cross", "didn't cross", "never crossed"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class NounPhrase:
     """A noun with what stands around it."""
 
@@ -37,7 +37,7 @@ class NounPhrase:
         return self.noun.kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Both:
     """Two nouns joined by "and": plural, and feminine only where both are."""
 
@@ -56,7 +56,7 @@ class Both:
         return self.first.kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Pronoun:
     """It, he, she, they; as an object it, them."""
 
@@ -78,7 +78,7 @@ class Pronoun:
         return self.antecedent.kind
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Gap(Pronoun):
     """A place in a clause that is filled from outside: nothing is said there, and the rest agrees all the same."""
 
@@ -86,7 +86,7 @@ class Gap(Pronoun):
 Nominal = NounPhrase | Both | Pronoun
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Location:
     """Where: a preposition in both languages, and a noun phrase."""
 
@@ -95,7 +95,7 @@ class Location:
     place: NounPhrase
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Time:
     """When: an expression in both languages, before the clause or behind it."""
 
@@ -104,7 +104,7 @@ class Time:
     first: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """Somebody does something. The object of "go" and its like is where they go."""
 
@@ -114,7 +114,7 @@ class Action:
     modal: Verb | None = None  # want, can
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class State:
     """Somebody or something is tired, too wide, very hungry."""
 
@@ -122,7 +122,7 @@ class State:
     degree: Literal["", "too", "very"] = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Clause:
     """One subject and what is said of it."""
 
@@ -134,7 +134,7 @@ class Clause:
     time: Time | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Existence:
     """There is, there are, in the present or the past."""
 
@@ -144,7 +144,7 @@ class Existence:
     polarity: Polarity = "yes"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Link:
     """A word that joins clauses, or a comma."""
 
@@ -163,7 +163,7 @@ COMMA = Link(",", ",")
 Piece = Clause | Existence | Link
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """Clauses and the words that join them."""
 

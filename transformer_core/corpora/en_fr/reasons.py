@@ -33,7 +33,7 @@ from transformer_core.corpora.en_fr.phrases import (
 )
 from transformer_core.corpora.en_fr.verbs import VERBS, Verb
 
-REASON_WEIGHTS = tuple(5 if reason.verb == "cross" and not reason.done else 1 for reason in REASONS)
+REASON_WEIGHTS = {i: 5 if reason.verb == "cross" and not reason.done else 1 for i, reason in enumerate(REASONS)}
 WITH_PRONOUN = frozenset({"cross", "carry", "eat", "drink", "buy", "read"})  # "didn't cross it"
 REASON_TENSES: dict[tuple[Tense, Tense], int] = {  # of the deed, of its reason
     ("past", "past"): 56,
@@ -88,7 +88,7 @@ def draw_reason(rng: random.Random) -> tuple[Reason, Nominal, NounPhrase, str, N
 
     Who and what are drawn before it is decided which of them the quality belongs to: they tell nothing about it.
     """
-    reason = rng.choices(REASONS, REASON_WEIGHTS)[0]
+    reason = REASONS[one_of(rng, REASON_WEIGHTS)]
     noun = choose_noun(rng, reason.objects)
     subject = choose_subject(rng, reason.subjects, adjectives=0.2, descriptive=True, known=True)
     of_object = rng.random() < 0.5

@@ -1,0 +1,107 @@
+"""The order of batches: every row once an epoch, little padding, and the same again from a position."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from transformer_core.corpora.batch_order import IGNORED, Batch, Batches, BatchPosition
+from transformer_core.errors import CorpusError
+
+
+class Numbers(Batches):
+    """Batches that say which rows they are of."""
+
+    def __init__(self, lengths: list[int], *, batch_size: int, seed: int = 0) -> None:
+        self.lengths = np.array(lengths)
+        super().__init__(len(lengths), batch_size=batch_size, seed=seed)
+
+    def _by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return rows[np.argsort(self.lengths[rows], kind="stable")]
+
+    def _batch(self, rows: NDArray[np.int64]) -> Batch:
+        return Batch(inputs=(torch.from_numpy(rows[:, None]),), targets=torch.full((len(rows), 1), IGNORED))
+
+    def take(self) -> list[int]:
+        rows: list[int] = next(self).inputs[0][:, 0].tolist()
+        return rows
+
+
+def epoch_of(batches: Numbers) -> list[list[int]]:
+    return [batches.take() for _ in range(batches.batches_per_epoch)]
+
+
+def order_by_hand(lengths: list[int], batch_size: int, seed: int, epoch: int) -> list[list[int]]:
+    """An epoch cut into its batches one after another, as it always was: runs that were begun earlier go on."""
+    random = np.random.default_rng((seed, epoch))
+    shuffled = random.permutation(len(lengths)).tolist()
+    batches = []
+    while shuffled:
+        stretch, shuffled = shuffled[: 16 * batch_size], shuffled[16 * batch_size :]
+        stretch.sort(key=lambda row: lengths[row])
+        while stretch:
+            batch, stretch = stretch[:batch_size], stretch[batch_size:]
+            batches.append(batch)
+    return [batches[i] for i in random.permutation(len(batches))]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=300), st.integers(1, 9), st.integers(0, 2**32))
+def test_each_epoch_holds_every_row_once_in_its_order(lengths: list[int], batch_size: int, seed: int):
+    batches = Numbers(lengths, batch_size=batch_size, seed=seed)
+    for epoch in range(2):
+        assert batches.position == BatchPosition(epoch=epoch, index=0)
+        taken = epoch_of(batches)
+        assert taken == order_by_hand(lengths, batch_size, seed, epoch)
+        assert Counter(row for batch in taken for row in batch) == Counter(range(len(lengths)))
+        assert max(map(len, taken)) <= batch_size
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=99), st.integers(1, 9), st.integers(0, 60))
+@settings(max_examples=50)
+def test_from_a_position_the_same_batches_come(lengths: list[int], batch_size: int, n_taken: int):
+    unbroken, resumed = (Numbers(lengths, batch_size=batch_size, seed=7) for _ in range(2))
+    for _ in range(n_taken):
+        next(unbroken)
+    assert resumed.seek(unbroken.position) is resumed
+    assert [resumed.take() for _ in range(12)] == [unbroken.take() for _ in range(12)]
+    assert resumed.position == unbroken.position
+
+
+def test_epochs_and_seeds_differ():
+    batches, other = (Numbers([3] * 64, batch_size=8, seed=seed) for seed in (0, 1))
+    first = epoch_of(batches)
+    assert first != epoch_of(batches)
+    assert first != epoch_of(other)
+
+
+def test_a_position_that_does_not_exist_is_refused():
+    batches = Numbers([3] * 9, batch_size=4)
+    for position in (BatchPosition(epoch=0, index=3), replace(batches.position, epoch=-1)):
+        with pytest.raises(CorpusError, match="an epoch has 3 batches"):
+            batches.seek(position)
+
+
+def n_padding(groups: list[list[int]]) -> int:
+    return sum(max(group) - n for group in groups for n in group)
+
+
+def n_padding_of_an_epoch(lengths: list[int]) -> int:
+    return n_padding([[lengths[row] for row in batch] for batch in epoch_of(Numbers(lengths, batch_size=4))])
+
+
+def test_padding_of_one_stretch_is_as_little_as_can_be():
+    lengths = [5, 1, 2, 8, 8, 3, 1, 6, 2, 4, 8, 7, 3, 1, 2, 5]
+    by_length = sorted(lengths)  # neighbours in this order are the best company
+    assert n_padding_of_an_epoch(lengths) == n_padding([by_length[i : i + 4] for i in range(0, 16, 4)])
+
+
+def test_padding_is_less_than_half_of_what_chance_gives():
+    lengths = [n for n in range(1, 9) for _ in range(50)]
+    np.random.default_rng(3).shuffle(lengths)
+    by_chance = n_padding([lengths[i : i + 4] for i in range(0, len(lengths), 4)])
+    assert n_padding_of_an_epoch(lengths) < by_chance / 2

@@ -1,0 +1,142 @@
+"""Batches of pairs: shifted right, padded, nothing lost, and a pair that is too long named by its line."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.batch_order import IGNORED, Batch
+from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.files import open_corpus
+from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+
+PAD, BOS, EOS = 0, 1, 2
+LETTERS = "abcdefgh"
+Row = tuple[int, ...]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer([" ".join(LETTERS)], kind="word")
+
+
+def some_pairs(lengths: list[tuple[int, int]], seed: int = 0) -> list[Pair]:
+    random = np.random.default_rng(seed)
+
+    def text(n: int) -> str:
+        return " ".join(random.choice(list(LETTERS), size=n))
+
+    return [Pair(text(n_source), text(n_target)) for n_source, n_target in lengths]
+
+
+def without(padding: int, row: list[int]) -> Row:
+    """A row without its padding, which must lie at its end."""
+    n_tokens = sum(token != padding for token in row)
+    assert set(row[n_tokens:]) <= {padding}
+    return tuple(row[:n_tokens])
+
+
+def rows_of(batch: Batch) -> list[tuple[Row, Row, Row]]:
+    src, tgt = batch.inputs
+    return [
+        (without(PAD, src_row), without(PAD, tgt_row), without(IGNORED, target_row))
+        for src_row, tgt_row, target_row in zip(src.tolist(), tgt.tolist(), batch.targets.tolist(), strict=True)
+    ]
+
+
+def rows_by_hand(pairs: list[Pair], tokenizer: Tokenizer) -> list[tuple[Row, Row, Row]]:
+    return [
+        (
+            (*tokenizer.encode(pair.source), EOS),
+            (BOS, *tokenizer.encode(pair.target)),
+            (*tokenizer.encode(pair.target), EOS),
+        )
+        for pair in pairs
+    ]
+
+
+def test_one_batch_by_hand(tokenizer: Tokenizer):
+    a, b, c = (tokenizer.encode(letter)[0] for letter in "abc")
+    pairs = EncodedPairs([Pair("a b", "c"), Pair("c", "b a c")], tokenizer, max_seq_len=8)
+    batch = pairs.batch(np.array([0, 1]))
+    src, tgt = batch.inputs
+    assert src.tolist() == [[a, b, EOS], [c, EOS, PAD]]
+    assert tgt.tolist() == [[BOS, c, PAD, PAD], [BOS, b, a, c]]
+    assert batch.targets.tolist() == [[c, EOS, IGNORED, IGNORED], [b, a, c, EOS]]
+    assert {tokens.dtype for tokens in (src, tgt, batch.targets)} == {torch.int64}
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 7), st.integers(1, 7)), min_size=1, max_size=40),
+    st.integers(1, 9),
+    st.integers(0, 99),
+)
+def test_an_epoch_holds_each_pair_once(
+    tokenizer: Tokenizer, lengths: list[tuple[int, int]], batch_size: int, seed: int
+):
+    pairs = some_pairs(lengths, seed)
+    batches = PairBatches(EncodedPairs(pairs, tokenizer, max_seq_len=8), batch_size=batch_size, seed=seed)
+    taken = [next(batches) for _ in range(batches.batches_per_epoch)]
+    assert Counter(row for batch in taken for row in rows_of(batch)) == Counter(rows_by_hand(pairs, tokenizer))
+
+
+def test_rows_go_by_the_length_of_the_source_then_of_the_target(tokenizer: Tokenizer):
+    lengths = [(1 + i % 4, 1 + i % 5) for i in range(40)]
+    pairs = EncodedPairs(some_pairs(lengths), tokenizer, max_seq_len=8)
+    assert pairs.by_length(np.arange(40)).tolist() == sorted(range(40), key=lambda row: lengths[row])
+
+
+def test_en_fr_batches_are_those_of_a_naive_loop(en_fr: Corpus):
+    """The order, the encoding and the padding that the shipped model was trained with."""
+    pairs = en_fr.train[:3000]
+    tokenizer = train_tokenizer((text for pair in pairs for text in (pair.source, pair.target)), kind="word")
+    rows = rows_by_hand(pairs, tokenizer)
+    batches = PairBatches(EncodedPairs(pairs, tokenizer, max_seq_len=64), batch_size=64, seed=3)
+    random = np.random.default_rng((3, 0))
+    shuffled, groups = random.permutation(3000).tolist(), []
+    for start in range(0, 3000, 16 * 64):
+        stretch = sorted(shuffled[start : start + 16 * 64], key=lambda row: (len(rows[row][0]), len(rows[row][1])))
+        groups += [stretch[i : i + 64] for i in range(0, len(stretch), 64)]
+    for i in random.permutation(len(groups)):
+        batch = next(batches)
+        assert rows_of(batch) == [rows[row] for row in groups[i]]
+        longest = [max(len(rows[row][side]) for row in groups[i]) for side in range(3)]
+        assert [tokens.shape[1] for tokens in (*batch.inputs, batch.targets)] == longest
+
+
+@pytest.mark.parametrize(("too_long", "side"), [((8, 3), "source"), ((3, 8), "target")])
+def test_a_pair_that_is_too_long_is_named_by_its_line(tokenizer: Tokenizer, too_long: tuple[int, int], side: str):
+    fitting = [(7, 7)] * 4
+    EncodedPairs(some_pairs(fitting), tokenizer, max_seq_len=8)
+    with pytest.raises(CorpusError, match=f"the {side} of line 5 has 9 tokens.* takes 8 at most"):
+        EncodedPairs(some_pairs([*fitting, too_long, too_long]), tokenizer, max_seq_len=8)
+
+
+def test_in_a_file_it_is_the_line_of_the_file(tmp_path: Path, tokenizer: Tokenizer):
+    rows = [f"{pair.source}\t{pair.target}" for pair in some_pairs([(6, 6)] * 40)]
+    path = tmp_path / "pairs.tsv"
+    for line in range(1, 40):  # whichever lines are held out
+        path.write_text("\n".join([*rows[:line], "", "a b c d e f g h\ta", *rows[line:]]), encoding="utf-8")
+        corpus = open_corpus(path)
+        if "a b c d e f g h" not in {pair.source for pair in corpus.held_out}:
+            with pytest.raises(CorpusError, match=rf"the source of .*pairs.tsv, line {line + 2} has 9 tokens"):
+                EncodedPairs(corpus.train, tokenizer, max_seq_len=8)
+
+
+def test_no_pairs_are_refused(tokenizer: Tokenizer):
+    with pytest.raises(CorpusError, match="at least one"):
+        EncodedPairs([], tokenizer, max_seq_len=8)
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(["", "a", "a b"])] * 2), min_size=1))
+@settings(max_examples=30)
+def test_empty_sides_have_their_ends(tokenizer: Tokenizer, sides: list[tuple[str, str]]):
+    pairs = [Pair(source, target) for source, target in sides]
+    encoded = EncodedPairs(pairs, tokenizer, max_seq_len=3)
+    assert rows_of(encoded.batch(np.arange(len(pairs)))) == rows_by_hand(pairs, tokenizer)

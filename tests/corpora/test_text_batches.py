@@ -1,0 +1,167 @@
+"""Batches of texts: every token learnt from once an epoch, whole texts and cut ones, and masks that come again."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.batch_order import IGNORED, Batches, BatchPosition
+from transformer_core.corpora.corpus import Text
+from transformer_core.corpora.text_batches import MaskedBatches, NextTokenBatches
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+
+PAD, BOS, EOS, MASK = 0, 1, 2, 4
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+texts = st.lists(st.text(LETTERS, max_size=30), max_size=30).filter(any)
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer([LETTERS], kind="character", mask=True)
+
+
+def next_token(texts: list[str], tokenizer: Tokenizer, *, max_seq_len: int = 8, batch_size: int = 4) -> Batches:
+    return NextTokenBatches(
+        [Text(text) for text in texts], tokenizer, max_seq_len=max_seq_len, batch_size=batch_size, seed=5
+    )
+
+
+def some_masked(
+    texts: list[str], tokenizer: Tokenizer, *, max_seq_len: int = 8, batch_size: int = 4, seed: int = 5
+) -> Batches:
+    return MaskedBatches(
+        [Text(text) for text in texts], tokenizer, max_seq_len=max_seq_len, batch_size=batch_size, seed=seed
+    )
+
+
+def test_one_batch_for_a_decoder_by_hand(tokenizer: Tokenizer):
+    a, b, c, d, e = (tokenizer.encode(letter)[0] for letter in "abcde")
+    batches = next_token(["ab", "abcde"], tokenizer, max_seq_len=4)
+    batch = next(batches)
+    rows = sorted(zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True))
+    assert rows == sorted(
+        [
+            ([BOS, a, b, PAD], [a, b, EOS, IGNORED]),
+            ([BOS, a, b, c], [a, b, c, d]),
+            ([d, e, PAD, PAD], [e, EOS, IGNORED, IGNORED]),
+        ]
+    )
+    assert {batch.inputs[0].dtype, batch.targets.dtype} == {torch.int64}
+
+
+@given(texts, st.integers(1, 12), st.integers(1, 9))
+def test_a_decoder_learns_every_token_once_an_epoch(
+    tokenizer: Tokenizer, texts: list[str], max_seq_len: int, batch_size: int
+):
+    """Each target stands beside the token before it, and as many tokens before that as the piece has."""
+    expected: Counter[tuple[tuple[int, ...], int]] = Counter()
+    for text in texts:
+        tokens = [BOS, *tokenizer.encode(text), EOS]
+        for place in range(len(tokens) - 1):
+            start = place // max_seq_len * max_seq_len
+            expected[tuple(tokens[start : place + 1]), tokens[place + 1]] += 1
+    found: Counter[tuple[tuple[int, ...], int]] = Counter()
+    batches = next_token(texts, tokenizer, max_seq_len=max_seq_len, batch_size=batch_size)
+    for _ in range(batches.batches_per_epoch):
+        batch = next(batches)
+        assert batch.inputs[0].shape == batch.targets.shape
+        assert batch.inputs[0].shape[1] <= max_seq_len
+        for row, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
+            n_tokens = sum(target != IGNORED for target in targets)
+            assert all(target == IGNORED for target in targets[n_tokens:])
+            assert row[n_tokens:] == [PAD] * (len(row) - n_tokens)
+            found.update((tuple(row[: place + 1]), targets[place]) for place in range(n_tokens))
+    assert found == expected
+    assert batches.position == BatchPosition(epoch=1, index=0)
+
+
+@given(texts, st.integers(3, 12), st.integers(1, 9))
+def test_an_encoder_sees_every_token_once_an_epoch(
+    tokenizer: Tokenizer, texts: list[str], max_seq_len: int, batch_size: int
+):
+    expected = Counter(
+        tuple(tokenizer.encode(text)[start : start + max_seq_len - 2])
+        for text in texts
+        for start in range(0, len(text), max_seq_len - 2)
+    )
+    found: Counter[tuple[int, ...]] = Counter()
+    batches = some_masked(texts, tokenizer, max_seq_len=max_seq_len, batch_size=batch_size)
+    for _ in range(batches.batches_per_epoch):
+        batch = next(batches)
+        for row, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
+            end = row.index(EOS)
+            assert len(row) <= max_seq_len
+            assert (row[0], row[end + 1 :]) == (BOS, [PAD] * (len(row) - end - 1))
+            assert targets[0] == targets[end] == IGNORED and set(targets[end + 1 :]) <= {IGNORED}
+            n_chosen = sum(target != IGNORED for target in targets)
+            assert n_chosen == max(1, round(0.15 * (end - 1)))
+            pairs = zip(row[1:end], targets[1:end], strict=True)
+            found[tuple(token if target == IGNORED else target for token, target in pairs)] += 1
+    assert found == expected
+
+
+def test_a_random_token_is_never_a_special_one(tokenizer: Tokenizer):
+    batches = some_masked([LETTERS] * 200, tokenizer, max_seq_len=30, batch_size=200)
+    batch = next(batches)
+    seen = batch.inputs[0][batch.targets != IGNORED]
+    assert set(seen.tolist()) == {MASK, *range(5, 5 + 26)}
+
+
+@given(st.integers(0, 30), st.integers(0, 2**32))
+@settings(max_examples=20)
+def test_masks_come_again_from_a_position(tokenizer: Tokenizer, n_taken: int, seed: int):
+    texts = [LETTERS[: 1 + i % 26] for i in range(33)]
+    unbroken, resumed = (some_masked(texts, tokenizer, seed=seed) for _ in range(2))
+    for _ in range(n_taken):
+        next(unbroken)
+    resumed.seek(unbroken.position)
+    for _ in range(3):
+        expected, batch = next(unbroken), next(resumed)
+        assert torch.equal(expected.inputs[0], batch.inputs[0])
+        assert torch.equal(expected.targets, batch.targets)
+
+
+def test_each_epoch_each_batch_and_each_seed_masks_others(tokenizer: Tokenizer):
+    texts = [LETTERS] * 8  # one row is like another, so that masks alone tell batches apart
+    masks = set()
+    for seed in (0, 1):
+        batches = some_masked(texts, tokenizer, max_seq_len=30, batch_size=4, seed=seed)
+        masks |= {str(next(batches).targets.tolist()) for _ in range(6)}
+    assert len(masks) == 12
+
+
+def test_masks_have_nothing_to_do_with_the_order(tokenizer: Tokenizer):
+    """numpy takes the seed (5, 0, 0) for (5, 0), which orders the epoch; the first batch must draw other lots."""
+    batches = some_masked([LETTERS] * 4, tokenizer, max_seq_len=30)
+    lots = np.random.default_rng((5, 0)).random((4, 28))[:, 1:-1]
+    chosen = np.sort(np.argsort(lots, axis=1)[:, :4], axis=1)
+    assert [
+        [i - 1 for i, t in enumerate(row) if t != IGNORED] for row in next(batches).targets.tolist()
+    ] != chosen.tolist()
+
+
+@pytest.mark.parametrize("texts", [[], [""]])
+def test_nothing_to_mask(tokenizer: Tokenizer, texts: list[str]):
+    with pytest.raises(CorpusError, match="at least one text, not empty"):
+        some_masked(texts, tokenizer)
+
+
+def test_an_empty_text_is_a_beginning_and_an_end(tokenizer: Tokenizer):
+    batch = next(next_token([""], tokenizer))
+    assert (batch.inputs[0].tolist(), batch.targets.tolist()) == ([[BOS]], [[EOS]])
+
+
+def test_there_must_be_room_between_the_ends(tokenizer: Tokenizer):
+    with pytest.raises(CorpusError, match=r"max_seq_len \(2\) leaves no room .* must be at least 3"):
+        some_masked(["a"], tokenizer, max_seq_len=2)
+
+
+def test_masking_needs_a_mask_token():
+    tokenizer = train_tokenizer([LETTERS], kind="character")
+    with pytest.raises(CorpusError, match="no token that masks another"):
+        some_masked(["abc"], tokenizer)

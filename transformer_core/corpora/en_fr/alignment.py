@@ -1,0 +1,71 @@
+"""Which English words each French word truly depends on, read off the record that both sentences come from.
+
+A noun, a quality, a link or a mark depends on its counterpart. Beyond that:
+
+- An article depends on the English one and on its noun, for gender, number and elision; also on an adjective between
+  the two, where the article would be another without it ("le petit animal", "l'animal"), and on the negation that makes
+  it "de". A contraction ("du") depends on the preposition as well. "Deux" and "trois" depend on the numeral alone.
+- An adjective depends on the English one and on what it agrees with: the noun; or the pronoun, and the noun that it
+  stands for.
+- A pronoun depends on the English pronoun and on the noun, or the two nouns, that it stands for. What makes clear which
+  noun that is (the quality: "tired", "wide") is not counted.
+- A verb depends on all English words that say it ("did", "cross") and, if it is finite, on what tells its subject's
+  number. A participle that agrees depends on what it agrees with, a future behind "quand" on "when" and "will", "avoir"
+  with a sensation ("avait faim") on the sensation.
+- "Ne", "pas" and "jamais" depend on the word that says no; the words of "il y a" on "there", its verb also on "is".
+- A preposition depends on the English one, or on the verb where English has none ("entered", "est entré dans").
+- Apart from articles, what makes a word elide ("n'a", "qu'elle", "s'il") is not counted.
+"""
+
+from dataclasses import replace
+
+from transformer_core.corpora.corpus import Alignment, Pair
+from transformer_core.corpora.en_fr import english, french
+from transformer_core.corpora.en_fr.phrases import NounPhrase, Sentence
+from transformer_core.corpora.en_fr.words import Part
+
+
+class Translation(Pair):
+    """A sentence in both languages; its alignment is worked out from its record whenever it is asked for."""
+
+    sentence: Sentence
+
+    def __init__(self, sentence: Sentence) -> None:
+        """Say a sentence in both languages."""
+        object.__setattr__(self, "source", english.write(english.render_sentence(sentence)))
+        object.__setattr__(self, "target", french.write(french.render_sentence(sentence)))
+        object.__setattr__(self, "sentence", sentence)
+
+    @property
+    def alignment(self) -> Alignment:
+        """For each French word or mark, in order, the English ones that it depends on, ascending."""
+        return align(self.sentence)
+
+
+def align(sentence: Sentence) -> Alignment:
+    """Return, for each word or mark of the French sentence, those of the English one that it depends on."""
+    said = _WhereSaid(sentence)
+    return tuple(
+        tuple(sorted({place for part in parts for place in said.places(part)}))
+        for _, parts in french.render_sentence(sentence)
+    )
+
+
+class _WhereSaid:
+    """The places of the English words that say each part of a sentence's record."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        self._places: dict[tuple[int, str], list[int]] = {}
+        self._phrases: dict[NounPhrase, NounPhrase] = {}  # without its relative clause: as it is said
+        for place, (_, parts) in enumerate(english.render_sentence(sentence)):
+            for record, role in parts:
+                self._places.setdefault((id(record), role), []).append(place)
+                if isinstance(record, NounPhrase) and role == "noun":
+                    self._phrases.setdefault(replace(record, relative=None), record)
+
+    def places(self, part: Part) -> list[int]:
+        """Return where a part is said, by the record that is meant, not by one that only has the same words."""
+        record, role = part
+        if (id(record), role) not in self._places and isinstance(record, NounPhrase):
+            record = self._phrases[replace(record, relative=None)]  # a gap knows its noun without the relative clause
+        return self._places[id(record), role]

@@ -1,0 +1,135 @@
+"""Corpora from files: a text file, a file of tab-separated pairs, or a folder of text files, of any size."""
+
+import os
+import re
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+
+from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.file_items import FileItems, as_pair, as_text
+from transformer_core.corpora.file_spans import Division, divided, division_of
+from transformer_core.corpora.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
+from transformer_core.errors import CorpusError
+
+_EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
+_FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
+_IN_WORDS: dict[Division, str] = {
+    "stretches": "texts, between blank lines",
+    "lines": "lines",
+    "pairs": "pairs",
+    "files": "texts, a file each",
+}
+
+
+def open_corpus(path: str | os.PathLike[str]) -> Corpus:
+    """Return the corpus that lies in a file or in a folder; what it holds is read only when it is asked for.
+
+    * A .tsv file holds a pair a line: source, tab, target. What stands behind a second tab is left out.
+    * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
+      MiB, else its lines.
+    * A folder holds a text a file, those of its folders included, in the order of their names. Hidden files are left
+      out; so are files without text and .tsv files, and the description says how many.
+
+    Blank lines count for nothing. A text of more than 1 MiB is cut into several, behind a line or a word if it can be.
+    About one text in twenty is held out, 1 at least and 2,000 at most: by a hash of the text, or of the source of a
+    pair, so that equal ones are on the same side, and nothing that is held out is trained on.
+
+    Args:
+        path: of the file or the folder; the text is UTF-8, with or without a byte order mark.
+
+    Raises:
+        CorpusError: there is nothing there, it may not be read, or it cannot be a corpus; the message names the file
+            and the line where it can, and says what to do.
+    """
+    path = Path(path)
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise CorpusError(f"{shown(path)} is neither a file nor a folder; give one of the two")
+    return _of_folder(path) if os.path.isdir(path) else _of_file(path)
+
+
+def _of_file(path: Path) -> Corpus:
+    try:
+        file = check_text_file(path)
+    except NoTextError as error:
+        raise CorpusError(f"{error}; give a file with text in it") from error
+    division: Division = "pairs" if _is_pair_file(path) else division_of(file)
+    return _corpus(TextFiles(path, [file]), division, name=path.resolve().stem)
+
+
+def _of_folder(path: Path) -> Corpus:
+    texts: list[TextFile] = []
+    left_out: list[str] = []
+    for file in _files_of(path):
+        try:
+            if _is_pair_file(file):
+                raise NoTextError(f"{shown(file)} holds pairs, to be opened by itself")
+            texts.append(check_text_file(file))
+        except NoTextError as error:
+            left_out.append(str(error))
+    if not texts:
+        more = f"; and {len(left_out) - 3:,} more" if len(left_out) > 3 else ""
+        found = f" ({'; '.join(left_out[:3])}{more})" if left_out else ""
+        raise CorpusError(
+            f"the folder {shown(path)} has no text in it{found}; put text files there, or give another folder"
+        )
+    remark = f" Files without text that were left out: {len(left_out):,}." if left_out else ""
+    return _corpus(TextFiles(path, texts), "files", name=path.resolve().name, remark=remark)
+
+
+def _corpus(files: TextFiles, division: Division, *, name: str, remark: str = "") -> Corpus:
+    """Return the corpus of files that are checked."""
+    name = shown(Path(name)) or "files"  # the topmost folder has no name
+    fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
+    train, held_out = (
+        FileItems(files, spans, as_pair if division == "pairs" else as_text, fingerprint=f"{fingerprint} {part}")
+        for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
+    )
+    examples = tuple(_openings(held_out))
+    return Corpus(
+        name=name,
+        title=re.sub(r"[-_\s]+", " ", name).strip().capitalize() or name,
+        description=f"{len(train):,} {_IN_WORDS[division]}, from {shown(Path(files.path.resolve().name))} "
+        f"({files.size / 1e6:,.1f} MB); {len(held_out):,} more are held out.{remark}",
+        train=train,
+        held_out=held_out,
+        examples=examples,
+        fill_in_examples=() if division == "pairs" else tuple(filter(None, map(_with_gap, examples))),
+        tokenizer_kind="byte_bpe",
+        vocab_size=min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS),
+        fingerprint_of_files=fingerprint,
+    )
+
+
+def _files_of(folder: Path) -> list[Path]:
+    """Return all files of a folder and of the folders in it, but hidden ones, by their names."""
+
+    def refuse(error: OSError) -> None:
+        raise CorpusError(f"the folder {error.filename} cannot be read ({error.strerror}); change its permissions")
+
+    paths = []
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths += [Path(place, name) for name in names if not name.startswith(".")]
+    return sorted((path for path in paths if os.path.isfile(path)), key=lambda path: path.relative_to(folder).parts)
+
+
+def _is_pair_file(path: Path) -> bool:
+    return path.suffix.lower() == ".tsv"
+
+
+def _openings(items: FileItems) -> Iterator[str]:
+    """Yield the first words of some texts, of pairs their sources, each on one line."""
+    for item in items[:_EXAMPLES]:
+        text = " ".join((item.source if isinstance(item, Pair) else item.text).split())
+        if len(text) > _LONGEST_EXAMPLE:
+            text = text[:_LONGEST_EXAMPLE].rsplit(" ", 1)[0]
+        yield text
+
+
+def _with_gap(text: str) -> str:
+    """Return a text with a gap in the place of its longest word, or "" if that is most of it."""
+    word = max(re.finditer(r"\w+", text), key=lambda word: len(word.group()), default=None)
+    if word is None or len(word.group()) > len(text) // 2:
+        return ""
+    return f"{text[: word.start()]}____{text[word.end() :]}"

@@ -1,0 +1,197 @@
+"""Arrays that are costly to make and large to hold: made once, kept in the cache folder, read from the disk.
+
+A set of arrays is a folder: one file of raw numbers for each, and contents.json, which says how many there are and
+their checksums. It is filled under another name and renamed when it is whole; should it be damaged all the same, it is
+made again. The cache folder is `$HEADLIGHT_CACHE`, or ~/.cache/headlight; it may be emptied at any time.
+"""
+
+import json
+import os
+import re
+import shutil
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from hashlib import blake2b
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.errors import CorpusError
+
+_MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; what is larger needs the folder
+_BLOCK = 2**20  # bytes that are read at a time
+_OURS = re.compile(r"\.?[a-z]+-[0-9a-f]{32}(\.\w+)?")  # names of sets; nothing else in the cache folder is ever deleted
+_UNUSED_DAYS = 60.0  # after so long, a set is deleted when another one is written
+
+Dtypes = Mapping[str, np.dtype[Any]]
+"""The names of some arrays, and what numbers they hold."""
+
+
+class Sink(Protocol):
+    """What takes an array piece by piece."""
+
+    def append(self, numbers: NDArray[Any]) -> None:
+        """Take the next numbers."""
+        ...
+
+
+Fill = Callable[[Mapping[str, Sink]], None]
+"""Makes arrays from their beginnings to their ends, into the sink of each; it may be called a second time."""
+
+
+def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
+    """Return the arrays that were made from something; where they are missing or damaged, they are made.
+
+    Args:
+        kind: a word for what they are.
+        made_from: all that they depend on: fingerprints, versions, settings.
+        dtypes: what there is to make.
+        fill: makes it. An `OSError` that comes out of it is taken for one of the cache folder.
+
+    Returns:
+        Arrays of one axis, not to be written, read from the disk where they are looked at. Where the cache folder
+        cannot be written, arrays of up to 256 MiB each are made in memory instead.
+
+    Raises:
+        CorpusError: they are larger, and the folder cannot be written.
+    """
+    try:
+        folder = cache_folder() / f"{kind}-{blake2b(json.dumps(made_from).encode(), digest_size=16).hexdigest()}"
+        with suppress(OSError):
+            return _read(folder, dtypes)
+        _write(folder, dtypes, fill)
+        return _read(folder, dtypes)
+    except OSError as error:
+        try:
+            return arrays_in_memory(dtypes, fill)
+        except _TooLargeError:
+            raise CorpusError(
+                f"the cache folder {_chosen_folder()} cannot be written ({error.strerror or error}), and this corpus "
+                f"is too large to do without it; make room there, or set HEADLIGHT_CACHE to another folder"
+            ) from error
+
+
+def arrays_in_memory(dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
+    """Return the arrays, made anew and kept nowhere."""
+    sinks = {name: _MemorySink(dtype) for name, dtype in dtypes.items()}
+    fill(sinks)
+    return {name: np.concatenate(sink.pieces) for name, sink in sinks.items()}
+
+
+def cache_folder() -> Path:
+    """Return the folder for what can be made again; it may not exist yet.
+
+    Raises:
+        OSError: the system does not say where the home folder is.
+    """
+    try:
+        return Path(_chosen_folder()).expanduser()
+    except RuntimeError as error:
+        raise OSError("there is no home folder to hold it") from error
+
+
+def _chosen_folder() -> str:
+    return os.environ.get("HEADLIGHT_CACHE") or "~/.cache/headlight"
+
+
+class _TooLargeError(Exception):
+    """An array is larger than it may be in memory."""
+
+
+class _MemorySink:
+    """Collects an array."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self.pieces: list[NDArray[Any]] = [np.empty(0, dtype)]
+        self.n_bytes = 0
+
+    def append(self, numbers: NDArray[Any]) -> None:
+        self.pieces.append(numbers.astype(self.pieces[0].dtype))
+        self.n_bytes += self.pieces[-1].nbytes
+        if self.n_bytes > _MOST_IN_MEMORY:
+            raise _TooLargeError
+
+
+class _FileSink:
+    """Writes an array to a file."""
+
+    def __init__(self, file: BinaryIO, dtype: np.dtype[Any]) -> None:
+        self.file, self.dtype = file, dtype
+        self.n_bytes, self.checksum = 0, 0
+
+    def append(self, numbers: NDArray[Any]) -> None:
+        raw = numbers.astype(self.dtype).tobytes()
+        self.file.write(raw)
+        self.n_bytes += len(raw)
+        self.checksum = zlib.crc32(raw, self.checksum)
+
+
+def _write(folder: Path, dtypes: Dtypes, fill: Fill) -> None:
+    """Make the arrays in a new folder, then rename that; where another process was faster, its folder stands."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _delete_unused(folder.parent)
+    shutil.rmtree(folder, ignore_errors=True)  # it could not be read
+    new = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        with ExitStack() as files:
+            sinks = {
+                name: _FileSink(files.enter_context(open(new / name, "wb")), dtype) for name, dtype in dtypes.items()
+            }
+            fill(sinks)
+        contents = {name: {"bytes": sink.n_bytes, "crc32": sink.checksum} for name, sink in sinks.items()}
+        (new / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
+        try:
+            new.rename(folder)
+        except OSError:
+            if not folder.exists():
+                raise
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
+    """Check the arrays of a folder and map them.
+
+    Raises:
+        OSError: they are missing or damaged.
+    """
+    try:
+        contents = json.loads((folder / "contents.json").read_text(encoding="utf-8"))
+        for name in dtypes:
+            _check(folder / name, n_bytes=contents[name]["bytes"], checksum=contents[name]["crc32"])
+    except (ValueError, LookupError, TypeError) as error:
+        raise OSError(f"{folder} is damaged") from error
+    with suppress(OSError):
+        os.utime(folder / "contents.json")  # it was used today
+    return {name: _mapped(folder / name, dtype) for name, dtype in dtypes.items()}
+
+
+def _check(path: Path, *, n_bytes: int, checksum: int) -> None:
+    """Compare a file with what is known of it, without mapping it: mapped pages would count as memory of ours."""
+    found = 0
+    with open(path, "rb") as file:
+        while block := file.read(_BLOCK):
+            found = zlib.crc32(block, found)
+    if (path.stat().st_size, found) != (n_bytes, checksum):
+        raise ValueError(f"{path} is not as it was written")
+
+
+def _mapped(path: Path, dtype: np.dtype[Any]) -> NDArray[Any]:
+    if not path.stat().st_size:  # nothing cannot be mapped
+        return np.empty(0, dtype)
+    return np.memmap(path, dtype, mode="r").view(np.ndarray)
+
+
+def _delete_unused(cache: Path) -> None:
+    """Delete what was not used for a long time: whole sets, and those that a process did not live to finish."""
+    for folder in cache.iterdir():
+        if _OURS.fullmatch(folder.name):
+            mark = folder if folder.name.startswith(".") else folder / "contents.json"
+            with suppress(OSError):
+                if time.time() - mark.stat().st_mtime > _UNUSED_DAYS * 24 * 3600:
+                    shutil.rmtree(folder, ignore_errors=True)

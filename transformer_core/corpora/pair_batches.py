@@ -1,0 +1,85 @@
+"""Pairs as batches, for an encoder-decoder, which reads the source and says the target token by token."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
+from transformer_core.corpora.corpus import Pair
+from transformer_core.corpora.file_items import FileItems
+from transformer_core.corpora.token_store import OnProgress, special_token, tokenize
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import Tokenizer
+
+
+class EncodedPairs:
+    """Pairs as tokens, so that any of them make a batch without a loop.
+
+    Args:
+        pairs: what to encode.
+        tokenizer: turns text into tokens, and says which of them begin, end and fill up a sequence.
+        max_seq_len: tokens that a model takes, <bos> or <eos> included.
+        on_progress: told of pairs that are encoded, and of all.
+
+    Raises:
+        CorpusError: there are no pairs, or one is too long; the message names its line, counted from 1.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        tokenizer: Tokenizer,
+        *,
+        max_seq_len: int,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        if not len(pairs):
+            raise CorpusError("there are no sentence pairs to make batches of; the corpus must hold at least one")
+        self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
+        self.store = tokenize(pairs, tokenizer, on_progress=on_progress)
+        # a source is read without its <bos>, and of a target <bos> and <eos> are never seen together
+        lengths = self.store.lengths() - 1
+        if lengths.max() > max_seq_len:
+            row, is_target = divmod(int(np.argmax(lengths > max_seq_len)), 2)
+            line = pairs.place(row) if isinstance(pairs, FileItems) else f"line {row + 1:,}"
+            raise CorpusError(
+                f"the {'target' if is_target else 'source'} of {line} has {lengths[2 * row + is_target]:,} tokens, its "
+                f"end included, and the model takes {max_seq_len:,} at most; shorten that line, or raise max_seq_len"
+            )
+
+    def __len__(self) -> int:
+        """Count the pairs."""
+        return len(self.store) // 2
+
+    def by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return rows sorted by source length, those of equal source length by target length."""
+        return rows[np.lexsort((self.store.lengths(2 * rows + 1), self.store.lengths(2 * rows)))]
+
+    def batch(self, rows: NDArray[np.int64]) -> Batch:
+        """Return the pairs of these rows: inputs source, <eos> and <bos>, target; targets target, <eos>."""
+        store, source, target = self.store, 2 * rows, 2 * rows + 1
+        source_lengths, target_lengths = store.lengths(source) - 1, store.lengths(target) - 1
+        src = store.padded(store.starts[source] + 1, source_lengths, self.pad_id)
+        tgt = store.padded(store.starts[target], target_lengths, self.pad_id)
+        return Batch(inputs=(src, tgt), targets=store.padded(store.starts[target] + 1, target_lengths, IGNORED))
+
+
+class PairBatches(Batches):
+    """Batches of pairs.
+
+    Args:
+        pairs: encoded pairs.
+        batch_size: pairs a batch.
+        seed: with the epoch, fixes the order.
+    """
+
+    def __init__(self, pairs: EncodedPairs, *, batch_size: int, seed: int) -> None:
+        self.pairs = pairs
+        super().__init__(len(pairs), batch_size=batch_size, seed=seed)
+
+    def _by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        return self.pairs.by_length(rows)
+
+    def _batch(self, rows: NDArray[np.int64]) -> Batch:
+        return self.pairs.batch(rows)

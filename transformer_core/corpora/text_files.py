@@ -1,0 +1,184 @@
+"""Text files: read through once, to know that they are UTF-8, then a stretch at a time where it is asked for."""
+
+import codecs
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.errors import CorpusError
+
+_BLOCK = 2**20  # bytes that are read at a time
+_TOGETHER = 2**12  # stretches whose places are looked up at a time
+_READ_AHEAD = 2**16  # bytes, where stretches are read one after another
+_OTHER_MARKS = {  # byte order marks; that of UTF-32 begins as that of UTF-16 does
+    "UTF-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+    "UTF-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+}
+
+
+class NoTextError(CorpusError):
+    """A file with no text in it, which a folder may hold beside others."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFile:
+    """A file that is UTF-8 from end to end, and more than white space."""
+
+    path: Path
+    start: int  # bytes before the text: those of a byte order mark, or 0
+    size: int  # bytes
+    written: int  # when, nanoseconds since 1970
+    fingerprint: str  # of all its bytes
+
+
+def check_text_file(path: Path) -> TextFile:
+    """Read a file through, in little memory.
+
+    Raises:
+        NoTextError: it is empty, holds white space alone, or is binary.
+        CorpusError: it cannot be read, or is not UTF-8; the message names the line and the byte.
+    """
+    digest, decoder = blake2b(digest_size=32), codecs.getincrementaldecoder("utf-8")()
+    n_read, has_text, has_mark = 0, False, False
+    with opened(path) as file:
+        status = path.stat()
+        while block := file.read(_BLOCK):
+            if not n_read:
+                _refuse_utf16(path, block)
+                has_mark = block.startswith(codecs.BOM_UTF8)
+            if b"\0" in block:
+                line = _line(path, n_read + block.index(b"\0"))
+                raise NoTextError(f"{shown(path)} is no text: line {line:,} holds a zero byte, as binary files do")
+            n_waiting = len(decoder.getstate()[0])  # bytes of a character that the block before began
+            try:
+                text = decoder.decode(block)
+            except UnicodeDecodeError as error:
+                raise _not_utf8(path, n_read - n_waiting + error.start, error.object[error.start]) from error
+            n_read += len(block)
+            digest.update(block)
+            has_text = has_text or bool(text.removeprefix("\ufeff").strip())
+        if waiting := decoder.getstate()[0]:
+            raise _not_utf8(path, n_read - len(waiting), waiting[0])
+    if not has_text:
+        raise NoTextError(f"{shown(path)} {'holds nothing but white space' if n_read else 'is empty'}")
+    return TextFile(
+        path=path,
+        start=len(codecs.BOM_UTF8) if has_mark else 0,
+        size=n_read,
+        written=status.st_mtime_ns,
+        fingerprint=digest.hexdigest(),
+    )
+
+
+class TextFiles:
+    """Some files end to end, so that every byte of them has one address, counted from 0."""
+
+    def __init__(self, path: Path, files: Sequence[TextFile]) -> None:
+        """Join the files of a path, which is a folder or the one file itself."""
+        self.path = path
+        self.files = tuple(files)
+        self.ends = np.cumsum([file.size for file in self.files])  # the address behind each file
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return int(self.ends[-1])
+
+    @property
+    def fingerprint(self) -> str:
+        """64 hexadecimal digits, equal for equal bytes in equal files; their names do not count."""
+        return blake2b("".join(file.fingerprint for file in self.files).encode(), digest_size=32).hexdigest()
+
+    def read(self, spans: NDArray[np.int64]) -> Iterator[bytes]:
+        """Yield the bytes of each stretch, one after another.
+
+        Args:
+            spans: [stretch, 2], the addresses of its first byte and of the byte behind its last, both in one file.
+
+        Raises:
+            CorpusError: a file is gone, or was written since it was checked.
+        """
+        with ExitStack() as open_files:
+            handle, first, behind = None, 0, 0
+            blocks = (spans[i : i + _TOGETHER].tolist() for i in range(0, len(spans), _TOGETHER))
+            for start, end in chain.from_iterable(blocks):  # plain numbers, which are faster one by one
+                if handle is None or not first <= start < behind:
+                    open_files.close()
+                    file, first = self.file_of(start)
+                    behind = first + file.size
+                    handle = open_files.enter_context(opened(file.path))
+                    status = file.path.stat()
+                    if (status.st_size, status.st_mtime_ns) != (file.size, file.written):
+                        raise CorpusError(f"{shown(file.path)} was written while it was in use; start again")
+                handle.seek(start - first)
+                yield handle.read(end - start)
+
+    def file_of(self, address: int) -> tuple[TextFile, int]:
+        """Return the file that an address lies in, and the address of its first byte."""
+        number = int(np.searchsorted(self.ends, address, side="right"))
+        file = self.files[number]
+        return file, int(self.ends[number]) - file.size
+
+    def place(self, address: int) -> str:
+        """Name file and line of an address, for a message."""
+        file, first = self.file_of(address)
+        return f"{shown(file.path)}, line {_line(file.path, address - first):,}"
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a file for reading, for as long as the context lasts.
+
+    Raises:
+        CorpusError: it cannot be opened or read.
+    """
+    try:
+        with open(path, "rb", buffering=_READ_AHEAD) as file:
+            yield file
+    except FileNotFoundError as error:
+        raise CorpusError(f"there is no file or folder {shown(path)}") from error
+    except PermissionError as error:
+        raise CorpusError(f"{shown(path)} may not be read by you; change its permissions, or copy it") from error
+    except OSError as error:
+        raise CorpusError(f"{shown(path)} cannot be read ({error.strerror or error})") from error
+
+
+def shown(path: Path) -> str:
+    """Return the name of a path for the screen, where a name can hold bytes that are no text."""
+    return str(path).encode("utf-8", "replace").decode()
+
+
+def _refuse_utf16(path: Path, beginning: bytes) -> None:
+    """Say what a file is that begins with the byte order mark of UTF-16 or UTF-32."""
+    for name, marks in _OTHER_MARKS.items():
+        if beginning.startswith(marks):
+            raise CorpusError(f"{shown(path)} is {name} text, and only UTF-8 is read; {_way_out(name)}")
+
+
+def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
+    """Return the error for the first byte that cannot be where it is."""
+    return CorpusError(
+        f"{shown(path)}, line {_line(path, n_before):,}: the byte 0x{byte:02X} is not UTF-8 there; if the text is in "
+        f"Windows-1252 or Latin-1, {_way_out('WINDOWS-1252')}"
+    )
+
+
+def _way_out(encoding: str) -> str:
+    return f"save it as UTF-8 in an editor, or with iconv -f {encoding} -t UTF-8"
+
+
+def _line(path: Path, n_bytes: int) -> int:
+    """Return the line, counted from 1, of the byte that has so many before it."""
+    line = 1
+    with opened(path) as file:
+        while n_bytes > 0 and (block := file.read(min(n_bytes, _BLOCK))):
+            line += block.count(b"\n")
+            n_bytes -= len(block)
+    return line
