@@ -20,7 +20,7 @@ from transformer_core.model.transformer import Transformer, build
 VARIANTS: list[dict[str, Any]] = [
     {},
     {"positions": "learned", "norm_position": "pre", "tie_embeddings": "none"},
-    {"positions": "sinusoidal_halves", "tie_embeddings": "target", "attention_bias": False},
+    {"positions": "sinusoidal_halves", "tie_embeddings": "target", "attention_bias": "none"},
     {"positions": "sinusoidal_halves", "norm_position": "pre", "d_model": 30, "n_heads": 5, "n_decoder_layers": 3},
     {"positions": "learned", "d_model": 8, "n_heads": 1, "n_decoder_layers": 1, "vocab_size": 50},
 ]

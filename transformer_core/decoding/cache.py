@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
 Project = Callable[[], tuple[Tensor, Tensor]]
@@ -15,19 +16,32 @@ class GrowingStore:
         """Plan for at most `max_positions`; memory is taken at the first call."""
         self.max_positions = max_positions
         self.n_positions = 0
-        self._k: Tensor | None = None
-        self._v: Tensor | None = None
+        self._k_v: Tensor | None = None  # [batch, head of keys, then head of values, pos, d_head]
 
     def keys_values(self, project: Project) -> tuple[Tensor, Tensor]:
         """Return keys and values [batch, head, key, d_head] of all positions so far, the new ones included."""
-        k, v = project()
-        if self._k is None or self._v is None:
-            shape = (*k.shape[:2], self.max_positions, k.shape[-1])
-            self._k, self._v = k.new_empty(shape), v.new_empty(shape)
-        first, self.n_positions = self.n_positions, self.n_positions + k.shape[2]
-        self._k[:, :, first : self.n_positions] = k
-        self._v[:, :, first : self.n_positions] = v
-        return self._k[:, :, : self.n_positions], self._v[:, :, : self.n_positions]
+        return self.add(torch.cat(project(), dim=1))
+
+    def add(self, k_v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add keys and, behind them, values [batch, 2 head, new, d_head] of new positions, and return all so far."""
+        n_heads, n_new = k_v.shape[1] // 2, k_v.shape[2]
+        if self._k_v is None:
+            self._k_v = k_v.new_empty(k_v.shape[0], 2 * n_heads, self.max_positions, k_v.shape[-1])
+        self._k_v.narrow(2, self.n_positions, n_new).copy_(k_v)
+        self.n_positions += n_new
+        keys, values = self._k_v.narrow(2, 0, self.n_positions).split(n_heads, dim=1)
+        return keys, values
+
+    def repeat(self, n_times: int) -> None:
+        """Keep each row `n_times`, one beside the other."""
+        if self._k_v is not None:
+            self._k_v = self._k_v.repeat_interleave(n_times, dim=0)
+
+    def copy_rows(self, sources: Tensor, targets: Tensor) -> None:
+        """Write some rows in the place of others."""
+        if self._k_v is not None:
+            written = self._k_v.narrow(2, 0, self.n_positions)
+            written[targets] = written[sources]
 
 
 class FixedStore:
@@ -42,6 +56,17 @@ class FixedStore:
         if self._k_v is None:
             self._k_v = project()
         return self._k_v
+
+    def kept(self) -> tuple[Tensor, Tensor]:
+        """Return keys and values of the memory, projected before."""
+        assert self._k_v is not None, "the memory was not looked at yet"
+        return self._k_v
+
+    def repeat(self, n_times: int) -> None:
+        """Keep each row `n_times`, one beside the other."""
+        if self._k_v is not None:
+            k, v = self._k_v
+            self._k_v = k.repeat_interleave(n_times, dim=0), v.repeat_interleave(n_times, dim=0)
 
 
 @dataclass(frozen=True)
@@ -63,3 +88,16 @@ class KeyValueCache:
     def n_positions(self) -> int:
         """Target positions that have been read in full, by every block."""
         return self.blocks[-1].self_attn.n_positions
+
+    def repeat(self, n_times: int) -> None:
+        """Keep each row `n_times`, one beside the other: a text that will go on in several ways."""
+        for block in self.blocks:
+            block.self_attn.repeat(n_times)
+            block.cross_attn.repeat(n_times)
+
+    def reorder(self, rows: list[int]) -> None:
+        """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
+        moved = [(source, target) for target, source in enumerate(rows) if source != target]
+        sources, targets = torch.tensor(moved).T
+        for block in self.blocks:
+            block.self_attn.copy_rows(sources, targets)

@@ -1,0 +1,128 @@
+"""Beam search against an exhaustive search, against greedy decoding, and against transformers' own."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import random_tokens, shaken_model, small_config
+from transformer_core.errors import ConfigError, TextError
+
+DECODER: dict[str, Any] = {
+    "architecture": "decoder_only",
+    "n_encoder_layers": 0,
+    "tie_embeddings": "none",
+    "vocab_size": 7,
+    "n_decoder_layers": 2,
+}
+
+
+def wide_awake(**changes: Any) -> tc.Transformer:
+    """A model whose probabilities are far from even, so that searches differ."""
+    model = shaken_model(small_config(**changes), seed=3)
+    with torch.no_grad():
+        model.unembed.weight.mul_(6)
+    return model
+
+
+@torch.no_grad()
+def every_text(model: tc.Transformer, prompt: Tensor, n_new: int, penalty: float) -> tuple[list[int], float]:
+    """The best text by trying all of them: (tokens, rank)."""
+    config = model.config
+    letters = [t for t in range(config.vocab_size) if t not in (config.pad_id, config.eos_id)]
+    texts = [[*middle, config.eos_id] for n in range(n_new) for middle in itertools.product(letters, repeat=n)] + [
+        [*middle] for middle in itertools.product(letters, repeat=n_new)
+    ]
+    best: tuple[list[int], float] = ([], -math.inf)
+    for text in texts:
+        tokens = torch.cat([prompt, torch.tensor(text)])[None]
+        log_probs = model(tokens[:, :-1]).log_softmax(-1)[0, len(prompt) - 1 :]
+        log_p = float(sum(log_probs[i, t] for i, t in enumerate(text)))
+        rank = log_p / len(text) ** penalty
+        best = max(best, (text, rank), key=lambda found: found[1])
+    return best
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_with_beams_enough_it_finds_the_best_text_there_is(penalty: float, seed: int):
+    model, prompt, n_new = wide_awake(**DECODER), random_tokens([3], vocab_size=7, seed=seed), 3
+    found = tc.beam_search(model, prompt, n_beams=150, max_new_tokens=n_new, length_penalty=penalty)
+    best, rank = every_text(model, prompt[0], n_new, penalty)
+    assert found.tokens[0, 3:].tolist() == best
+    assert float(found.log_probs[0, 2:].sum()) / len(best) ** penalty == pytest.approx(rank, abs=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["decoder_only", "encoder_decoder"])
+def test_one_beam_is_greedy_decoding(architecture: str):
+    model = wide_awake(**(DECODER if architecture == "decoder_only" else {}))
+    tokens = random_tokens([4, 4, 4], vocab_size=7)
+    greedy = tc.greedy_decode(model, tokens, max_new_tokens=6)
+    beam = tc.beam_search(model, tokens, n_beams=1, max_new_tokens=6)
+    assert torch.equal(beam.tokens, greedy.tokens)
+    torch.testing.assert_close(beam.log_probs, greedy.log_probs)
+
+
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_a_row_depends_neither_on_the_others_nor_on_the_cache(use_cache: bool):
+    model = wide_awake()
+    src = random_tokens([5, 2, 4], vocab_size=13)
+    together = tc.beam_search(model, src, max_new_tokens=8, use_cache=use_cache)
+    for row, n_real in zip(range(3), (5, 2, 4), strict=True):
+        alone = tc.beam_search(model, src[row : row + 1, :n_real], max_new_tokens=8)
+        n = alone.tokens.shape[1]
+        assert together.tokens[row, :n].tolist() == alone.tokens[0].tolist()
+        assert set(together.tokens[row, n:].tolist()) <= {model.config.pad_id}
+        torch.testing.assert_close(together.log_probs[row, : n - 1], alone.log_probs[0], atol=1e-5, rtol=1e-5)
+
+
+@torch.no_grad()
+def test_log_probabilities_are_those_of_a_plain_forward():
+    model, prompt = wide_awake(**DECODER), random_tokens([4], vocab_size=7)
+    found = tc.beam_search(model, prompt, n_beams=3, max_new_tokens=5)
+    log_probs = model(found.tokens[:, :-1]).log_softmax(-1)[0]
+    for i, token in enumerate(found.tokens[0, 1:].tolist()):
+        assert float(found.log_probs[0, i]) == pytest.approx(float(log_probs[i, token]), abs=1e-5)
+
+
+@pytest.mark.parametrize("n_beams, penalty", [(2, 0.0), (4, 1.0), (5, 2.0)])
+def test_it_is_the_search_of_transformers(n_beams: int, penalty: float):
+    """The same model, its decoder's logits asked for by their `generate`."""
+    transformers = pytest.importorskip("transformers")
+    from tests.decoding.foreign import as_gpt2
+
+    model = wide_awake(**DECODER, positions="learned", norm_position="pre", scale_embeddings=False)
+    theirs = as_gpt2(model, transformers)
+    prompt = random_tokens([3, 3, 3], vocab_size=7)
+    expected = theirs.generate(
+        prompt,
+        attention_mask=torch.ones_like(prompt),
+        num_beams=n_beams,
+        do_sample=False,
+        max_new_tokens=8,
+        length_penalty=penalty,
+        early_stopping=False,
+    )
+    found = tc.beam_search(model, prompt, n_beams=n_beams, max_new_tokens=8, length_penalty=penalty)
+    assert texts(found.tokens, n_prompt=3) == texts(expected, n_prompt=3)
+
+
+def texts(tokens: Tensor, *, n_prompt: int) -> list[list[int]]:
+    """What was written behind the prompt, up to the first <eos>; what fills up the rows does not count."""
+    rows = [row[n_prompt:] for row in tokens.tolist()]
+    return [row[: row.index(2) + 1] if 2 in row else row for row in rows]
+
+
+def test_what_makes_no_sense_is_refused():
+    model = wide_awake(**DECODER)
+    with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
+        tc.beam_search(model, random_tokens([3], vocab_size=7), n_beams=0)
+    with pytest.raises(TextError, match="prompts of one length"):
+        tc.beam_search(model, random_tokens([3, 2], vocab_size=7))
+    encoder = shaken_model(small_config(architecture="encoder_only", n_decoder_layers=0, tie_embeddings="target"))
+    with pytest.raises(ConfigError, match="encoder-only"):
+        tc.beam_search(encoder, random_tokens([3], vocab_size=7))

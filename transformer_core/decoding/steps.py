@@ -1,0 +1,136 @@
+"""One step of writing: the tokens so far in, the probabilities of what follows out. All decoding stands on it."""
+
+import math
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_core.decoding.cache import KeyValueCache
+from transformer_core.decoding.quick import QuickStep, can_be_quick
+from transformer_core.errors import ConfigError
+from transformer_core.hooks import is_anybody_looking
+from transformer_core.model.masks import padding_mask
+from transformer_core.model.transformer import Transformer
+
+
+class Writing:
+    """A model at work on some rows of tokens, with what it has read so far kept in a cache.
+
+    An encoder-decoder reads the source once and begins to write behind <bos>; a decoder goes on behind its prompt.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        tokens: Int[Tensor, "batch pos"],
+        *,
+        max_new_tokens: int | None,
+        use_cache: bool = True,
+    ) -> None:
+        """Read the source, or take in the prompts.
+
+        Args:
+            model: in evaluation mode, with a decoder.
+            tokens: source tokens ending in <eos>, or prompts; padded on the right.
+            max_new_tokens: at most so many behind <bos> or behind each prompt; None: as the model's positions allow.
+            use_cache: keep keys and values between steps; without, each step reads everything anew.
+
+        Raises:
+            TextError: a source or a prompt that is empty or too long.
+            ConfigError: more tokens asked for than the model has positions, or a model that does not write.
+        """
+        config = model.config
+        if model.decoder is None:
+            raise ConfigError(
+                "this model is encoder-only: it fills in masks and does not write; choose one with a decoder"
+            )
+        self.model, self.config = model, config
+        self.memory: Tensor | None = None
+        self.src: Tensor | None = None
+        if model.encoder is not None:
+            self.memory, self.src = model.encode(tokens), tokens
+            tokens = tokens.new_full((tokens.shape[0], 1), config.bos_id)
+        self.tokens = tokens  # of each row, all so far
+        self.prompt_lengths = _real_lengths(tokens, None if model.encoder is not None else config.pad_id)  # [batch]
+        longest = int(self.prompt_lengths.max()) if tokens.shape[1] else 0
+        self.n_new = _room(config.max_seq_len, longest, max_new_tokens, is_prompt=model.encoder is None)
+        self.cache = KeyValueCache(config.n_decoder_layers, max_positions=longest + self.n_new) if use_cache else None
+        self.quick: QuickStep | None = None
+
+    def read(self) -> Float[Tensor, "row new vocab"]:
+        """Read the tokens that were not read yet; without a cache, all. Return log-probabilities of what follows each.
+
+        Padding gets -inf: it is nothing to write.
+        """
+        if self.quick is not None and is_anybody_looking():  # somebody came in between two steps
+            self.quick = None
+        if self.quick is not None:
+            logits = self.quick.logits(self.tokens[:, -1])[:, None]
+        else:
+            unread = self.tokens if self.cache is None else self.tokens[:, self.cache.n_positions :]
+            logits = self.model.decode(unread, self.memory, self.src, self.cache)
+            if self.cache is not None and can_be_quick(self.model):
+                self.quick = QuickStep(self.model, self.cache, self._memory_mask())
+        log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        if self.config.pad_id is not None and self.config.pad_id != self.config.eos_id:
+            log_probs[..., self.config.pad_id] = -math.inf
+        return log_probs
+
+    def write(self, tokens: Int[Tensor, " row"]) -> None:
+        """Add one token to each row."""
+        self.tokens = torch.cat([self.tokens, tokens[:, None]], dim=1)
+
+    def repeat(self, n_times: int) -> None:
+        """Go on with each row `n_times`, one beside the other."""
+        self.tokens = self.tokens.repeat_interleave(n_times, dim=0)
+        if self.cache is not None:
+            self.cache.repeat(n_times)
+        if self.memory is not None and self.src is not None:
+            self.memory = self.memory.repeat_interleave(n_times, dim=0)
+            self.src = self.src.repeat_interleave(n_times, dim=0)
+        self.quick = None  # its mask is of fewer rows
+
+    def reorder(self, rows: list[int]) -> None:
+        """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
+        if rows != [*range(len(rows))]:
+            self.tokens = self.tokens[rows]
+            if self.cache is not None:
+                self.cache.reorder(rows)
+
+    def _memory_mask(self) -> Tensor | None:
+        """Return what is added to the scores of cross-attention [row, 1, 1, src]; None where all may be looked at."""
+        if self.src is None or self.memory is None or self.config.pad_id is None:
+            return None
+        is_padding = ~padding_mask(self.src, self.config.pad_id)
+        return self.memory.new_zeros(is_padding.shape).masked_fill(is_padding, -math.inf) if is_padding.any() else None
+
+    @property
+    def filler(self) -> int:
+        """The token that fills up rows behind their end."""
+        return self.config.eos_id if self.config.pad_id is None else self.config.pad_id
+
+
+def _real_lengths(tokens: Tensor, pad_id: int | None) -> Tensor:
+    """Return how many tokens each row has, without the padding on its right."""
+    if pad_id is None:
+        return tokens.new_full((tokens.shape[0],), tokens.shape[1])
+    places = torch.arange(1, tokens.shape[1] + 1, device=tokens.device)
+    return ((tokens != pad_id) * places).amax(dim=1) if tokens.shape[1] else tokens.new_zeros(tokens.shape[0])
+
+
+def _room(max_seq_len: int, n_prompt: int, max_new_tokens: int | None, *, is_prompt: bool) -> int:
+    """Return how many tokens are written at most."""
+    room = max_seq_len - n_prompt
+    if room < 1 and not is_prompt:
+        raise ConfigError("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
+    if room < 1:
+        raise ConfigError(
+            f"the prompt has {n_prompt:,} tokens and the model {max_seq_len:,} positions, so there is no room to "
+            "write; shorten the prompt"
+        )
+    if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
+        raise ConfigError(
+            f"max_new_tokens ({max_new_tokens}) must be from 1 to {room}, what the model's positions allow"
+        )
+    return max_new_tokens or room
