@@ -19,38 +19,79 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from transformer_core.config import ModelConfig
+    from transformer_core.decoding.beam import beam_search
     from transformer_core.decoding.greedy import Decoding, greedy_decode
-    from transformer_core.instrument.capture import Activations, capture, site_names
+    from transformer_core.instrument.capture import Activations, LazyActivations, capture
+    from transformer_core.instrument.intervene import intervene
+    from transformer_core.instrument.interventions import (
+        average,
+        edit_mask,
+        knock_out,
+        patch,
+        replace,
+        resample,
+        scale,
+        set_cells,
+        zero,
+        zero_heads,
+    )
+    from transformer_core.instrument.lazy import LazyPattern
+    from transformer_core.instrument.sites import Site, site_names
     from transformer_core.model import presets
     from transformer_core.model.transformer import Transformer, build
     from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
-    from transformer_core.weights.checkpoint import load, read_card, save
+    from transformer_core.weights.checkpoint import read_card, save
+    from transformer_core.weights.load import load
 
 __all__ = [
     "Activations",
     "Decoding",
+    "LazyActivations",
+    "LazyPattern",
     "ModelConfig",
+    "Site",
     "Tokenizer",
     "Transformer",
+    "average",
+    "beam_search",
     "build",
     "capture",
+    "edit_mask",
     "greedy_decode",
+    "intervene",
+    "knock_out",
     "load",
+    "patch",
     "presets",
     "read_card",
+    "replace",
+    "resample",
     "save",
+    "scale",
+    "set_cells",
     "site_names",
     "train_tokenizer",
+    "zero",
+    "zero_heads",
 ]
 
 _HOMES = {
     "config": ("ModelConfig",),
+    "decoding.beam": ("beam_search",),
     "decoding.greedy": ("Decoding", "greedy_decode"),
-    "instrument.capture": ("Activations", "capture", "site_names"),
+    "instrument.capture": ("Activations", "LazyActivations", "capture"),
+    "instrument.intervene": ("intervene",),
+    "instrument.interventions": (
+        *("average", "edit_mask", "knock_out", "patch", "replace", "resample", "scale", "set_cells"),
+        *("zero", "zero_heads"),
+    ),
+    "instrument.lazy": ("LazyPattern",),
+    "instrument.sites": ("Site", "site_names"),
     "model.presets": ("presets",),
     "model.transformer": ("Transformer", "build"),
     "text.tokenizer": ("Tokenizer", "train_tokenizer"),
-    "weights.checkpoint": ("load", "read_card", "save"),
+    "weights.checkpoint": ("read_card", "save"),
+    "weights.load": ("load",),
 }
 
 

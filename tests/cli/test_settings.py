@@ -12,7 +12,7 @@ def test_each_field_goes_to_its_configuration_with_its_type():
     assignments = [
         "d_model=64",
         "dropout=0.25",
-        "attention_bias=FALSE",
+        "attention_bias=none",
         "positions=learned",
         "batch_size=3",
         "clip_norm=none",
@@ -20,7 +20,7 @@ def test_each_field_goes_to_its_configuration_with_its_type():
         "learning_rate_factor=2",
     ]
     model, training = parse_settings(assignments)
-    assert model == {"d_model": 64, "dropout": 0.25, "attention_bias": False, "positions": "learned"}
+    assert model == {"d_model": 64, "dropout": 0.25, "attention_bias": "none", "positions": "learned"}
     assert training == {"batch_size": 3, "clip_norm": None, "log_every": 5, "learning_rate_factor": 2.0}
     assert type(training["learning_rate_factor"]) is float
 

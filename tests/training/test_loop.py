@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from transformer_core.corpora.batching import PairBatches
+from transformer_core.corpora.batching import IGNORED, PairBatches
 from transformer_core.errors import RunError
 from transformer_core.model.dropout import Dropout
 from transformer_core.model.transformer import Transformer
@@ -23,11 +23,11 @@ def losses(model: Transformer, batches: PairBatches, config: TrainingConfig) -> 
 def test_the_first_record_by_hand(model: Transformer, batches: PairBatches, config: TrainingConfig):
     without_dropout = deepcopy(model).eval()
     batch = next(deepcopy(batches))
-    log_probs = without_dropout(batch.src, batch.tgt_in).log_softmax(-1)
+    log_probs = without_dropout(*batch.inputs).log_softmax(-1)
     total, n_tokens = torch.tensor(0.0), 0
-    for row, target_row in zip(log_probs, batch.tgt_out, strict=True):
+    for row, target_row in zip(log_probs, batch.targets, strict=True):
         for log_prob, target in zip(row, target_row, strict=True):
-            if target != 0:
+            if target != IGNORED:
                 smoothed = torch.full_like(log_prob, 0.1 / len(log_prob))
                 smoothed[target] += 0.9
                 total, n_tokens = total - (smoothed * log_prob).sum(), n_tokens + 1

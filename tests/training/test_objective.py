@@ -10,6 +10,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
+from transformer_core.corpora.batching import IGNORED
 from transformer_core.errors import HeadlightError
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
@@ -20,30 +21,29 @@ smoothings = st.sampled_from([0.0, 0.1, 0.5]) | st.floats(0, 0.99)
 
 
 def random_case(shape: tuple[int, int, int], seed: int, *, scale: float = 3.0) -> tuple[Tensor, Tensor]:
-    """Logits in float64, and targets of which about a third are 0 and the first is not."""
+    """Logits in float64, and targets of which about a third do not count and the first does."""
     generator = torch.Generator().manual_seed(seed)
     logits = scale * torch.randn(shape, generator=generator, dtype=torch.float64)
-    targets = torch.randint(1, shape[-1], shape[:2], generator=generator)
-    targets[torch.rand(shape[:2], generator=generator) < 0.3] = 0
+    targets = torch.randint(0, shape[-1], shape[:2], generator=generator)
+    targets[torch.rand(shape[:2], generator=generator) < 0.3] = IGNORED
     targets[0, 0] = 1
     return logits, targets
 
 
-def torch_loss(logits: Tensor, targets: Tensor, *, smoothing: float, pad_id: int | None) -> Tensor:
-    ignored = -100 if pad_id is None else pad_id
-    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=smoothing, ignore_index=ignored)
+def torch_loss(logits: Tensor, targets: Tensor, *, smoothing: float) -> Tensor:
+    return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), label_smoothing=smoothing, ignore_index=IGNORED)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@given(shape=shapes, seed=st.integers(0, 2**32), smoothing=smoothings, pad_id=st.sampled_from([0, None]))
+@given(shape=shapes, seed=st.integers(0, 2**32), smoothing=smoothings)
 @settings(max_examples=50)
 def test_value_and_gradient_are_those_of_torch(
-    dtype: torch.dtype, shape: tuple[int, int, int], seed: int, smoothing: float, pad_id: int | None
+    dtype: torch.dtype, shape: tuple[int, int, int], seed: int, smoothing: float
 ):
     case, targets = random_case(shape, seed)
     logits, expected_logits = (case.to(dtype).requires_grad_() for _ in range(2))
-    loss = label_smoothed_cross_entropy(logits, targets, smoothing=smoothing, pad_id=pad_id)
-    expected = torch_loss(expected_logits, targets, smoothing=smoothing, pad_id=pad_id)
+    loss = label_smoothed_cross_entropy(logits, targets, smoothing=smoothing)
+    expected = torch_loss(expected_logits, targets, smoothing=smoothing)
     loss.backward()
     expected.backward()
     tolerance = TOLERANCE[dtype]
@@ -55,7 +55,7 @@ def test_a_case_computed_by_hand():
     """Three tokens, smoothing 0.3: the right token has 0.7 + 0.1, each other one 0.1."""
     logits = torch.tensor([[[0, 0, 0], [math.log(1), math.log(2), math.log(5)]]], dtype=torch.float64)
     logits.requires_grad_()
-    loss = label_smoothed_cross_entropy(logits, torch.tensor([[1, 2]]), smoothing=0.3, pad_id=None)
+    loss = label_smoothed_cross_entropy(logits, torch.tensor([[1, 2]]), smoothing=0.3)
     first = math.log(3)
     second = -(0.1 * math.log(1 / 8) + 0.1 * math.log(2 / 8) + 0.8 * math.log(5 / 8))
     assert loss.item() == pytest.approx((first + second) / 2, abs=1e-15)
@@ -81,7 +81,7 @@ def test_huge_logits(dtype: torch.dtype, smoothing: float):
     case, targets = random_case((2, 4, 7), seed=1, scale=1e4)
     logits, expected_logits = (case.to(dtype).requires_grad_() for _ in range(2))
     loss = label_smoothed_cross_entropy(logits, targets, smoothing=smoothing)
-    expected = torch_loss(expected_logits, targets, smoothing=smoothing, pad_id=0)
+    expected = torch_loss(expected_logits, targets, smoothing=smoothing)
     loss.backward()
     expected.backward()
     torch.testing.assert_close(loss, expected, rtol=1e-5, atol=0)
@@ -90,16 +90,16 @@ def test_huge_logits(dtype: torch.dtype, smoothing: float):
 
 @given(st.integers(0, 2**32))
 @settings(max_examples=20)
-def test_padding_counts_for_nothing(seed: int):
+def test_what_is_ignored_counts_for_nothing(seed: int):
     case, targets = random_case((3, 5, 6), seed)
     logits = case.requires_grad_()
     loss = label_smoothed_cross_entropy(logits, targets)
     loss.backward()
-    grad, is_padding = logits.grad, targets == 0
+    grad, is_ignored = logits.grad, targets == IGNORED
     assert grad is not None
-    assert not grad[is_padding].any()
-    assert (grad[~is_padding].sum(dim=-1).abs() < 1e-15).all()  # probabilities go from one token to another
-    other = torch.where(is_padding[..., None], 1e9, case.detach())
+    assert not grad[is_ignored].any()
+    assert (grad[~is_ignored].sum(dim=-1).abs() < 1e-15).all()  # probabilities go from one token to another
+    other = torch.where(is_ignored[..., None], 1e9, case.detach())
     assert torch.equal(label_smoothed_cross_entropy(other, targets), loss.detach())
 
 
@@ -125,7 +125,7 @@ def test_accumulated_gradients_are_those_of_the_weighted_sum():
     weight, expected_weight = (torch.ones(5, dtype=torch.float64, requires_grad=True) for _ in range(2))
     for factor, (logits, targets) in zip(scale, (first, second), strict=True):
         (factor * label_smoothed_cross_entropy(weight * logits, targets)).backward()
-    losses = [torch_loss(expected_weight * x, t, smoothing=0.1, pad_id=0) for x, t in (first, second)]
+    losses = [torch_loss(expected_weight * x, t, smoothing=0.1) for x, t in (first, second)]
     (scale * torch.stack(losses)).sum().backward()
     torch.testing.assert_close(weight.grad, expected_weight.grad, rtol=1e-12, atol=1e-12)
 
@@ -157,7 +157,7 @@ def test_a_gradient_of_the_gradient_raises():
         torch.autograd.grad(loss, logits, create_graph=True)
 
 
-def test_targets_that_are_all_padding():
+def test_targets_of_which_none_counts():
     """There is nothing to take the mean of."""
-    with pytest.raises(HeadlightError, match="padding"):
-        label_smoothed_cross_entropy(torch.zeros(2, 3, 5), torch.zeros(2, 3, dtype=torch.int64))
+    with pytest.raises(HeadlightError, match="no target counts"):
+        label_smoothed_cross_entropy(torch.zeros(2, 3, 5), torch.full((2, 3), IGNORED))

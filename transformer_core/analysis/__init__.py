@@ -1,6 +1,38 @@
-"""Questions asked of captured activations; the answers are numpy arrays and plain words."""
+"""Questions asked of captured activations; the answers are numpy arrays and plain words.
 
-from transformer_core.analysis.reading import ATTENTIONS, Attention, Cell, Reading, read_translation, strongest_cell
+What runs a model is loaded, and torch with it, when it is first used: a page need not wait for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from transformer_core.analysis.attentions import ATTENTIONS, Attention, attentions_of
+from transformer_core.analysis.cells import Cell, strongest_cell
 from transformer_core.analysis.table import pattern_csv
 
-__all__ = ["ATTENTIONS", "Attention", "Cell", "Reading", "pattern_csv", "read_translation", "strongest_cell"]
+if TYPE_CHECKING:
+    from transformer_core.analysis.reading import Blank, Candidate, Reading, read
+
+__all__ = [
+    "ATTENTIONS",
+    "Attention",
+    "Blank",
+    "Candidate",
+    "Cell",
+    "Reading",
+    "attentions_of",
+    "pattern_csv",
+    "read",
+    "strongest_cell",
+]
+
+_HOMES = {"reading": ("Blank", "Candidate", "Reading", "read")}
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name at its first use."""
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,72 +1,66 @@
-"""A reading: what an encoder-decoder says to a text, and where every head looked while it said so."""
+"""A reading: what a model of any architecture says to a text, and where every head looked while it said so."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
+from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.analysis.watching import Given, Watched, tensor_of
+from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
-from transformer_core.instrument.capture import capture
+from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
+
+N_CANDIDATES = 5  # for each blank
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attention:
-    """One of the three attentions of an encoder-decoder (Vaswani et al. 2017, sec. 3.2.3)."""
+class Candidate:
+    """A token that may stand in a blank."""
 
-    name: str  # short and stable, for addresses and files
-    title: str
-    module: str  # module path, with {layer}
-    queries_from: str  # "source" or "target"
-    keys_from: str  # "source" or "target"
-
-    def site(self, layer: int, stem: str = "hook_pattern") -> str:
-        """Return the name of a hook point of this attention."""
-        return f"{self.module.format(layer=layer)}.{stem}"
+    label: str
+    probability: float  # in [0, 1]
 
 
-ATTENTIONS: Mapping[str, Attention] = {
-    attention.name: attention
-    for attention in (
-        Attention(
-            name="encoder",
-            title="Encoder self-attention",
-            module="encoder.blocks.{layer}.self_attn",
-            queries_from="source",
-            keys_from="source",
-        ),
-        Attention(
-            name="decoder",
-            title="Decoder self-attention",
-            module="decoder.blocks.{layer}.self_attn",
-            queries_from="target",
-            keys_from="target",
-        ),
-        Attention(
-            name="cross",
-            title="Cross-attention",
-            module="decoder.blocks.{layer}.cross_attn",
-            queries_from="target",
-            keys_from="source",
-        ),
-    )
-}
+@dataclass(frozen=True, kw_only=True)
+class Blank:
+    """A masked token, and what an encoder-only model would put there."""
+
+    position: int  # among the tokens of the text
+    candidates: tuple[Candidate, ...]  # the most probable first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detour:
+    """A place where a target was typed that the model would not have written."""
+
+    typed: str  # label of the token
+    probability: float  # of it, in [0, 1]
+    instead: str  # label of the most probable token
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
     """One text, read and answered, with every head's pattern."""
 
-    output: str  # the text that the model wrote
-    source: tuple[str, ...]  # labels of the encoder's tokens, as typed; unknown words behind "<unk> "; <eos> last
-    target: tuple[str, ...]  # labels of the decoder's input: <bos>, then what was written
-    predicted: tuple[str, ...]  # labels of what each target position made the model write next; <eos> last
-    log_probs: Float[np.ndarray, " tgt"]  # nats, of `predicted`
+    architecture: Architecture
+    output: str  # what the model wrote, or was made to write; encoder-only: the text with its blanks filled in
+    source: tuple[
+        str, ...
+    ]  # labels of the encoder's tokens, unknown words as typed behind "<unk> "; () without encoder
+    target: tuple[str, ...]  # labels of the decoder's input; () without decoder
+    n_given: int  # tokens at the beginning of `target` that the model did not write: <bos>, a prompt, a typed target
+    following: tuple[str, ...]  # label of the token behind each one of `target`; what comes next, behind the last
+    predicted: tuple[str, ...]  # label of the token that the model finds most probable behind each one of `target`
+    log_probs: Float[np.ndarray, " target"]  # nats, of `following`
+    blanks: tuple[Blank, ...]  # in the order of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
-    n_left_out: int  # tokens of the text behind the last one that was read
+    left_out: range  # places of the tokens of the text that were not read, for want of room
+    target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output by itself
     patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by name of attention
     masks: Mapping[str, Bool[np.ndarray, "query key"]]  # by name of attention; True = may attend
@@ -76,78 +70,180 @@ class Reading:
         kind = ATTENTIONS[attention]
         return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
 
+    @property
+    def mean_probability(self) -> float:
+        """The geometric mean, in [0, 1], over the tokens that the model wrote or was made to write."""
+        if self.architecture == "encoder_decoder":
+            return float(np.exp(self.log_probs.mean()))
+        end = len(self.log_probs) - (not self.is_complete)
+        return float(np.exp(self.log_probs[self.n_given - 1 : end].mean()))
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One query, one key, and the weight between them."""
-
-    query: int
-    key: int
-    value: float
+    @property
+    def detours(self) -> tuple[Detour, ...]:
+        """Where a typed target leaves the model's way."""
+        return tuple(
+            Detour(typed=typed, probability=float(np.exp(log_prob)), instead=predicted)
+            for typed, predicted, log_prob in zip(self.following, self.predicted, self.log_probs, strict=True)
+            if self.architecture == "encoder_decoder" and self.n_given > 1 and typed != predicted
+        )
 
 
 @torch.inference_mode()
-def read_translation(model: Transformer, tokenizer: Tokenizer, text: str, *, max_tokens: int = 64) -> Reading:
-    """Decode greedily, then run the whole model once over text and output, watched.
+def read(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    max_tokens: int = 64,
+    max_new_tokens: int = 24,
+) -> Reading:
+    """Let the model answer, then run it once over text and answer, watched.
+
+    An encoder-decoder writes greedily, or is led along a target (teacher forcing). A decoder goes on greedily from the
+    text. An encoder fills in the blanks of the text, each by itself.
 
     Args:
-        model: in evaluation mode.
+        model: in evaluation mode, on any device and in any precision.
         tokenizer: the model's.
-        text: what the encoder reads; must hold at least one token.
-        max_tokens: at most so many tokens are read, <eos> included, and so many in the decoder, <bos> included; the
+        text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____".
+        target: for an encoder-decoder, what to make it write; None: what it writes by itself.
+        max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
+        max_new_tokens: for a decoder, at most so many behind the prompt.
 
     Returns:
-        The reading. Each row of a pattern sums to 1 over `key`; row i of decoder and cross-attention belongs to the
+        The reading. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
         decoder's input token i, and decided what comes after it.
-    """
-    max_tokens = min(max_tokens, model.config.max_seq_len)
-    ids, typed = tokenizer.encode(text), tokenizer.pieces(text)
-    n_read = min(len(ids), max_tokens - 1)
-    unknown_label = tokenizer.tokens([tokenizer.unk_id])[0]
-    labels = [
-        f"{unknown_label} {piece}" if i == tokenizer.unk_id else piece
-        for i, piece in zip(ids[:n_read], typed[:n_read], strict=True)
-    ]
-    src = torch.tensor([[*ids[:n_read], tokenizer.eos_id]])
-    decoding = greedy_decode(model, src, max_new_tokens=max_tokens - 1)
-    written = decoding.tokens[0]
-    tgt = decoding.tokens[:, :-1]
-    with capture(model, "*.hook_pattern", "*.hook_mask") as activations:
-        model(src, tgt)
 
-    n_layers = {"encoder": model.config.n_encoder_layers, "decoder": model.config.n_decoder_layers}
-    patterns, masks = {}, {}
-    for name, attention in ATTENTIONS.items():
-        layers = range(n_layers[attention.module.split(".")[0]])
-        patterns[name] = np.stack([activations[attention.site(layer)][0].float().numpy() for layer in layers])
-        mask = activations[attention.site(0, "hook_mask")][0, 0].numpy()  # query or 1, key
-        masks[name] = np.broadcast_to(mask, patterns[name].shape[2:]).copy()
+    Raises:
+        TextError: a text without a token, or a target for a model that takes none.
+        ConfigError: a model whose positions have no room for an answer.
+    """
+    config = model.config
+    max_tokens = min(max_tokens, config.max_seq_len)
+    if config.architecture == "encoder_decoder":
+        return _read_source(model, tokenizer, text, target, max_tokens)
+    if target is not None:
+        raise TextError(f"a model that is {config.architecture.replace('_', '-')} takes one text and no target")
+    if config.architecture == "decoder_only":
+        return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)
+    return _read_blanks(model, tokenizer, text, max_tokens)
+
+
+def _read_source(model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int) -> Reading:
+    """Read a text with an encoder-decoder, and write the target, or be led along one."""
+    source = Given.of(tokenizer, text, "encoder_decoder", max_tokens)
+    given = Given(ids=[], labels=(), left_out=range(0))
+    bos_id, eos_id = model.config.bos_id, model.config.eos_id
+    src = tensor_of(source.ids, model)
+    if target is None:
+        written = greedy_decode(model, src, max_new_tokens=max_tokens - 1).tokens[0, 1:].tolist()
+        labels = tuple(tokenizer.target.labels([bos_id, *written]))
+    else:
+        given = Given.of(tokenizer.target, target, "encoder_decoder", max_tokens)
+        written = given.ids
+        labels = (*tokenizer.target.labels([bos_id]), *given.labels)
+    tgt = [bos_id, *written[:-1]]
+    watched = Watched(model, src, tensor_of(tgt, model))
+    unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
     return Reading(
-        output=tokenizer.decode(written.tolist()),
-        source=(*labels, *tokenizer.tokens([tokenizer.eos_id])),
-        target=tuple(tokenizer.tokens(tgt[0].tolist())),
-        predicted=tuple(tokenizer.tokens(written[1:].tolist())),
-        log_probs=decoding.log_probs[0].float().numpy(),
-        unknown=tuple(tokenizer.unknown_words(text)),
-        n_left_out=len(ids) - n_read,
-        is_complete=int(written[-1]) == tokenizer.eos_id,
-        patterns=patterns,
-        masks=masks,
+        architecture="encoder_decoder",
+        output=tokenizer.decode(written) if target is None else target,
+        source=source.labels,
+        target=labels[:-1],
+        n_given=1 if target is None else len(tgt),
+        following=labels[1:],
+        predicted=watched.predicted(tokenizer.target, written, labels[1:]),
+        log_probs=watched.log_probs(written),
+        blanks=(),
+        unknown=tuple(dict.fromkeys(unknown)),
+        left_out=source.left_out,
+        target_left_out=given.left_out,
+        is_complete=target is not None or written[-1] == eos_id,
+        patterns=watched.patterns,
+        masks=watched.masks,
     )
 
 
-def strongest_cell(pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"]) -> Cell:
-    """Return the largest weight among the queries that had a choice: those with at least two keys allowed.
+def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> Reading:
+    """Read a prompt with a decoder, and go on; all that was written is read too, but for <eos>."""
+    at_least = max(1, min(max_new_tokens, max_tokens // 4))  # of the room, for what a long prompt makes the model write
+    prompt = Given.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
+    n_given = len(prompt.ids)
+    room = max(1, min(max_new_tokens, max_tokens - n_given))
+    tokens = greedy_decode(model, tensor_of(prompt.ids, model), max_new_tokens=room).tokens[0].tolist()
+    is_complete = tokens[-1] == model.config.eos_id
+    if is_complete:
+        *tokens, next_one = tokens
+    watched = Watched(model, tensor_of(tokens, model))
+    if not is_complete:
+        next_one = watched.best[-1]
+    labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
+    following = [*tokens[1:], next_one]
+    return Reading(
+        architecture="decoder_only",
+        output=_continuation(tokenizer, tokens, n_given),
+        source=(),
+        target=labels[:-1],
+        n_given=n_given,
+        following=labels[1:],
+        predicted=watched.predicted(tokenizer, following, labels[1:]),
+        log_probs=watched.log_probs(following),
+        blanks=(),
+        unknown=tuple(tokenizer.unknown_words(text)),
+        left_out=prompt.left_out,
+        target_left_out=range(0),
+        is_complete=is_complete,
+        patterns=watched.patterns,
+        masks=watched.masks,
+    )
 
-    Args:
-        pattern: attention weights.
-        mask: True = may attend.
 
-    Returns:
-        The cell; of the whole pattern where no query had a choice. The first in reading order where several are equal.
-    """
-    has_choice = mask.sum(axis=-1) >= 2
-    values = np.where(has_choice[:, None], pattern, -1.0) if has_choice.any() else pattern
-    query, key = np.unravel_index(int(values.argmax()), pattern.shape)
-    return Cell(query=int(query), key=int(key), value=float(pattern[query, key]))
+def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> Reading:
+    """Read a text with an encoder, and say what may stand in each of its blanks."""
+    given = Given.of(tokenizer, text, "encoder_only", max_tokens)
+    watched = Watched(model, tensor_of(given.ids, model))
+    blanks, best = [], []
+    for position in (place for place, i in enumerate(given.ids) if i == tokenizer.mask_id):
+        log_probs, ids = watched.all_log_probs[position].topk(min(N_CANDIDATES, model.config.vocab_size))
+        candidates = [
+            Candidate(label=tokenizer.labels([i])[0], probability=probability)
+            for i, probability in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)
+        ]
+        blanks.append(Blank(position=position, candidates=tuple(candidates)))
+        best.append(tokenizer.tokens([int(ids[0])])[0])
+    stretches = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
+    return Reading(
+        architecture="encoder_only",
+        output=_filled_in(text, best),
+        source=given.labels,
+        target=(),
+        n_given=0,
+        following=(),
+        predicted=(),
+        log_probs=np.zeros(0, dtype=np.float32),
+        blanks=tuple(blanks),
+        unknown=tuple(dict.fromkeys(word for stretch in stretches for word in tokenizer.unknown_words(stretch))),
+        left_out=given.left_out,
+        target_left_out=range(0),
+        is_complete=True,
+        patterns=watched.patterns,
+        masks=watched.masks,
+    )
+
+
+def _continuation(tokenizer: Tokenizer, tokens: Sequence[int], n_given: int) -> str:
+    """Return what was written behind a prompt, as it goes on there: with its space, and without a new capital."""
+    whole, beginning = tokenizer.decode(tokens), tokenizer.decode(tokens[:n_given])
+    return whole[len(beginning) :] if whole.startswith(beginning) else tokenizer.decode(tokens[n_given:])
+
+
+def _filled_in(text: str, words: Sequence[str]) -> str:
+    """Return the text with its first blanks replaced; one that begins the text gets a capital."""
+    filled, rest = "", text
+    for word in words:
+        before, rest = WRITTEN_MASK.split(rest, maxsplit=1)
+        filled += before.removesuffix(" ") if word.startswith(" ") else before
+        filled += word if filled else word.lstrip()[:1].upper() + word.lstrip()[1:]
+    return filled + rest

@@ -1,1 +1,1 @@
-"""The command line: `python -m transformer_core train` and `decode`. Torch is imported by the command that needs it."""
+"""The command line, `python -m transformer_core`: train, decode, import. Who needs torch imports it when it runs."""

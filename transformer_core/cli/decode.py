@@ -3,8 +3,21 @@
 import argparse
 import sys
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
+from transformer_core.cli.loading import LoadingProgress
 from transformer_core.errors import TextError
+
+if TYPE_CHECKING:  # imports torch
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Tokenizer
+
+_EXAMPLES = """\
+examples:
+  python -m transformer_core decode checkpoints/en-fr "The cat sleeps."
+  python -m transformer_core decode openai-community/gpt2 --tokens 40 "Once upon a time"
+  python -m transformer_core decode google-bert/bert-base-uncased "The ____ sleeps."
+"""
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -12,35 +25,78 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser = commands.add_parser(
         "decode",
         help="print what a model makes of texts",
-        description="Print what a model makes of each text, a line each, by greedy decoding.",
-        epilog='example:\n  python -m transformer_core decode checkpoints/en-fr "The cat sleeps."',
+        description=(
+            "Print what a model makes of each text: what one with a decoder writes, by greedy decoding, or "
+            "the text with what an encoder alone finds likeliest in each gap."
+        ),
+        epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a model's folder: a kept one, or last/ of a training")
+    parser.add_argument(
+        "source",
+        metavar="MODEL",
+        help="a checkpoint folder, a Hugging Face folder, or an id of the Hugging Face Hub, which is downloaded once",
+    )
     parser.add_argument(
         "texts", metavar="TEXT", nargs="+", help="what to decode; - reads lines from the standard input"
     )
+    parser.add_argument("--tokens", metavar="N", type=int, help="write at most so many (as many as the model can)")
+    parser.add_argument("--device", metavar="DEVICE", default="cpu", help="cpu, cuda, cuda:1, mps, or auto (cpu)")
     parser.set_defaults(run_command=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one line a text; return 0."""
-    import torch
+    """Print one answer a text; return 0."""
+    from transformer_core.weights.load import load
 
-    from transformer_core.decoding.greedy import greedy_decode
-    from transformer_core.weights.checkpoint import load
-
-    model, tokenizer = load(options.checkpoint)
+    progress = LoadingProgress()
+    try:
+        model, tokenizer = load(options.source, device=options.device, on_progress=progress.show)
+    finally:
+        progress.clear()
     for text in _lines(options.texts):
         if not text.strip():
             raise TextError("the text is empty; give a sentence to decode")
         if unknown := tokenizer.unknown_words(text):
             print(f"warning: the model does not know {', '.join(unknown)}", file=sys.stderr)
-        tokens = greedy_decode(model, torch.tensor([tokenizer.encode(text, eos=True)])).tokens[0].tolist()
-        if tokens[-1] != tokenizer.eos_id:
-            print(f"warning: the output was cut off after {len(tokens) - 1} tokens", file=sys.stderr)
-        print(tokenizer.decode(tokens), flush=True)
+        if model.decoder is None:
+            print(_filled_in(model, tokenizer, text), flush=True)
+        else:
+            print(_written(model, tokenizer, text, options.tokens), flush=True)
     return 0
+
+
+def _written(model: "Transformer", tokenizer: "Tokenizer", text: str, n_tokens: int | None) -> str:
+    """Return what a model with a decoder writes; one that goes on with its text returns that too."""
+    import torch
+
+    from transformer_core.decoding.greedy import greedy_decode
+
+    read = torch.tensor([tokenizer.encode_for(text, model.config.architecture)], device=model.unembed.weight.device)
+    tokens = greedy_decode(model, read, max_new_tokens=n_tokens).tokens[0].tolist()
+    if tokens[-1] != model.config.eos_id and n_tokens is None:
+        n_written = len(tokens) - (1 if model.encoder is not None else read.shape[1])
+        print(f"warning: the output was cut off after {n_written} tokens", file=sys.stderr)
+    return tokenizer.target.decode(tokens)
+
+
+def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: str) -> str:
+    """Return a text with the likeliest token in each gap.
+
+    Raises:
+        TextError: there is no gap, or the model knows none.
+    """
+    import torch
+
+    if tokenizer.mask_id is None:
+        raise TextError("this model has no token for a gap, so there is nothing that it could fill in")
+    tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")], device=model.unembed.weight.device)
+    is_gap = tokens == tokenizer.mask_id
+    if not is_gap.any():
+        raise TextError("the text has no gap to fill in; write ____ in the place of a word")
+    with torch.inference_mode():
+        likeliest = model(tokens).argmax(dim=-1)
+    return tokenizer.decode(torch.where(is_gap, likeliest, tokens)[0])
 
 
 def _lines(texts: Iterable[str]) -> Iterable[str]:

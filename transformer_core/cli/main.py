@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from transformer_core.cli import decode, train
+from transformer_core.cli import decode, import_, train
 from transformer_core.errors import HeadlightError
 
 
@@ -17,6 +17,7 @@ def main(arguments: Sequence[str]) -> int:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     train.add_command(commands)
     decode.add_command(commands)
+    import_.add_command(commands)
     options = parser.parse_args(arguments)
     try:
         status: int = options.run_command(options)

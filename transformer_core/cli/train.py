@@ -14,10 +14,13 @@ from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError
 from transformer_core.model.presets import PRESETS
 
+N_SCORED = 64  # held-out items on which a finished model's heads are measured
+
 _EXAMPLES = """\
 examples:
   python -m transformer_core train --corpus en-fr --preset tiny --run runs/first
   python -m transformer_core train --run runs/first --resume
+  python -m transformer_core train --corpus stories --preset tiny-decoder --run runs/stories
   python -m transformer_core train --corpus copy --run runs/copy --steps 400 --set n_heads=2 --set dropout=0.1
 
 Ctrl-C saves and stops; --resume goes on, with exactly the losses of an unbroken run.
@@ -30,18 +33,23 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser = commands.add_parser(
         "train",
         help="train a model in a folder of its own; stop and go on at will",
-        description="Train an encoder-decoder Transformer on a corpus.",
+        description="Train a Transformer on a corpus: an encoder-decoder on pairs, a decoder or an encoder on texts.",
         epilog=(
             f"settings of the model:\n{_listed(MODEL_FIELDS)}\n\n"
             f"settings of the training:\n{_listed(TRAINING_FIELDS)}\n\n{_EXAMPLES}"
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--corpus", metavar="NAME", help=f"what to train on: {', '.join(CORPORA)}")
+    parser.add_argument(
+        "--corpus",
+        metavar="NAME",
+        help=f"what to train on: {', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts",
+    )
     parser.add_argument("--preset", choices=tuple(PRESETS), help="the model's size, and its training (tiny)")
     parser.add_argument("--run", metavar="FOLDER", type=Path, required=True, help="the folder of this training")
     parser.add_argument("--steps", metavar="N", type=int, help="optimizer steps (the preset has its own)")
     parser.add_argument("--seed", metavar="N", type=int, help="of the first weights, the data's order, and dropout (0)")
+    parser.add_argument("--device", metavar="NAME", default="cpu", help="cpu, cuda, cuda:1, mps, or auto (cpu)")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
     )
@@ -62,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
         raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
     print("Preparing the corpus and the model ...", flush=True)
 
+    from transformer_core.analysis.head_scores import known_heads, score_heads
     from transformer_core.training import worker
     from transformer_core.training.loop import StepRecord
     from transformer_core.weights.checkpoint import refuse_to_replace
@@ -71,10 +80,18 @@ def run(options: argparse.Namespace) -> int:
     settings = worker.Settings(model=model_settings, training=training_settings)
     with StopSignals() as signals:
         if options.resume:
-            job = worker.go_on(options.run, corpus_name=options.corpus, preset=options.preset, settings=settings)
+            job = worker.go_on(
+                options.run,
+                corpus_name=options.corpus,
+                preset=options.preset,
+                settings=settings,
+                device=options.device,
+            )
         else:
             preset = options.preset or "tiny"
-            job = worker.begin(options.run, corpus_name=options.corpus, preset=preset, settings=settings)
+            job = worker.begin(
+                options.run, corpus_name=options.corpus, preset=preset, settings=settings, device=options.device
+            )
         request = job.directory.request
         n_parameters, n_steps = job.card()["parameters"], request.training.steps
         print(f"{request.corpus}, {request.preset}: {n_parameters:,} parameters, {n_steps:,} steps, in {options.run}")
@@ -94,10 +111,14 @@ def run(options: argparse.Namespace) -> int:
         return 128 + signals.received
     print(f"Finished: {job.step:,} steps in {duration(job.seconds)}.")
     if options.keep is not None:
-        worker.keep(job, options.keep)
+        print("Measuring what its heads do ...", flush=True)
+        job.model.eval()
+        scores = score_heads(job.model, job.tokenizer, job.corpus.held_out[:N_SCORED])
+        worker.keep(job, options.keep, heads=known_heads(scores))
     kept = f"{folder}/last" if options.keep is None else shlex.quote(str(options.keep))
     print(f"The model is in {kept}. Try it:")
-    print(f"  python -m transformer_core decode {kept} {shlex.quote(job.corpus.examples[0])}")
+    example = job.corpus.examples_for(job.model.config.architecture)[0]
+    print(f"  python -m transformer_core decode {kept} {shlex.quote(example)}")
     return 0
 
 

@@ -7,6 +7,7 @@ from transformer_core.config import is_number
 from transformer_core.errors import ConfigError
 
 Schedule = Literal["paper", "cosine"]
+Precision = Literal["fp32", "bf16"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,7 +21,7 @@ class TrainingConfig:
     """
 
     steps: int  # optimizer steps
-    batch_size: int  # sentence pairs a step; the paper counts tokens, about 25,000 source and 25,000 target (sec. 5.1)
+    batch_size: int  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
     warmup_steps: int  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
     seed: int = 0  # of the first weights, the order of the data, and dropout
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
@@ -30,10 +31,11 @@ class TrainingConfig:
     adam_beta2: float = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
     adam_eps: float = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
     clip_norm: float | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
+    precision: Precision = "fp32"  # of the products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
     log_every: int = 10  # steps between two lines of metrics.jsonl
     save_every: int = 500  # steps between two replacements of last/
     evaluate_every: int = 500  # steps between two measurements on held-out pairs
-    evaluate_pairs: int = 256  # held-out pairs of such a measurement; the one at the end takes them all
+    evaluate_pairs: int = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
 
     def __post_init__(self) -> None:
         """Check every field."""
@@ -53,6 +55,8 @@ class TrainingConfig:
             raise ConfigError(f"seed must be a whole number from 0 to {2**32 - 1}, got {self.seed!r}")
         if self.schedule not in get_args(Schedule):
             raise ConfigError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {self.schedule!r}")
+        if self.precision not in get_args(Precision):
+            raise ConfigError(f"precision must be one of {', '.join(get_args(Precision))}; got {self.precision!r}")
         for name in ("label_smoothing", "adam_beta1", "adam_beta2"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:

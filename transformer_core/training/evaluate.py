@@ -1,64 +1,144 @@
-"""How good a model is on held-out pairs: left to speak freely, and by its loss."""
+"""How good a model is on what was held out: by its loss, by its guesses, and left to speak freely."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from transformer_core.corpora.batching import EncodedPairs
-from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.batching import IGNORED, Batches, batches_for
+from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
-_BATCH_SIZE = 128  # pairs decoded at the same time
+_BATCH_SIZE = 128  # pairs, or pieces of texts, that are read at the same time
+_SEED = 0  # of what is masked: the same at every measurement
 
 
 @torch.inference_mode()
-def evaluate(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs: Sequence[Pair]) -> dict[str, float]:
-    """Measure the model on pairs: each source is translated greedily, the reference only judges the result.
+def evaluate(
+    model: Transformer, tokenizer: Tokenizer, corpus: Corpus, items: Sequence[Pair] | Sequence[Text]
+) -> dict[str, float]:
+    """Measure the model on pairs or texts that it was not trained on.
 
     Args:
         model: left as it was, in training or in evaluation.
         tokenizer: the model's own.
         corpus: gives the measures.
-        pairs: what to measure on, at least one.
+        items: what to measure on, at least one.
 
     Returns:
-        `loss`, nats per target token, not smoothed, with the reference's tokens before each (teacher forcing); and each
-        measure of the corpus as a fraction in [0, 1] of the pairs that it applies to; left out where there are none.
+        `loss`, nats per target that counts, not smoothed, with the right tokens before each (teacher forcing), and
+        `accuracy`, how many of these targets are the most probable token. For pairs, each measure of the corpus: the
+        source is translated greedily, and the reference only judges the result. For texts and a decoder, each measure
+        of the corpus, of what it writes behind a prompt; and where the corpus knows which units others determine,
+        `determined_accuracy`, how many of those are the most probable token. All but `loss` are fractions in [0, 1]; a
+        measure that applies nowhere is left out.
 
     Raises:
-        CorpusError: no pairs, or one that is longer than the model takes.
+        CorpusError: nothing to measure on, or something that is longer than the model takes.
     """
-    encoded = EncodedPairs(pairs, tokenizer, max_seq_len=model.config.max_seq_len)
     was_training = model.training
     model.eval()
-    verdicts: dict[str, list[bool]] = {name: [] for name in corpus.measures}
-    total_loss, n_tokens = 0.0, 0
-    by_length = np.lexsort((encoded.target.lengths, encoded.source.lengths))
-    for start in range(0, len(by_length), _BATCH_SIZE):
-        rows = by_length[start : start + _BATCH_SIZE]
-        batch = encoded.batch(rows)
-        loss = label_smoothed_cross_entropy(
-            model(batch.src, batch.tgt_in), batch.tgt_out, smoothing=0.0, pad_id=model.config.pad_id
-        )
-        n_batch_tokens = int((encoded.target.lengths[rows] - 1).sum())
-        total_loss += loss.item() * n_batch_tokens
-        n_tokens += n_batch_tokens
-        for row, output in zip(rows, _translate(model, tokenizer, batch.src), strict=True):
-            for name, measure in corpus.measures.items():
-                verdict = measure(pairs[row], output)
-                if verdict is not None:
-                    verdicts[name].append(verdict)
+    batches = batches_for(
+        items,
+        tokenizer,
+        model.config.architecture,
+        max_seq_len=model.config.max_seq_len,
+        batch_size=_BATCH_SIZE,
+        seed=_SEED,
+    )
+    metrics = _guesses(model, batches)
+    if corpus.is_pairs:
+        metrics |= _translations(model, tokenizer, corpus, items)
+    elif model.config.architecture == "decoder_only":
+        metrics |= _determined(model, tokenizer, items) | _continuations(model, tokenizer, corpus, items)
     model.train(was_training)
-    return {"loss": total_loss / n_tokens} | {name: sum(v) / len(v) for name, v in verdicts.items() if v}
+    return metrics
 
 
-def _translate(model: Transformer, tokenizer: Tokenizer, src: Int[Tensor, "batch src"]) -> list[str]:
-    """Return what the model makes of each source; an output twice as long as the longest source is cut off."""
-    room = min(2 * src.shape[1] + 8, model.config.max_seq_len - 1)
-    return [tokenizer.decode(row) for row in greedy_decode(model, src, max_new_tokens=room).tokens.tolist()]
+def _guesses(model: Transformer, batches: Batches) -> dict[str, float]:
+    """Return loss and accuracy of one epoch."""
+    total_loss, n_right, n_targets = 0.0, 0, 0
+    for _ in range(batches.batches_per_epoch):
+        batch = next(batches).to(_device(model))
+        logits = model(*batch.inputs)
+        counts = batch.targets != IGNORED
+        n = int(counts.sum())
+        total_loss += label_smoothed_cross_entropy(logits.float(), batch.targets, smoothing=0.0).item() * n
+        n_right += int((logits.argmax(dim=-1) == batch.targets)[counts].sum())
+        n_targets += n
+    return {"loss": total_loss / n_targets, "accuracy": n_right / n_targets}
+
+
+def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs: Sequence[Any]) -> dict[str, float]:
+    """Return the measures of what the model makes of each source; twice as long as its batch's sources, it is cut."""
+    verdicts: dict[str, list[bool]] = {name: [] for name in corpus.measures}
+    sources = [[*tokenizer.encode(pair.source, eos=True)] for pair in pairs]
+    for rows in _by_length(sources):
+        src = _padded([sources[row] for row in rows], model)
+        room = min(2 * src.shape[1] + 8, model.config.max_seq_len - 1)
+        outputs = greedy_decode(model, src, max_new_tokens=room).tokens.tolist()
+        for row, output in zip(rows, outputs, strict=True):
+            _judge(verdicts, corpus.measures, pairs[row], tokenizer.decode(output))
+    return _fractions(verdicts)
+
+
+def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, texts: Sequence[Any]) -> dict[str, float]:
+    """Return the measures of what the model writes behind the prompt of each text."""
+    verdicts: dict[str, list[bool]] = {name: [] for name in corpus.text_measures}
+    if not verdicts:
+        return {}
+    prompts = [tokenizer.encode(corpus.prompt_of(text), bos=True) for text in texts]
+    fitting = [row for row, prompt in enumerate(prompts) if len(prompt) < model.config.max_seq_len]
+    for rows in _by_length([prompts[row] for row in fitting]):
+        chosen = [fitting[row] for row in rows]
+        written = greedy_decode(model, _padded([prompts[row] for row in chosen], model)).tokens.tolist()
+        for row, output in zip(chosen, written, strict=True):
+            _judge(verdicts, corpus.text_measures, texts[row], tokenizer.decode(output[len(prompts[row]) :]))
+    return _fractions(verdicts)
+
+
+def _determined(model: Transformer, tokenizer: Tokenizer, texts: Sequence[Any]) -> dict[str, float]:
+    """Return how many units that others determine are the most probable token where they come."""
+    known = [text for text in texts if text.determined]
+    encoded = [tokenizer.encode(text.text, bos=True) for text in known]
+    n_right, n_in_all = 0, 0
+    for rows in _by_length(encoded):
+        guesses = model(_padded([encoded[row] for row in rows], model)).argmax(dim=-1).tolist()
+        for row, guess in zip(rows, guesses, strict=True):
+            determined = [unit for unit in known[row].determined if unit + 1 < len(encoded[row])]
+            n_right += sum(guess[unit] == encoded[row][unit + 1] for unit in determined)  # <bos> shifts them by one
+            n_in_all += len(determined)
+    return {"determined_accuracy": n_right / n_in_all} if n_in_all else {}
+
+
+def _judge(verdicts: dict[str, list[bool]], measures: Mapping[str, Any], item: Pair | Text, output: str) -> None:
+    """Add what each measure says of an output."""
+    for name, measure in measures.items():
+        verdict = measure(item, output)
+        if verdict is not None:
+            verdicts[name].append(verdict)
+
+
+def _fractions(verdicts: dict[str, list[bool]]) -> dict[str, float]:
+    return {name: sum(v) / len(v) for name, v in verdicts.items() if v}
+
+
+def _by_length(sequences: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return the rows in batches, those of like length together."""
+    rows = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
+    return [rows[first : first + _BATCH_SIZE] for first in range(0, len(rows), _BATCH_SIZE)]
+
+
+def _padded(sequences: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "batch pos"]:
+    """Return sequences as one matrix on the model's device, padded on the right."""
+    longest, filler = max(map(len, sequences)), model.config.pad_id or 0
+    return torch.tensor([[*ids, *[filler] * (longest - len(ids))] for ids in sequences], device=_device(model))
+
+
+def _device(model: Transformer) -> torch.device:
+    return next(model.parameters()).device

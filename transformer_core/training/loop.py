@@ -22,10 +22,10 @@ class StepRecord:
     """What one step showed."""
 
     step: int  # counted from 1
-    loss: float  # smoothed cross-entropy before the step's update, nats per target token
+    loss: float  # smoothed cross-entropy before the step's update, nats per target that counts
     learning_rate: float  # of this step's update
     gradient_norm: float  # L2 norm over all parameters, before clipping
-    tokens_per_second: float  # source and target tokens of the step, without padding, per second
+    tokens_per_second: float  # tokens that the model is given, without padding, per second
 
 
 def train(
@@ -57,19 +57,19 @@ def train(
     """
     if optimizer is None:
         optimizer = paper_adam(model, config)
+    device = next(model.parameters()).device
     for step in range(steps_done + 1, config.steps + 1):
         start = perf_counter()
-        batch = next(batches)
+        batch = next(batches).to(device)
         torch.manual_seed(_step_seed(config.seed, step))
         model.train()
 
         rate = learning_rate(step, config, d_model=model.config.d_model)
         set_learning_rate(optimizer, rate)
         optimizer.zero_grad(set_to_none=True)
-        logits = model(batch.src, batch.tgt_in)  # [batch tgt vocab]
-        loss = label_smoothed_cross_entropy(
-            logits, batch.tgt_out, smoothing=config.label_smoothing, pad_id=model.config.pad_id
-        )
+        with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+            logits = model(*batch.inputs)  # [batch pos vocab]
+        loss = label_smoothed_cross_entropy(logits.float(), batch.targets, smoothing=config.label_smoothing)
         loss.backward()
         longest = math.inf if config.clip_norm is None else config.clip_norm
         gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), longest).item()
@@ -91,10 +91,8 @@ def _step_seed(seed: int, step: int) -> int:
 
 
 def _n_tokens(batch: Batch, pad_id: int | None) -> int:
-    """Count the source and target tokens of a batch, without padding."""
-    return sum(
-        int((tokens != pad_id).sum()) if pad_id is not None else tokens.numel() for tokens in (batch.src, batch.tgt_out)
-    )
+    """Count the tokens that a batch gives the model, without padding."""
+    return sum(int((tokens != pad_id).sum()) if pad_id is not None else tokens.numel() for tokens in batch.inputs)
 
 
 def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: TrainingConfig) -> None:

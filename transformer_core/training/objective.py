@@ -6,17 +6,17 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.corpora.batching import IGNORED
 from transformer_core.errors import TextError
 
 
 def label_smoothed_cross_entropy(
-    logits: Float[Tensor, "batch tgt vocab"],
-    targets: Int[Tensor, "batch tgt"],
+    logits: Float[Tensor, "batch pos vocab"],
+    targets: Int[Tensor, "batch pos"],
     *,
     smoothing: float = 0.1,
-    pad_id: int | None = 0,
 ) -> Float[Tensor, ""]:
-    """Return the mean, over the target tokens that are not padding, of the cross-entropy H(smoothed target, model).
+    """Return the mean, over the targets that count, of the cross-entropy H(smoothed target, model).
 
     The smoothed target gives 1 - smoothing to the right token and spreads smoothing evenly over the vocabulary (the
     right token has its share of that too): loss = log sum exp(logits) - (1 - smoothing) * logits[target] - smoothing *
@@ -24,21 +24,22 @@ def label_smoothed_cross_entropy(
 
     Args:
         logits: unnormalized log-probabilities.
-        targets: the right tokens.
+        targets: the right tokens, and `IGNORED` where nothing counts: at padding, at tokens that are not masked.
         smoothing: in [0, 1).
-        pad_id: token that does not count; None: all count.
 
     Returns:
-        nats a target token.
+        nats a target that counts.
+
+    Raises:
+        TextError: there is none.
 
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
-    if pad_id is not None:
-        counts = targets != pad_id
-        if not counts.all():
-            logits, targets = logits[counts], targets[counts]
+    counts = targets != IGNORED
+    if not counts.all():
+        logits, targets = logits[counts], targets[counts]
     if not targets.numel():
-        raise TextError("every target is padding, so there is no loss to take the mean of; leave such a batch out")
+        raise TextError("no target counts, so there is no loss to take the mean of; leave such a batch out")
     return _SmoothedCrossEntropy.apply(logits.flatten(0, -2), targets.flatten(), smoothing)
 
 

@@ -56,4 +56,4 @@ def load_optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, t
             raise RunError(
                 f"the saved optimizer does not fit the model at {full_name!r}; this run cannot go on, start a new one"
             )
-        optimizer.state[parameter][key] = tensor.clone()
+        optimizer.state[parameter][key] = tensor.to(parameter.device, copy=True)

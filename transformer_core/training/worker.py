@@ -2,7 +2,7 @@
 
 import platform
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
@@ -12,14 +12,15 @@ from typing import Any
 
 import torch
 
-from transformer_core.config import ModelConfig
+from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.batching import EncodedPairs, PairBatches
+from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus
+from transformer_core.devices import choose_device
 from transformer_core.errors import RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import Transformer, build
-from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord, train
@@ -44,8 +45,8 @@ class Measurement:
     """What the model was worth on held-out pairs at a step."""
 
     step: int
-    n_pairs: int
-    metrics: Mapping[str, float]  # `loss` in nats per target token, measures of the corpus in [0, 1]
+    n_pairs: int  # or texts
+    metrics: Mapping[str, float]  # `loss` in nats per target that counts, the others in [0, 1]
 
 
 class Job:
@@ -65,8 +66,14 @@ class Job:
         self.tokenizer = tokenizer
         self.model = model
         self.optimizer = paper_adam(model, request.training)
-        pairs = EncodedPairs(corpus.train, tokenizer, max_seq_len=model.config.max_seq_len)
-        self.batches = PairBatches(pairs, batch_size=request.training.batch_size, seed=request.training.seed)
+        self.batches = batches_for(
+            corpus.train,
+            tokenizer,
+            model.config.architecture,
+            max_seq_len=model.config.max_seq_len,
+            batch_size=request.training.batch_size,
+            seed=request.training.seed,
+        )
         self.step = 0  # steps done
         self.seconds = 0.0  # spent by this session and those before it
         self.metrics: Mapping[str, float] = {}  # of the last measurement
@@ -81,7 +88,7 @@ class Job:
         request = self.directory.request
         return {
             "name": self.corpus.name,
-            "kind": "encoder-decoder",
+            "kind": self.model.config.architecture.replace("_", "-"),
             "title": self.corpus.title,
             "description": self.corpus.description,
             "corpus": {
@@ -89,7 +96,7 @@ class Job:
                 "fingerprint": request.corpus_fingerprint,
                 "seed": request.corpus_seed,
             },
-            "examples": list(self.corpus.examples),
+            "examples": list(self.corpus.examples_for(self.model.config.architecture)),
             "trained": {
                 "steps": self.step,
                 "seed": request.training.seed,
@@ -102,7 +109,7 @@ class Job:
         }
 
 
-def begin(path: Path, *, corpus_name: str, preset: str, settings: Settings) -> Job:
+def begin(path: Path, *, corpus_name: str, preset: str, settings: Settings, device: str = "cpu") -> Job:
     """Begin a run in a new folder.
 
     Args:
@@ -110,6 +117,7 @@ def begin(path: Path, *, corpus_name: str, preset: str, settings: Settings) -> J
         corpus_name: as `load_corpus` knows it.
         preset: a name of `PRESETS` and `TRAININGS`.
         settings: what differs from the preset.
+        device: where to train; the first weights are the same everywhere.
 
     Raises:
         RunError: the folder is taken, or cannot be written.
@@ -117,10 +125,18 @@ def begin(path: Path, *, corpus_name: str, preset: str, settings: Settings) -> J
         CorpusError: an unknown corpus, or a pair that is longer than the model takes.
     """
     RunDirectory.refuse_if_taken(path)
+    place = choose_device(device)
     training = replace(TRAININGS[preset](corpus_name), **settings.training)
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED)
-    tokenizer = _tokenizer_of(corpus)
-    model_config = replace(PRESETS[preset](tokenizer.vocab_size), **settings.model)
+    asked = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
+    tokenizer = _tokenizer_of(corpus, asked.architecture)
+    model_config = replace(
+        asked,
+        vocab_size=tokenizer.vocab_size,
+        pad_id=tokenizer.pad_id,
+        bos_id=tokenizer.bos_id,
+        eos_id=tokenizer.eos_id,
+    )
     request = RunRequest(
         corpus=corpus_name,
         corpus_seed=_CORPUS_SEED,
@@ -132,12 +148,12 @@ def begin(path: Path, *, corpus_name: str, preset: str, settings: Settings) -> J
         versions={"python": platform.python_version()}
         | {package: version(package) for package in ("torch", "numpy", "tokenizers", "safetensors")},
     )
-    job = Job(RunDirectory(path, request), corpus, tokenizer, build(model_config, seed=training.seed))
+    job = Job(RunDirectory(path, request), corpus, tokenizer, build(model_config, seed=training.seed).to(place))
     job.directory.create()  # only now: a run that cannot begin leaves no folder
     return job
 
 
-def go_on(path: Path, *, corpus_name: str | None, preset: str | None, settings: Settings) -> Job:
+def go_on(path: Path, *, corpus_name: str | None, preset: str | None, settings: Settings, device: str = "cpu") -> Job:
     """Go on with the run of a folder, from its last save, or from the start if it was never saved.
 
     Args:
@@ -145,11 +161,13 @@ def go_on(path: Path, *, corpus_name: str | None, preset: str | None, settings: 
         corpus_name: None, or the corpus of the run.
         preset: None, or the preset of the run.
         settings: as the run has them; `steps` alone may differ, to train longer, unless the schedule depends on it.
+        device: where to train; it may be another one than before.
 
     Raises:
         RunError: there is no run, another process works on it, something differs from what the run was begun with, or
             its files are damaged.
     """
+    place = choose_device(device)
     directory = RunDirectory.open(path)
     request = directory.request
     _refuse_changes(request, corpus_name, preset, settings)
@@ -170,8 +188,9 @@ def go_on(path: Path, *, corpus_name: str | None, preset: str | None, settings: 
     saved = directory.read_last()
     directory.rewind_metrics(step=0 if saved is None else saved.progress.step)
     if saved is None:
-        return Job(directory, corpus, _tokenizer_of(corpus), build(request.model, seed=request.training.seed))
-    job = Job(directory, corpus, saved.tokenizer, saved.model)
+        tokenizer = _tokenizer_of(corpus, request.model.architecture)
+        return Job(directory, corpus, tokenizer, build(request.model, seed=request.training.seed).to(place))
+    job = Job(directory, corpus, saved.tokenizer, saved.model.to(place))
     load_optimizer_tensors(job.model, job.optimizer, saved.optimizer_tensors)
     job.batches.seek(saved.progress.position)
     job.step, job.seconds = saved.progress.step, saved.progress.seconds
@@ -226,25 +245,34 @@ def work(job: Job, *, stop_reason: Callable[[], str] = lambda: "") -> Iterator[S
         raise
 
 
-def keep(job: Job, folder: Path) -> None:
+def keep(job: Job, folder: Path, *, heads: Sequence[Mapping[str, Any]] = ()) -> None:
     """Write the model as it is now, with its card, as a checkpoint folder; an older checkpoint there is replaced.
+
+    Args:
+        job: at work, or done.
+        folder: where.
+        heads: what is known of the model's heads, for the card.
 
     Raises:
         CheckpointError: the folder holds something else.
         RunError: the folder cannot be written.
     """
     try:
-        save(folder, job.model, job.tokenizer, job.card())
+        save(folder, job.model, job.tokenizer, job.card() | ({"heads": list(heads)} if heads else {}))
     except OSError as error:
         raise RunError(
             f"{folder} cannot be written ({error.strerror}); --resume with another --keep tries again"
         ) from error
 
 
-def _tokenizer_of(corpus: Corpus) -> Tokenizer:
-    """Return the tokenizer of a corpus: one vocabulary of both languages, from the training pairs."""
-    texts = (text for pair in corpus.train for text in (pair.source, pair.target))
-    return train_tokenizer(texts, kind=corpus.tokenizer_kind)
+def _tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
+    """Return the tokenizer of a corpus: one vocabulary of both sides, of what is trained on; a mask for an encoder."""
+    return train_tokenizer(
+        corpus.training_texts(),
+        kind=corpus.tokenizer_kind,
+        vocab_size=corpus.vocab_size,
+        mask=architecture == "encoder_only",
+    )
 
 
 def _measure(job: Job) -> Measurement:
@@ -296,6 +324,6 @@ def _command(path: Path, corpus_name: str, preset: str, model: ModelConfig, trai
     words += ["--run", f"runs/{path.resolve().name}"]
     usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](corpus_name).to_dict()
     for name, value in (model.to_dict() | training.to_dict()).items():
-        if value != usual[name]:
+        if value != usual[name] and name not in ("pad_id", "bos_id", "eos_id"):  # those are the tokenizer's
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={value}".lower()]
     return shlex.join(words)

@@ -1,0 +1,19 @@
+"""Single cells of a pattern, by hand."""
+
+import numpy as np
+import pytest
+
+from transformer_core.analysis import strongest_cell
+
+
+def test_strongest_cell_by_hand():
+    pattern = np.array([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.1, 0.8, 0.1]], dtype=np.float32)
+    causal = np.tril(np.ones((3, 3), dtype=bool))
+    cell = strongest_cell(pattern, causal)  # row 0 had no choice
+    assert (cell.query, cell.key, pytest.approx(cell.value)) == (2, 1, 0.8)
+    assert strongest_cell(pattern, np.ones((3, 3), dtype=bool)).query == 0
+
+
+def test_strongest_cell_where_no_query_had_a_choice():
+    cell = strongest_cell(np.ones((1, 1), dtype=np.float32), np.ones((1, 1), dtype=bool))
+    assert (cell.query, cell.key, cell.value) == (0, 0, 1.0)

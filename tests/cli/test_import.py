@@ -1,0 +1,82 @@
+"""`import`: a model from elsewhere becomes a checkpoint folder, by the same environment as the Hub's own tools."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.weights import foreign
+from tests.weights.local_hub import LocalHub, commit_of
+from tests.weights.test_load import add_tokenizer
+from transformer_core.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("import") / "small-gpt2"
+    foreign.save_small("gpt2", folder)
+    return add_tokenizer(folder)
+
+
+@pytest.fixture
+def hub(folder: Path) -> Iterator[LocalHub]:
+    hub = LocalHub()
+    hub.serve("small-models/gpt2", folder)
+    yield hub
+    hub.stop()
+
+
+def same(one: Path, other: Path) -> bool:
+    tokens = torch.tensor([[5, 6, 7, 8]])
+    return torch.equal(tc.load(one)[0](tokens), tc.load(other)[0](tokens))
+
+
+def test_a_folder(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    place = tmp_path / "checkpoints" / "mine"
+    assert main(["import", str(folder), str(place)]) == 0
+    shown = capsys.readouterr()
+    n_parameters = sum(parameter.numel() for parameter in tc.load(folder)[0].parameters())
+    assert shown.out == f"{folder} is in {place}: decoder-only, {n_parameters:,} parameters\n"
+    assert shown.err == ""  # it took no time worth a word
+    assert same(place, folder)
+    card = tc.read_card(place)
+    assert (card["title"], card["kind"], card["parameters"]) == ("small-gpt2", "decoder-only", n_parameters)
+    assert card["source"] == {"name": str(folder)}
+    assert "metrics" not in card
+    assert main(["import", str(place), str(tmp_path / "again")]) == 0
+    assert same(tmp_path / "again", folder)
+    assert tc.read_card(tmp_path / "again")["title"] == "small-gpt2"
+
+
+def test_a_model_of_the_hub(hub: LocalHub, folder: Path, tmp_path: Path):
+    """In a process of its own, which takes the address, the cache and offline mode from its environment."""
+    environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
+    command = [sys.executable, "-m", "transformer_core", "import", "small-models/gpt2", str(tmp_path / "gpt2")]
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith(f"small-models/gpt2 is in {tmp_path / 'gpt2'}: decoder-only, ")
+    assert same(tmp_path / "gpt2", folder)
+    assert tc.read_card(tmp_path / "gpt2")["source"] == {"name": "small-models/gpt2", "commit": commit_of(folder)}
+    assert list((tmp_path / "hf" / "hub").glob("models--small-models--gpt2"))
+
+
+def test_what_lies_there_is_not_lost(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "thesis.txt").write_text("mine")
+    before = {path.name for path in folder.iterdir()}
+    for place in (tmp_path, folder):
+        assert main(["import", str(folder), str(place)]) == 2
+        assert f"error: {place} holds something that is not a checkpoint" in capsys.readouterr().err
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["import", str(tmp_path / "nowhere"), str(tmp_path / "new")]) == 2
+    assert "error: there is no folder" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()

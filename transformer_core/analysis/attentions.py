@@ -1,0 +1,60 @@
+"""The attentions that a model has, and the places where they can be watched."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from transformer_core.config import ModelConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attention:
+    """One of the three attentions of an encoder-decoder (Vaswani et al. 2017, sec. 3.2.3); one stack alone has one."""
+
+    name: str  # short and stable, for addresses and files
+    title: str
+    module: str  # module path, with {layer}
+    queries_from: str  # "source" or "target"
+    keys_from: str  # "source" or "target"
+
+    def site(self, layer: int, stem: str = "hook_pattern") -> str:
+        """Return the name of a hook point of this attention."""
+        return f"{self.module.format(layer=layer)}.{stem}"
+
+    def n_layers(self, config: ModelConfig) -> int:
+        """Return in how many layers a model has this attention; 0 where it has none."""
+        if self.name == "cross" and not config.has_encoder:
+            return 0
+        return config.n_encoder_layers if self.queries_from == "source" else config.n_decoder_layers
+
+
+ATTENTIONS: Mapping[str, Attention] = {
+    attention.name: attention
+    for attention in (
+        Attention(
+            name="encoder",
+            title="Encoder self-attention",
+            module="encoder.blocks.{layer}.self_attn",
+            queries_from="source",
+            keys_from="source",
+        ),
+        Attention(
+            name="decoder",
+            title="Decoder self-attention",
+            module="decoder.blocks.{layer}.self_attn",
+            queries_from="target",
+            keys_from="target",
+        ),
+        Attention(
+            name="cross",
+            title="Cross-attention",
+            module="decoder.blocks.{layer}.cross_attn",
+            queries_from="target",
+            keys_from="source",
+        ),
+    )
+}
+
+
+def attentions_of(config: ModelConfig) -> Mapping[str, Attention]:
+    """Return the attentions that a model has, in the order in which it computes them."""
+    return {name: attention for name, attention in ATTENTIONS.items() if attention.n_layers(config)}

@@ -1,0 +1,31 @@
+"""Single cells of a pattern."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One query, one key, and the weight between them."""
+
+    query: int
+    key: int
+    value: float
+
+
+def strongest_cell(pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"]) -> Cell:
+    """Return the largest weight among the queries that had a choice: those with at least two keys allowed.
+
+    Args:
+        pattern: attention weights.
+        mask: True = may attend.
+
+    Returns:
+        The cell; of the whole pattern where no query had a choice. The first in reading order where several are equal.
+    """
+    has_choice = mask.sum(axis=-1) >= 2
+    values = np.where(has_choice[:, None], pattern, -1.0) if has_choice.any() else pattern
+    query, key = np.unravel_index(int(values.argmax()), pattern.shape)
+    return Cell(query=int(query), key=int(key), value=float(pattern[query, key]))

@@ -1,0 +1,105 @@
+"""What a model is made of: its parameters part by part, and the settings that shape it."""
+
+import inspect
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from transformer_core.config import ModelConfig
+from transformer_core.model.transformer import assemble
+
+PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to
+    "embed": "token embedding",
+    "pos_embed": "positions",
+    "position_bias": "positions",
+    "segment_embed": "segment embedding",
+    "embedding_norm": "normalization",
+    "self_attn": "self-attention",
+    "cross_attn": "cross-attention",
+    "mlp": "feed-forward",
+    "ln1": "normalization",
+    "ln_cross": "normalization",
+    "ln2": "normalization",
+    "ln_final": "normalization",
+    "unembed": "last layer",
+    "unembed_transform": "last layer",
+}
+_ROTARY = ("rotary_base", "rotary_fraction", "rotary_scaling")
+_SCALED = ("rotary_scaling_factor",)
+_LLAMA3 = ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len")
+_BUCKETS = ("n_relative_buckets", "relative_max_distance")
+_FEED_FORWARD = ("activation", "gated", "feed_forward_bias")
+
+
+class Setting(NamedTuple):
+    """A field of a configuration, its value for the screen, and what it means."""
+
+    name: str
+    value: str
+    meaning: str
+
+
+def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
+    """Return how many parameters each part of each stack has, no matrix counted twice.
+
+    Args:
+        config: of the model; no weights are needed.
+
+    Returns:
+        by (stack, part), in the order of the forward pass: "encoder", "decoder", or "both" for what they share, and ""
+        for the last layer. The sum is the number of the model's parameters.
+    """
+    model = assemble(config)
+    is_shared = config.tie_embeddings == "three_way"
+    counts: dict[tuple[str, str], int] = {}
+    for name, parameter in model.named_parameters():  # tied ones come once, under their first name
+        stack, _, rest = name.partition(".") if name.startswith(("encoder.", "decoder.")) else ("", "", name)
+        words = rest.split(".")
+        part = PARTS[words[2] if words[0] == "blocks" else words[0]]
+        key = ("both" if is_shared and words[0] == "embed" else stack, part)
+        counts[key] = counts.get(key, 0) + parameter.numel()
+    return counts
+
+
+def settings(config: ModelConfig) -> list[Setting]:
+    """Return the fields of a configuration that shape the model, in their order; those without effect are left out."""
+    values = config.to_dict() | {"d_head": config.head_width, "n_kv_heads": config.n_key_value_heads}
+    idle = _idle(config)
+    notes = field_notes()
+    return [Setting(name, _written(value), notes[name]) for name, value in values.items() if name not in idle]
+
+
+def field_notes() -> dict[str, str]:
+    """Return what is written behind each field of `ModelConfig`: its meaning, its unit, its source."""
+    lines = inspect.getsource(ModelConfig).splitlines()
+    notes = (re.match(r"    (\w+): .*?  # (.+)$", line) for line in lines)
+    return {note[1]: note[2] for note in notes if note}
+
+
+def _idle(config: ModelConfig) -> set[str]:
+    """Return the fields that change nothing in this model, since the part that they shape is not there."""
+    idle: set[str] = set()
+    if not config.has_rotary_positions:
+        idle |= {*_ROTARY, *_SCALED, *_LLAMA3}
+    if config.rotary_scaling == "none":
+        idle |= {*_SCALED}
+    if config.rotary_scaling != "llama3":
+        idle |= {*_LLAMA3}
+    if config.positions != "relative_buckets":
+        idle |= {*_BUCKETS}
+    if not config.d_ff:
+        idle |= {*_FEED_FORWARD}
+    if not config.has_encoder:
+        idle |= {"n_encoder_layers"}
+    if not config.has_decoder:
+        idle |= {"n_decoder_layers"}
+    return idle
+
+
+def _written(value: object) -> str:
+    """Return a value for the screen."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)

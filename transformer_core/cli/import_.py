@@ -1,0 +1,43 @@
+"""`python -m transformer_core import`: bring a model from elsewhere into a checkpoint folder."""
+
+import argparse
+from pathlib import Path
+
+from transformer_core.cli.loading import LoadingProgress
+
+_EXAMPLES = """\
+examples:
+  python -m transformer_core import openai-community/gpt2 checkpoints/gpt2
+  python -m transformer_core import Helsinki-NLP/opus-mt-en-fr checkpoints/opus-en-fr
+  python -m transformer_core import ~/my-bert checkpoints/my-bert
+
+A model of the Hugging Face Hub is downloaded: configuration, weights in safetensors files, and tokenizer; its code is
+never run. In checkpoints/ the app finds it.
+"""
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `import` to the commands."""
+    parser = commands.add_parser(
+        "import",
+        help="bring a model from elsewhere into a checkpoint folder",
+        description="Bring a model from elsewhere into a checkpoint folder.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", metavar="SOURCE", help="a Hugging Face folder, or an id of the Hub: owner/name")
+    parser.add_argument("folder", metavar="FOLDER", type=Path, help="where to write it; a checkpoint there is replaced")
+    parser.set_defaults(run_command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Load the model, save it, and say what it is; return 0."""
+    from transformer_core.weights.bring_in import bring_in
+
+    progress = LoadingProgress()
+    try:
+        card = bring_in(options.source, options.folder, on_progress=progress.show)
+    finally:
+        progress.clear()
+    print(f"{options.source} is in {options.folder}: {card['kind']}, {card['parameters']:,} parameters")
+    return 0
