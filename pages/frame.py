@@ -2,23 +2,28 @@
 
 import streamlit as st
 
-from pages.shared import bar, models, state, style
+from pages.shared import bar, machine, models, state, style
 
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
 style.apply()
 
 heads = st.Page("explore/heads.py", title="Heads", icon=":material/grid_view:", url_path="heads")
+models_page = st.Page("models/models.py", title="Models", icon=":material/inventory_2:", url_path="models")
 front_door = st.Page(lambda: None, title="Headlight", url_path="start", default=True, visibility="hidden")
-navigation = st.navigation({"": [front_door], "Explore": [heads]})
+navigation = st.navigation({"": [front_door], "Explore": [heads], "Models": [models_page]})
 if navigation == front_door:
     st.switch_page(heads, query_params=st.query_params.to_dict())
 
 cards = models.available()
 if not cards:
     bar.no_models()
+    if navigation == models_page:
+        navigation.run()
     st.stop()
 notes = state.seed(cards)
 bar.sidebar(cards[state.current().model])
-if bar.model_and_text(cards, notes):
+is_usable = bar.model_and_text(cards, notes)
+machine.choose()
+if is_usable or navigation == models_page:  # where a damaged model can be deleted
     navigation.run()
 state.publish()

@@ -1,46 +1,56 @@
 """Heads: what does every head attend to in my text?"""
 
 import html
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, models, readings, state
+from pages.shared import code, components, models, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.state import View
-from transformer_core.analysis import ATTENTIONS, Reading, pattern_csv, strongest_cell
+from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.figures import THEMES, attention_heatmap, isolate, levels
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
 
 LEAD = (
     "Every head of every layer, on your text. In each picture a row is a token that asks (query) and a column a token "
     "that it may look at (key). Choose a head to read it token by token."
 )
-NAMES = {"source": "the text", "target": "the decoder's input"}
-LOOK_FOR = {
-    "encoder": "words that fetch what they depend on, as a pronoun its noun; lines beside the diagonal look one word "
-    "back or ahead.",
-    "decoder": "rows that reach back to a word that they must agree with. No row may look to its right: the gray cells "
-    "lie in the future.",
-    "cross": "each row is about to write the next word, and its strong cells are where it reads; steps off the "
-    "diagonal change the word order.",
+MANY_HEADS = 8  # more of them side by side take more of the page
+NAMES = {  # of queries and keys, by architecture and by where they come from
+    ("encoder_decoder", "source"): "the text",
+    ("encoder_decoder", "target"): "the decoder's input",
+    ("decoder_only", "target"): "the text",
+    ("encoder_only", "source"): "the text",
 }
-CODE = """\
-import torch
-
-import transformer_core as tc
-
-model, tokenizer = tc.load({path!r})
-src = torch.tensor([{source}])
-tokens = tc.greedy_decode(model, src, max_new_tokens={n_new}).tokens  # [batch, pos], <bos> first
-
+LOOK_FOR = {  # by architecture and attention
+    ("encoder_decoder", "encoder"): "words that fetch what they depend on, as a pronoun its noun; lines beside the "
+    "diagonal look one word back or ahead.",
+    ("encoder_decoder", "decoder"): "rows that reach back to a word that they must agree with. No row may look to its "
+    "right: the gray cells lie in the future.",
+    ("encoder_decoder", "cross"): "each row is about to write the next word, and its strong cells are where it reads; "
+    "steps off the diagonal change the word order.",
+    ("decoder_only", "decoder"): "a line just below the diagonal: each token looks at the one before it; a dark first "
+    "column: a head with nothing to fetch rests there; where something is said twice, a stripe in the second half that "
+    "points to what came after it the first time (induction). The gray cells lie in the future.",
+    ("encoder_only", "encoder"): "lines beside the diagonal look at the neighbours; the rows of the masks gather what "
+    "speaks for the missing word; columns that every row looks at, often the ends, are where heads rest.",
+}
+CODE = """
 site = {site!r}
 with torch.inference_mode(), tc.capture(model, site) as acts:
-    model(src, tokens[:, :-1])
+    {logits}model({inputs})
 pattern = acts[site][0, {head}]  # [query, key]: head {head} of layer {layer}
 
-print(tokenizer.decode(tokens[0].tolist()))
-print(pattern)
+{said}print(pattern)
 """
+SAID = {
+    "encoder_decoder": "print(tokenizer.decode(tokens[0]))\n",
+    "decoder_only": "print(tokenizer.decode(tokens[0]))\n",
+    "encoder_only": "best = logits[0].argmax(dim=-1)\nprint(tokenizer.labels(best[tokens[0] == tokenizer.mask_id]))\n",
+}
 
 
 def page() -> None:
@@ -59,34 +69,37 @@ def heads() -> None:
     if reading is None:
         return
     with st.container(key="hl-stage"):
-        left, right = st.columns([5, 7], gap="medium")
+        left, right = st.columns([5, 7] if card.config.n_heads <= MANY_HEADS else [6, 7], gap="medium")
     with left, st.container(key="hl-overview"):
         overview(card, view)
     with right, st.container(key="hl-heatmap"):
         heatmap(view, reading)
     look_for(view, reading)
     with st.expander("Show the code", icon=":material/code:"):
-        st.code(code(card, view, reading), language="python")
+        st.code(code_of(card, view, reading), language="python")
     state.publish()
 
 
 def overview(card: ModelCard, view: View) -> None:
-    """Draw all heads of the three attentions."""
-    groups, thumbnails = overview_of(card.path, card.version, view.text)
+    """Draw all heads of every attention that the model has."""
+    what = (card.path, card.version, view.text, view.target, view.device, view.precision)
+    groups, thumbnails = overview_of(*what)
     components.head_overview(
         groups=groups,
         levels=thumbnails,
         chosen={state.ATTENTION: view.attention, state.LAYER: view.layer, state.HEAD: view.head},
-        version=f"{card.path} {card.version} {view.text}",
+        version=repr(what),
         key=state.OVERVIEW,
         on_chosen=state.on_head,
     )
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def overview_of(path: str, version: str, text: str) -> tuple[list[dict[str, Any]], bytes]:
+def overview_of(
+    path: str, version: str, text: str, target: str | None, device: str, precision: str
+) -> tuple[list[dict[str, Any]], bytes]:
     """Return what the overview shows: its groups, and one byte a cell."""
-    reading = readings.read(path, version, text)
+    reading = readings.read(path, version, text, target, device, precision)
     groups, thumbnails = [], b""
     for name, patterns in reading.patterns.items():
         n_layers, n_heads, n_queries, n_keys = patterns.shape
@@ -107,7 +120,7 @@ def overview_of(path: str, version: str, text: str) -> tuple[list[dict[str, Any]
     return groups, thumbnails
 
 
-def heatmap(view: View, reading: Reading) -> None:
+def heatmap(view: View, reading: "Reading") -> None:
     """Draw the chosen head."""
     attention = ATTENTIONS[view.attention]
     queries, keys = reading.labels(view.attention)
@@ -118,8 +131,8 @@ def heatmap(view: View, reading: Reading) -> None:
         keys,
         title=f"Attention pattern: {attention.title.lower()}, layer {view.layer}, head {view.head}",
         mask=mask,
-        query_name=f"query: {NAMES[attention.queries_from]}",
-        key_name=f"key: {NAMES[attention.keys_from]}",
+        query_name=f"query: {NAMES[reading.architecture, attention.queries_from]}",
+        key_name=f"key: {NAMES[reading.architecture, attention.keys_from]}{own_part(reading)}",
         theme=THEMES.get(st.context.theme.type or "light", THEMES["light"]),
     )
     components.live_figure(
@@ -130,16 +143,24 @@ def heatmap(view: View, reading: Reading) -> None:
     )
 
 
-def look_for(view: View, reading: Reading) -> None:
+def own_part(reading: "Reading") -> str:
+    """Return where in the text the model began to write, if it went on from a prompt."""
+    written = reading.target[reading.n_given :]
+    if reading.architecture != "decoder_only" or not written:
+        return ""
+    return f", the model’s own from {reading.n_given} “{isolate(written[0])}” on"
+
+
+def look_for(view: View, reading: "Reading") -> None:
     """Say in one line what is worth looking for, and this head's strongest link."""
     link = strongest_link(reading, view.attention, view.layer, view.head)
     st.html(
-        f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR[view.attention])}</p>"
+        f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR[reading.architecture, view.attention])}</p>"
         f"<p class='hl-look'><b>The strongest link of this head:</b> {html.escape(link)}</p>"
     )
 
 
-def strongest_link(reading: Reading, attention: str, layer: int, head: int) -> str:
+def strongest_link(reading: "Reading", attention: str, layer: int, head: int) -> str:
     """Return the head's largest weight in words."""
     queries, keys = reading.labels(attention)
     cell = strongest_cell(reading.patterns[attention][layer, head], reading.masks[attention])
@@ -147,18 +168,16 @@ def strongest_link(reading: Reading, attention: str, layer: int, head: int) -> s
     return f"“{query}” → “{key}” {cell.value:.2f}"
 
 
-def code(card: ModelCard, view: View, reading: Reading) -> str:
-    """Return the lines that compute the chosen pattern, to be run at the project's root."""
-    n_read = len(reading.source) - 1
-    whole = f"tokenizer.encode({view.text!r}, eos=True)"
-    cut = f"tokenizer.encode({view.text!r})[:{n_read}] + [tokenizer.eos_id]"
-    return CODE.format(
-        path=card.path,
-        source=cut if reading.n_left_out else whole,
-        n_new=readings.max_tokens(card.config) - 1,
+def code_of(card: ModelCard, view: View, reading: "Reading") -> str:
+    """Return the lines that compute the chosen pattern."""
+    has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
+    return code.opening(card, view, reading) + CODE.format(
         site=ATTENTIONS[view.attention].site(view.layer),
+        inputs=code.INPUTS[reading.architecture],
+        logits="logits = " if reading.blanks else "",
         layer=view.layer,
         head=view.head,
+        said=SAID[reading.architecture] if has_said else "",
     )
 
 

@@ -1,18 +1,27 @@
 """The bar on top of every page: model and text are chosen here, and the model's answer stands beside the text."""
 
 import html
-import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import models, readings, state, style
+from pages.shared import answer, models, readings, state, style
 from pages.shared.models import ModelCard
-from transformer_core.analysis import Reading
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, TextError
 from transformer_core.figures import isolate
+from transformer_core.text.interface import WRITTEN_MASK
+from transformer_core.text.labels import visible
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
 
 CLAIM = "See what every attention head does, step by step, in a model that you can train yourself."
+TEXT_BOXES = {  # label and placeholder
+    "encoder_decoder": ("Text", "Type a sentence, then press Enter"),
+    "decoder_only": ("Prompt", "Type how a text begins, then press Enter"),
+    "encoder_only": ("Text with blanks", "Type a text with ____ for words to guess, then press Enter"),
+}
 SHOWN_EXAMPLES = 2  # beside the text; narrow screens show one; all are one click away
 
 
@@ -39,16 +48,18 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
     """Draw the text, the model's answer, the choice of the model, the examples, and what there is to say about them.
 
     Returns:
-        Whether the model can be used; a page has nothing to show where it cannot.
+        Whether there is a reading to show, or will be once there is a text.
     """
+    card = cards[state.current().model]
+    label, placeholder = TEXT_BOXES[card.config.architecture]
     with st.container(key="hl-bar"):
         text_column, answer_column, model_column = st.columns([6, 7, 3])
         text_column.text_input(
-            "Text",
+            label,
             key=state.TEXT,
             on_change=state.on_text,
             persist_state="session",
-            placeholder="Type a sentence, then press Enter",
+            placeholder=placeholder,
             autocomplete="off",
         )
         model_column.selectbox(
@@ -60,19 +71,29 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
             args=(cards,),
             persist_state="session",
         )
-        card = cards[state.current().model]
         _examples(card)
         try:
-            reading = readings.current(card)
+            with answer_column, st.container(key="hl-answer", gap=None):
+                reading = _reading(card)
+                answer.show(card.config.architecture, reading)
         except HeadlightError as error:
-            st.warning(f"This model cannot be used: {error}")
+            what = "This text cannot be read" if isinstance(error, TextError) else "This model cannot be used"
+            st.warning(f"{what}: {error}.")
             return False
-        with answer_column:
-            _answer(reading)
         remarks = [*notes, *_remarks(reading, state.current().text)]
         if remarks:
             st.html(f"<p class='hl-note'>{html.escape(' '.join(remarks))}</p>")
     return True
+
+
+def _reading(card: ModelCard) -> "Reading | None":
+    """Return the reading of the view's text, and say what is done while that takes long."""
+    view = state.current()
+    size = f"{card.n_parameters / 1e6:,.1f} M parameters"
+    with st.spinner(f"Loading {card.title} ({size}) onto the {models.device_name(view.device)} …", show_time=True):
+        models.load(card.path, card.version, view.device, view.precision)
+    with st.spinner("Reading the text …", show_time=True):
+        return readings.current(card)
 
 
 def _examples(card: ModelCard) -> None:
@@ -93,35 +114,41 @@ def _example(example: str, key: str) -> None:
     st.button(example, key=key, type="tertiary", on_click=state.on_example, args=(example,))
 
 
-def _answer(reading: Reading | None) -> None:
-    """Draw what the model says to the text."""
-    if reading is None:
-        output, remark = "", ""
-    else:
-        output, remark = reading.output, f"probability a token {math.exp(float(reading.log_probs.mean())):.2f}"
-    st.html(
-        f"<div class='hl-label'>The model says<span>{remark}</span></div>"
-        f"<div class='hl-answer' dir='auto'>{html.escape(output)}</div>"
-    )
-
-
-def _remarks(reading: Reading | None, text: str) -> list[str]:
+def _remarks(reading: "Reading | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
     if reading is None:
-        return [] if text else ["Type a sentence above, or choose an example, and every head shows where it looks."]
+        return [] if text else ["Type a text above, or choose an example, and every head shows where it looks."]
     remarks: list[str] = []
     if reading.unknown:
-        shown = ", ".join(f"“{isolate(word[:30])}”" for word in reading.unknown[:5])
+        shown = ", ".join(f"“{isolate(visible(word[:30]))}”" for word in reading.unknown[:5])
         more = f" and {len(reading.unknown) - 5} more" if len(reading.unknown) > 5 else ""
         remarks.append(
             f"The model has never seen {shown}{more} and reads <unk>, the unknown word, instead; "
-            "what it writes there is a guess."
+            "what it makes of that is a guess."
         )
-    if reading.n_left_out:
-        n_read = len(reading.source) - 1
-        remarks.append(f"This text is long: its first {n_read} tokens were read, the rest was left out.")
+    if reading.left_out:
+        remarks.append(
+            f"This text is long: its first {reading.left_out.start} tokens were read, the rest was left out."
+        )
     elif len(text) == state.MAX_CHARACTERS:
         remarks.append(f"A text has at most {state.MAX_CHARACTERS:,} characters here; the rest was left out.")
-    if not reading.is_complete:
+    if reading.target_left_out:
+        remarks.append(f"The target is long: its first {reading.target_left_out.start} tokens were read.")
+    if reading.architecture == "encoder_decoder" and not reading.is_complete:
         remarks.append("The model found no end; its output is cut here.")
-    return remarks
+    if reading.architecture == "encoder_only" and not reading.blanks and WRITTEN_MASK.search(text):
+        remarks.append("This model has no mask token, so it reads a blank as it is written.")
+    return [*remarks, *_detours(reading)]
+
+
+def _detours(reading: "Reading") -> list[str]:
+    """Return where a typed target leaves the model's way, in one sentence."""
+    detours = reading.detours
+    if not detours:
+        return []
+    shown = ", ".join(
+        f"“{isolate(detour.instead)}” for your “{isolate(detour.typed)}” ({answer.probability(detour.probability)})"
+        for detour in detours[:3]
+    )
+    more = f" and differ {len(detours) - 3} times more" if len(detours) > 3 else ""
+    return [f"By itself the model would go on with {shown}{more}; in brackets, how probable it finds yours."]

@@ -3,17 +3,29 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 import transformer_core as tc
-from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis import Attention, attentions_of
+from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
+from transformer_core.weights.folder import reading
+
+if TYPE_CHECKING:
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Tokenizer
 
 ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
+CPU = "cpu"
+PRECISIONS = ("float32", "bfloat16")
 TRAIN_COMMAND = (
     "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --keep checkpoints/en-fr"
 )
@@ -27,17 +39,32 @@ class ModelCard:
     path: str  # as one writes it at the project's root
     version: str  # changes with the weights; part of the key of every cached result
     title: str
-    kind: str
+    description: str
     corpus: str
     examples: tuple[str, ...]
+    heads: tuple[str, ...]  # what some of its heads are known to do, a sentence each
     n_parameters: int
     exact_match: float | None  # on held-out pairs, in [0, 1]; None: not measured
-    config: tc.ModelConfig
+    config: ModelConfig
+
+    @property
+    def kind(self) -> str:
+        """Return "encoder-decoder", "decoder-only" or "encoder-only"."""
+        return self.config.architecture.replace("_", "-")
+
+    @property
+    def is_shipped(self) -> bool:
+        """Return whether it comes with Headlight; else it is the users' own."""
+        return is_shipped(self.name)
+
+    @property
+    def attentions(self) -> Mapping[str, Attention]:
+        """Return the attentions that the model has, by name; the last is the one to look at first."""
+        return attentions_of(self.config)
 
     def n_layers(self, attention: str) -> int:
-        """Return in how many layers the model has this attention."""
-        in_encoder = ATTENTIONS[attention].queries_from == "source"
-        return self.config.n_encoder_layers if in_encoder else self.config.n_decoder_layers
+        """Return in how many layers the model has one of its attentions."""
+        return self.attentions[attention].n_layers(self.config)
 
     def claim(self) -> str:
         """Return one line about the model: what it is, how large, what it learned and how well."""
@@ -50,13 +77,18 @@ class ModelCard:
             f"trained on {self.corpus}" if self.corpus else "not trained",
         ]
         if self.exact_match is not None:
-            parts.append(f"{self.exact_match:.1%} of held-out sentences exactly right")
+            parts.append(f"{self.exact_match:.1%} of held-out texts exactly right")
         return ", ".join(parts)
 
 
 def folder() -> Path:
     """Return where the models are: `checkpoints`, or what HEADLIGHT_CHECKPOINTS says."""
     return Path(os.environ.get("HEADLIGHT_CHECKPOINTS", ROOT / "checkpoints")).resolve()
+
+
+def is_shipped(name: str) -> bool:
+    """Return whether the model of this name comes with Headlight."""
+    return name in SHIPPED and folder() == ROOT / "checkpoints"
 
 
 def at_root(path: Path) -> str:
@@ -67,14 +99,14 @@ def at_root(path: Path) -> str:
 def available() -> dict[str, ModelCard]:
     """Return the models in the checkpoints folder by name; a folder without a readable card is not a model.
 
-    Models of the same title are told apart by their names.
+    Those that come with Headlight are first, in their order. Models of the same title are told apart by their names.
     """
     cards = {}
-    for place in sorted(folder().glob("[!.]*")):
+    for place in sorted(folder().glob("[!.]*"), key=lambda place: _rank(place.name)):
         try:
             cards[place.name] = _card(place)
-        except (HeadlightError, OSError, TypeError, ValueError):
-            continue
+        except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
+            continue  # no file, or one that says something else
     titles = Counter(card.title for card in cards.values())
     return {
         name: replace(card, title=f"{card.title} ({name})") if titles[card.title] > 1 else card
@@ -82,33 +114,96 @@ def available() -> dict[str, ModelCard]:
     }
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def load(path: str, version: str) -> tuple[tc.Transformer, tc.Tokenizer]:
+def _rank(name: str) -> tuple[int, str]:
+    """Return what a folder's name is sorted by."""
+    return (SHIPPED.index(name) if name in SHIPPED else len(SHIPPED), name)
+
+
+class DeviceError(HeadlightError):
+    """A device that is not there, has too little memory, or fails."""
+
+
+@cache
+def devices() -> tuple[str, ...]:
+    """Return the devices of this machine, the CPU first."""
+    from transformer_core.devices import available_devices
+
+    return (CPU, *(device for device in available_devices() if device != CPU))
+
+
+def device_name(device: str) -> str:
+    """Return a device as people say it; one of several GPUs by its number."""
+    kind, _, index = device.partition(":")
+    number = f" {index}" if sum(other.startswith(kind) for other in devices()) > 1 else ""
+    return {"cpu": "CPU", "cuda": "GPU", "mps": "Apple GPU"}.get(kind, device) + number
+
+
+@contextmanager
+def on(device: str) -> Iterator[None]:
+    """Run what uses a device.
+
+    Raises:
+        DeviceError: in place of what torch says where the device fails.
+    """
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        is_full = isinstance(error, MemoryError) or "memory" in str(error)
+        if device == CPU and not is_full:
+            raise
+        name, other = device_name(device), f"choose the {device_name(CPU)}"
+        if not is_full:
+            raise DeviceError(f"the {name} failed ({str(error).splitlines()[0]:.150}); {other}") from error
+        ways_out = ["choose bfloat16, which takes half of it", "a smaller model", *([other] if device != CPU else [])]
+        raise DeviceError(f"the {name} has too little memory for this; {', or '.join(ways_out)}") from error
+
+
+def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> "tuple[Transformer, Tokenizer]":
     """Load a model once for all sessions.
 
     Args:
         path: its folder.
         version: tells weights apart that came to the same folder one after the other.
+        device: where it runs.
+        precision: of its weights and of all that it computes.
 
     Raises:
-        CheckpointError: the folder is damaged.
+        HeadlightError: the folder is damaged, or the device is not there, too small, or fails.
     """
-    return tc.load(ROOT / path)
+    return _load(path, version, device, precision)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _load(path: str, version: str, device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
+    with on(device):
+        return tc.load(ROOT / path, device=device, dtype=precision)
 
 
 def _card(place: Path) -> ModelCard:
-    values: dict[str, Any] = tc.read_card(place)
-    weights = (place / "model.safetensors").stat()
+    """Read what is said of a model, without loading torch.
+
+    Raises:
+        Exception: a file that is missing or says something else; the caller passes the folder over.
+    """
+
+    def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any], os.stat_result]:
+        card, config = (
+            json.loads((folder / name).read_text(encoding="utf-8")) for name in ("card.json", "config.json")
+        )
+        return card, config, (folder / "model.safetensors").stat()
+
+    values, config, weights = reading(place, read)
     exact_match = values.get("metrics", {}).get("exact_match")
     return ModelCard(
         name=place.name,
         path=at_root(place),
         version=f"{weights.st_mtime_ns:x}-{weights.st_size:x}",
         title=str(values.get("title") or place.name),
-        kind=str(values.get("kind", "encoder-decoder")),
+        description=str(values.get("description", "")),
         corpus=str(values.get("corpus", {}).get("name", "")),
         examples=tuple(map(str, values.get("examples", ()))),
+        heads=tuple(str(head["does"]) for head in values.get("heads", ())),
         n_parameters=int(values.get("parameters", 0)),
         exact_match=None if exact_match is None else float(exact_match),
-        config=tc.ModelConfig.from_dict(json.loads((place / "config.json").read_text(encoding="utf-8"))),
+        config=ModelConfig.from_dict(config),
     )

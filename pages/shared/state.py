@@ -1,7 +1,8 @@
-"""The view: model, text, attention, layer and head, in the session and in the URL. Every session key is in this file.
+"""The view: model, text, target, attention, layer and head, in the session and in the URL, and what it runs on.
 
 A link or a step back in the browser's history fills the session from the URL; what a person does fills it through the
-callbacks here; and at the end of each run the session is written to the URL.
+callbacks here; and at the end of each run the session is written to the URL. The device and the precision belong to the
+machine and not to the view: they stay in the session. Every session key is in this file.
 """
 
 import unicodedata
@@ -10,34 +11,42 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.shared.models import ModelCard
+from pages.shared.models import CPU, PRECISIONS, ModelCard
 from transformer_core.analysis import ATTENTIONS
+from transformer_core.text.interface import WRITTEN_MASK
 
 MODEL, TEXT, ATTENTION, LAYER, HEAD = "model", "text", "attention", "layer", "head"
+TARGET = "target"  # what a person makes an encoder-decoder write; None: what it writes by itself
+DEVICE, PRECISION = "device", "precision"
+TARGET_BOX = "target-box"  # where the target is typed
 OVERVIEW, HEATMAP = "overview", "heatmap"  # keys of components
 EXAMPLES = "examples"  # whether the list of examples is open
+NEXT_MODEL = "next-model"  # the model that the next run begins with
+MODELS_NOTE = "models-note"  # what was done to the models, to be said at the next run
 _PUBLISHED = "published"  # the URL's parameters as this session last wrote them
 _ACTED = "acted"  # the person did something in this run; then the session is right, not the URL
 
-DEFAULT_ATTENTION = "cross"
 MAX_CHARACTERS = 1000  # of a text; longer ones do not fit into a URL that can be sent around
 
 
 @dataclass(frozen=True)
 class View:
-    """What is looked at: one head of one model on one text."""
+    """What is looked at, one head of one model on one text, and what the model runs on."""
 
     model: str
     text: str
+    target: str | None
     attention: str
     layer: int
     head: int
+    device: str
+    precision: str
 
 
 def current() -> View:
     """Return the view of this session; `seed` must have run."""
-    state = st.session_state
-    return View(state[MODEL], state[TEXT], state[ATTENTION], state[LAYER], state[HEAD])
+    keys = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION)
+    return View(*map(st.session_state.__getitem__, keys))
 
 
 def seed(cards: Mapping[str, ModelCard]) -> list[str]:
@@ -50,7 +59,15 @@ def seed(cards: Mapping[str, ModelCard]) -> list[str]:
         One sentence for each wish of the URL that could not be met; the session holds the nearest view that exists.
     """
     state, wanted = st.session_state, st.query_params.to_dict()
+    state.setdefault(DEVICE, CPU)
+    state.setdefault(PRECISION, PRECISIONS[0])
     notes: list[str] = []
+    if (name := state.pop(NEXT_MODEL, None)) in cards:
+        if _PUBLISHED in state:
+            state[MODEL] = name
+            on_model(cards)
+        else:  # the first model that is here
+            wanted = {MODEL: name}
     if _PUBLISHED not in state or (wanted != state[_PUBLISHED] and not state.get(_ACTED)):
         notes += _fill(cards, wanted)
     elif state[MODEL] not in cards:  # its folder was removed meanwhile
@@ -69,6 +86,8 @@ def publish() -> None:
         LAYER: str(view.layer),
         HEAD: str(view.head),
     }
+    if view.target is not None:
+        values[TARGET] = view.target
     if st.query_params.to_dict() != values:
         st.query_params.from_dict(values)
     st.session_state[_PUBLISHED] = values
@@ -76,10 +95,14 @@ def publish() -> None:
 
 
 def fit(card: ModelCard) -> None:
-    """Keep layer and head within what the model has."""
+    """Keep attention, layer, head and target within what the model has."""
     state = st.session_state
+    if state[ATTENTION] not in card.attentions:
+        state[ATTENTION] = [*card.attentions][-1]
     state[LAYER] = min(state[LAYER], card.n_layers(state[ATTENTION]) - 1)
     state[HEAD] = min(state[HEAD], card.config.n_heads - 1)
+    if card.config.architecture != "encoder_decoder":
+        state[TARGET] = None
 
 
 def clean(text: str) -> str:
@@ -95,21 +118,45 @@ def on_text() -> None:
 
 
 def on_example(text: str) -> None:
-    """An example was clicked."""
+    """An example was clicked; a target that was typed belongs to another text."""
     st.session_state[TEXT] = text
+    st.session_state[TARGET] = None
     if EXAMPLES in st.session_state:
         st.session_state[EXAMPLES] = False
     st.session_state[_ACTED] = True
 
 
+def on_target() -> None:
+    """A target was typed; an empty one means the model's own."""
+    st.session_state[TARGET] = clean(st.session_state[TARGET_BOX]) or None
+    st.session_state[_ACTED] = True
+
+
+def set_target(target: str | None) -> None:
+    """A target was taken up to be changed; None: back to the model's own."""
+    st.session_state[TARGET] = target if target is None else clean(target)
+    st.session_state[_ACTED] = True
+
+
 def on_model(cards: Mapping[str, ModelCard]) -> None:
-    """Another model was chosen: its own first example takes the place of an example of another model."""
+    """Another model was chosen: what a person typed stays, an example of another model gives way to one of its own.
+
+    A text with blanks is nothing to a model that writes.
+    """
     state = st.session_state
     card = cards[state[MODEL]]
-    examples = {example for other in cards.values() for example in other.examples}
-    if card.examples and state[TEXT] not in card.examples and (not state[TEXT] or state[TEXT] in examples):
+    of_others = {example for other in cards.values() for example in other.examples} - {*card.examples}
+    has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(state[TEXT])
+    if card.examples and (not state[TEXT] or state[TEXT] in of_others or has_lost_its_blanks):
         state[TEXT] = card.examples[0]
+    state[TARGET] = None
     state[_ACTED] = True
+
+
+def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
+    """A model was chosen by its button."""
+    st.session_state[MODEL] = name
+    on_model(cards)
 
 
 def on_head() -> None:
@@ -129,18 +176,29 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
         notes.append(f"There is no model “{name[:60]}” here, so you see {next(iter(cards.values())).title}.")
         name = next(iter(cards))
     card = cards[name]
-    text = wanted.get(TEXT)
-    attention = wanted.get(ATTENTION, DEFAULT_ATTENTION)
-    if attention not in ATTENTIONS:
-        notes.append(f"There is no attention “{attention[:60]}”; there are {', '.join(ATTENTIONS)}.")
-        attention = DEFAULT_ATTENTION
+    text, target = wanted.get(TEXT), wanted.get(TARGET)
+    attention, attention_note = _attention(wanted.get(ATTENTION), card)
     n_layers = card.n_layers(attention)
     layer, layer_note = _index(wanted.get(LAYER), n_layers, default=n_layers - 1, what=LAYER)
     head, head_note = _index(wanted.get(HEAD), card.config.n_heads, default=0, what=HEAD)
     state[MODEL] = name
     state[TEXT] = clean(text) if text is not None else next(iter(card.examples), "")
+    state[TARGET] = None if target is None else clean(target)
     state[ATTENTION], state[LAYER], state[HEAD] = attention, layer, head
-    return [*notes, *layer_note, *head_note]
+    return [*notes, *attention_note, *layer_note, *head_note]
+
+
+def _attention(wanted: str | None, card: ModelCard) -> tuple[str, list[str]]:
+    """Return the wanted attention, or the one to look at first, and a note where the model has no such."""
+    names = [*card.attentions]
+    if wanted is None or wanted in names:
+        return wanted or names[-1], []
+    if wanted in ATTENTIONS:
+        missing, shown = (ATTENTIONS[name].title.lower() for name in (wanted, names[-1]))
+        return names[-1], [f"This model is {card.kind} and has no {missing}, so you see its {shown}."]
+    return names[-1], [
+        f"There is no attention “{wanted[:60]}”; there {'are' if names[1:] else 'is'} {', '.join(names)}."
+    ]
 
 
 def _index(wanted: str | None, size: int, *, default: int, what: str) -> tuple[int, list[str]]:

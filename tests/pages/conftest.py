@@ -1,4 +1,4 @@
-"""Small models with random weights for the pages, and the app on top of them."""
+"""Small models of each architecture, with random weights, and the app on top of them."""
 
 import base64
 import json
@@ -13,27 +13,42 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from transformer_core.config import Architecture
+from transformer_core.text.tokenizer import Kind
 
 FRAME = Path(__file__).resolve().parents[2] / "pages" / "frame.py"
 EXAMPLES = ("The cat didn't see the dog because it was tired.", "The dog sees the cat.", "The cat sleeps.")
 TARGETS = ("Le chat n'a pas vu le chien parce qu'il était fatigué.",)
 
 
-def save_model(folder: Path, *, n_layers: int, n_heads: int, title: str, examples: tuple[str, ...]) -> None:
+def save_model(
+    folder: Path,
+    *,
+    n_layers: int,
+    n_heads: int,
+    title: str,
+    examples: tuple[str, ...],
+    architecture: Architecture = "encoder_decoder",
+    kind: Kind = "word",
+    max_seq_len: int = 32,
+) -> None:
     """Write a checkpoint with random weights."""
-    tokenizer = tc.train_tokenizer([*EXAMPLES, *TARGETS, *examples], kind="word")
+    texts = [*EXAMPLES, *TARGETS, *examples]
+    tokenizer = tc.train_tokenizer(texts, kind=kind, vocab_size=300, mask=architecture == "encoder_only")
     config = tc.ModelConfig(
         vocab_size=tokenizer.vocab_size,
+        architecture=architecture,
         d_model=16,
         d_ff=16,
         n_heads=n_heads,
-        n_encoder_layers=n_layers,
-        n_decoder_layers=n_layers,
-        max_seq_len=32,
+        n_encoder_layers=0 if architecture == "decoder_only" else n_layers,
+        n_decoder_layers=0 if architecture == "encoder_only" else n_layers,
+        max_seq_len=max_seq_len,
+        tie_embeddings="target",
     )
     card = {
         "name": folder.name,
-        "kind": "encoder-decoder",
+        "kind": architecture.replace("_", "-"),
         "title": title,
         "corpus": {"name": "en-fr"},
         "examples": list(examples),
@@ -54,6 +69,36 @@ def two_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken").mkdir()
     (folder / "broken" / "card.json").write_text("{")
     return folder
+
+
+PROMPTS = ("The cat sees the", "The dog")
+GAPS = ("The ____ sees the dog.", "The cat ____ the <mask>.")
+
+
+@pytest.fixture(scope="session")
+def three_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model of each architecture: "en-fr", "gaps" (encoder-only) and "tales" (decoder-only)."""
+    folder = tmp_path_factory.mktemp("checkpoints")
+    save_model(folder / "en-fr", n_layers=2, n_heads=4, title="English to French", examples=EXAMPLES)
+    save_model(folder / "gaps", n_layers=3, n_heads=2, title="Gaps", examples=GAPS, architecture="encoder_only")
+    save_model(
+        folder / "tales",
+        n_layers=1,
+        n_heads=4,
+        title="Tales",
+        examples=PROMPTS,
+        architecture="decoder_only",
+        kind="byte_bpe",
+        max_seq_len=64,
+    )
+    return folder
+
+
+@pytest.fixture
+def three_kinds_here(three_kinds: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app finds `three_kinds`."""
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(three_kinds))
+    return three_kinds
 
 
 @pytest.fixture

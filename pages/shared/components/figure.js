@@ -4,6 +4,10 @@
 
 const PLOTLY = "/vendor/plotly.min.js";
 const CONFIG = { displayModeBar: false };
+const BESIDE = 190; // px, that labels, color bar and margins take from a figure's width
+const LABEL = 14; // px, from one label of the columns to the next
+const TITLE = 15; // px, the size of a title where it fits
+const LETTER = 0.47; // the width of a letter, on the average, in sizes
 const UNLOADED = "The drawing library did not load. Please reload the page.";
 
 export default function ({ data, parentElement }) {
@@ -72,6 +76,20 @@ function draw(view) {
   Object.assign(figure.layout, { width, height });
   const { textFromWidth = 0 } = figure.layout.meta ?? {}; // px: on less, texts in the figure would overlap
   if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
+  thinOut(figure.layout.xaxis, width - BESIDE);
+  const size = Math.floor(width / (LETTER * (figure.layout.title?.text?.length || 1)));
+  if (size < TITLE) figure.layout.title.font = { size: Math.max(size, TITLE / 2) };
   figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
   window.Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
+}
+
+function thinOut(axis, room) {
+  // Leaves as many labels as there is room for; the figure was laid out for a width of its own.
+  if (axis?.tickmode !== "array") return;
+  const [first, last] = axis.range;
+  const spacing = Math.abs(axis.tickvals[1] - axis.tickvals[0]) * (room / Math.abs(last - first));
+  const step = Math.ceil(LABEL / spacing);
+  if (!(step > 1)) return;
+  axis.tickvals = axis.tickvals.filter((_, i) => i % step === 0);
+  axis.ticktext = axis.ticktext.filter((_, i) => i % step === 0);
 }

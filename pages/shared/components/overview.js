@@ -5,6 +5,14 @@
 
 const FORBIDDEN = 255;
 const CORNER = 4; // px, as in overview.css
+const ROW_LABEL = 56; // px, for "layer 10" and what surrounds the grid
+const TITLE = 28; // px, for a group's title
+const HEADER = TITLE + 18; // px, with the line of "head 0" below it
+const NUMBER = 18; // px, for the number of a head
+const CAPTION = 18; // px, for a head's own name, where the heads of a layer take several lines
+const OBLONG = 1.35; // how much longer one side of a picture may be, where there is room
+const GAIN = 1.15; // how much larger pictures must become for the heads of a layer to take several lines
+const SMALLEST = 10; // px, the side of a picture
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -12,7 +20,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const view = (root.view ??= makeView(root));
   view.send = (head) => setTriggerValue("chosen", head);
   const { header, levels } = unpack(data);
-  if (header.version !== view.version) build(view, header, levels);
+  if (header.version !== view.header?.version) {
+    Object.assign(view, { header, levels });
+    build(view);
+  }
   choose(view, header.chosen);
   showChosen(view);
 }
@@ -34,40 +45,100 @@ function makeView(root) {
   root.append(view.canvas, view.groups, view.tip);
   view.theme = watchTheme(root, () => draw(view));
   new ResizeObserver(() => draw(view)).observe(view.groups);
+  new ResizeObserver(() => fit(view)).observe(root);
   root.addEventListener("keydown", (event) => move(view, event));
   root.addEventListener("scroll", () => (view.tip.hidden = true));
   return view;
 }
 
-function build(view, header, levels) {
-  view.version = header.version;
-  view.header = header;
-  view.heads = [];
-  view.rows = [];
+function build(view) {
+  const chosen = view.heads.find((item) => item.button.getAttribute("aria-pressed") === "true");
+  Object.assign(view, { heads: [], rows: [], grids: [] });
   view.groups.replaceChildren();
   let offset = 0;
-  for (const group of header.groups) {
+  for (const group of view.header.groups) {
     const section = element("section", "group");
     section.setAttribute("aria-label", group.title);
     section.append(element("h4", "title", group.title));
+    const columns = columnsOf(view, group);
+    const lines = Math.ceil(group.heads / columns);
     const grid = element("div", "grid");
-    grid.style.gridTemplateColumns = `auto repeat(${group.heads}, minmax(28px, 1fr))`;
-    grid.append(element("span", "corner"));
-    for (let head = 0; head < group.heads; head++) grid.append(element("span", "column", `head ${head}`));
+    if (lines === 1) {
+      grid.append(element("span", "corner"));
+      for (let head = 0; head < group.heads; head++) grid.append(element("span", "column"));
+    }
     for (let layer = 0; layer < group.layers; layer++) {
-      grid.append(element("span", "row", `layer ${layer}`));
-      const row = [];
+      const label = element("span", "row", `layer ${layer}`);
+      label.style.gridRow = `span ${lines}`;
+      grid.append(label);
       for (let head = 0; head < group.heads; head++) {
         const size = group.queries * group.keys;
-        const pixels = levels.slice(offset, offset + size);
+        const item = makeHead(view, group, layer, head, view.levels.slice(offset, offset + size));
         offset += size;
-        row.push(makeHead(view, group, layer, head, pixels));
-        grid.append(row.at(-1).button);
+        if (head % columns === 0) view.rows.push([]);
+        view.rows.at(-1).push(item);
+        const cell = element("div", "cell");
+        if (lines > 1) cell.append(element("span", "column", `head ${head}`));
+        cell.append(item.button);
+        grid.append(cell);
       }
-      view.rows.push(row);
     }
     section.append(grid);
     view.groups.append(section);
+    view.grids.push({ group, grid, columns, lines });
+  }
+  if (chosen) choose(view, chosen);
+  fit(view);
+}
+
+function columnsOf(view, group) {
+  // How many heads stand side by side: all, unless one group has the room to itself and wins much by more lines.
+  if (view.header.groups.length > 1 || !view.root.offsetWidth) return group.heads;
+  const side = (columns) => Math.min(...sizeOf(view, group, columns));
+  const divisors = Array.from({ length: group.heads }, (_, i) => i + 1).filter((n) => group.heads % n === 0);
+  const best = divisors.reduce((one, other) => (side(other) >= side(one) ? other : one));
+  return side(best) > GAIN * side(group.heads) ? best : group.heads;
+}
+
+function sizeOf(view, group, columns) {
+  // The width and height, px, that the room leaves for each picture.
+  const gap = gapOf(group);
+  const lines = group.layers * Math.ceil(group.heads / columns);
+  const [header, caption] = columns < group.heads ? [TITLE, CAPTION] : [HEADER, 0];
+  const width = (view.root.offsetWidth - ROW_LABEL - gap * columns) / columns;
+  const height = (view.root.offsetHeight - header - gap * lines) / lines - caption;
+  return [width, height].map((side) => Math.max(SMALLEST, Math.floor(side)));
+}
+
+function gapOf(group) {
+  return group.heads > 24 ? 2 : group.heads > 8 ? 3 : 6;
+}
+
+function fit(view) {
+  // Sets the sizes again after the window changed, and draws.
+  const { root, header } = view;
+  if (!header || !root.offsetWidth) return;
+  if (view.grids.some(({ group, columns }) => columnsOf(view, group) !== columns)) return build(view);
+  for (const { group, grid, columns, lines } of view.grids) {
+    let [width, height] = sizeOf(view, group, columns);
+    grid.style.gap = `${gapOf(group)}px`;
+    if (header.groups.length === 1) {
+      width = Math.min(width, height * OBLONG);
+      height = Math.min(Math.max(height, width / OBLONG), width * OBLONG);
+      grid.style.gridTemplateColumns = `max-content repeat(${columns}, ${width}px)`;
+      grid.style.gridTemplateRows = lines === 1 ? "18px" : "none";
+      grid.style.gridAutoRows = `${height + (lines > 1 ? CAPTION : 0)}px`;
+    } else {
+      grid.style.gridTemplateColumns = `auto repeat(${columns}, minmax(${SMALLEST}px, 1fr))`;
+    }
+    if (lines > 1) continue;
+    const isNarrow = width < 42; // px: "head 10" would not fit
+    grid.querySelector(".corner").textContent = isNarrow ? "head" : "";
+    const step = Math.ceil(NUMBER / width);
+    grid.querySelectorAll(".column").forEach((label, head) => {
+      label.textContent = !isNarrow ? `head ${head}` : head % step === 0 ? head : "";
+      label.classList.toggle("wide", step > 1);
+    });
   }
   draw(view);
 }
@@ -133,7 +204,7 @@ function showTip(view, button, name, strongest) {
   const fits = below + tip.offsetHeight < root.scrollTop + root.clientHeight;
   tip.style.top = `${fits ? below : box.top - around.top + root.scrollTop - tip.offsetHeight - 6}px`;
   const left = box.left - around.left + box.width / 2 - tip.offsetWidth / 2;
-  tip.style.left = `${Math.min(Math.max(left, 0), root.clientWidth - tip.offsetWidth)}px`;
+  tip.style.left = `${root.scrollLeft + Math.min(Math.max(left, 0), root.clientWidth - tip.offsetWidth)}px`;
 }
 
 function draw(view) {
@@ -154,7 +225,7 @@ function draw(view) {
     const [w, h] = [Math.round(box.width * ratio), Math.round(box.height * ratio)];
     context.save();
     context.beginPath();
-    context.roundRect(left, top, w, h, CORNER * ratio);
+    context.roundRect(left, top, w, h, Math.min(CORNER * ratio, 0.12 * w));
     context.clip();
     context.imageSmoothingEnabled = item.keys > w || item.queries > h;
     context.drawImage(picture(item, colors), left, top, w, h);

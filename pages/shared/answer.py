@@ -1,0 +1,99 @@
+"""What the model says to the text, beside it: what it writes, how it goes on, or what it fills in."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import state
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Blank, Reading
+
+LABELS = {
+    "encoder_decoder": "The model says",
+    "decoder_only": "The model goes on",
+    "encoder_only": "The model fills in",
+}
+MAX_BLANKS = 8  # whose candidates are shown
+NO_BLANK = "Nothing to fill in: type ____ where the model should guess a word."
+
+
+def show(architecture: str, reading: "Reading | None") -> None:
+    """Draw the answer, if there is one yet; a target can be typed in its place, where the model takes one."""
+    if reading is None:
+        _label(LABELS[architecture])
+    elif architecture == "encoder_only":
+        _label(LABELS[architecture])
+        if reading.blanks:
+            _text(reading.output)
+            _candidates(reading.blanks)
+        else:
+            st.html(f"<div class='hl-answer hl-none'>{html.escape(NO_BLANK)}</div>")
+    elif architecture == "decoder_only":
+        _label(LABELS[architecture], reading)
+        _text(_going_on(reading))
+    elif state.current().target is None:
+        with _row():
+            _label(LABELS[architecture], reading)
+            st.button(
+                ":primary[change it]",
+                key="change-target",
+                type="tertiary",
+                on_click=state.set_target,
+                args=(reading.output,),
+                help="Type what the model is made to write, and see how probable it finds that and where it looks",
+            )
+        _text(reading.output)
+    else:
+        with _row():
+            _label("You made it say", reading)
+            st.button(
+                ":primary[back to its own]", key="own-target", type="tertiary", on_click=state.set_target, args=(None,)
+            )
+        st.session_state[state.TARGET_BOX] = state.current().target
+        st.text_input(
+            "Target",
+            key=state.TARGET_BOX,
+            on_change=state.on_target,
+            label_visibility="collapsed",
+            placeholder="Type what the model is made to write; empty: its own",
+            autocomplete="off",
+        )
+
+
+def probability(value: float) -> str:
+    """Return a probability for reading: none looks like zero that is not."""
+    return f"{value:.2f}" if value >= 0.005 else "below 0.01"
+
+
+def _row() -> "st.delta_generator.DeltaGenerator":
+    return st.container(key="hl-answer-row", horizontal=True, gap="small", vertical_alignment="center")
+
+
+def _label(words: str, reading: "Reading | None" = None) -> None:
+    """Draw what stands above the answer, with how probable the model finds it."""
+    remark = "" if reading is None else f"probability a token {probability(reading.mean_probability)}"
+    st.html(f"<div class='hl-label'>{html.escape(words)}<span>{remark}</span></div>", width="content")
+
+
+def _text(text: str) -> None:
+    st.html(f"<div class='hl-answer' dir='auto'>{html.escape(text)}</div>")
+
+
+def _going_on(reading: "Reading") -> str:
+    """Return what was written behind a prompt, without the part of a letter that the limit may have cut."""
+    shown = reading.output.rstrip("\ufffd").strip()
+    return "… and ends here." if reading.is_complete and not shown else f"… {shown}"
+
+
+def _candidates(blanks: "tuple[Blank, ...]") -> None:
+    """Draw the most probable tokens of each blank, one line a blank."""
+    lines = []
+    for blank in blanks[:MAX_BLANKS]:
+        words = (
+            f"<span><bdi>{html.escape(candidate.label)}</bdi> {probability(candidate.probability)}</span>"
+            for candidate in blank.candidates
+        )
+        lines.append(f"<div>{''.join(words)}</div>")
+    st.html(f"<div class='hl-candidates'>{''.join(lines)}</div>")

@@ -1,0 +1,63 @@
+"""The lines of Python that give what a page shows, to be run at the project's root."""
+
+from typing import TYPE_CHECKING
+
+from pages.shared import readings
+from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared.state import View
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+
+INPUTS = {  # what the model is called with, once `opening` has run
+    "encoder_decoder": "src, tokens[:, :-1]",
+    "decoder_only": "tokens",
+    "encoder_only": "tokens",
+}
+
+
+def opening(card: ModelCard, view: View, reading: "Reading") -> str:
+    """Return the lines that load the model, read the text and let the model answer.
+
+    They define `model`, `tokenizer` and what `INPUTS` names: tensors [batch, pos] of one text.
+    """
+    device = "" if view.device == CPU else f", device={view.device!r}"
+    precision = "" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}"
+    lines = [
+        "import torch",
+        "",
+        "import transformer_core as tc",
+        "",
+        f"model, tokenizer = tc.load({card.path!r}{device}{precision})",
+        *_encoded(view.text, reading.architecture, reading.left_out),
+    ]
+    if reading.architecture == "encoder_only":
+        lines.append(f"tokens = torch.tensor([ids]{device})")
+    elif reading.architecture == "decoder_only":
+        n_new = len(reading.target) - reading.n_given + reading.is_complete
+        lines += [
+            f"prompt = torch.tensor([ids]{device})",
+            f"tokens = tc.greedy_decode(model, prompt, max_new_tokens={n_new}).tokens  # the prompt first",
+            *(["tokens = tokens[:, :-1]  # without <eos>"] if reading.is_complete else []),
+        ]
+    elif view.target is None:
+        n_new = readings.max_tokens(card.config) - 1
+        lines += [
+            f"src = torch.tensor([ids]{device})",
+            f"tokens = tc.greedy_decode(model, src, max_new_tokens={n_new}).tokens  # what it begins with first",
+        ]
+    else:
+        lines += [
+            f"src = torch.tensor([ids]{device})",
+            *_encoded(view.target, reading.architecture, reading.target_left_out, side=".target"),
+            f"tokens = torch.tensor([[model.config.bos_id, *ids]]{device})",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _encoded(text: str, architecture: str, left_out: range, side: str = "") -> list[str]:
+    """Return the lines that give the `ids` of a text, as far as they were read."""
+    lines = [f"ids = tokenizer{side}.encode_for({text!r}, {architecture!r})"]
+    if left_out:
+        lines.append(f"del ids[{left_out.start}:{left_out.stop}]  # as much as is read here")
+    return lines

@@ -1,0 +1,34 @@
+"""What the model runs on: the device and the precision, chosen beside every page."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.shared import models, state
+
+WIDTH = 320  # px
+ABOUT = (
+    "bfloat16 takes half the memory of float32 and computes with two to three digits. "
+    "Both stay with you and are not part of a link."
+)
+
+
+def choose() -> None:
+    """Draw the choice, folded up; late in the run, since torch must be loaded to know the devices."""
+    view, devices = state.current(), models.devices()
+    label = f"{models.device_name(view.device)}, {view.precision}"
+    with (
+        st.sidebar,
+        st.popover(label, type="tertiary", icon=":material/memory:", key="hl-machine"),
+        st.container(width=WIDTH),
+    ):
+        if len(devices) > 1:
+            _choice("Device", devices, state.DEVICE, models.device_name)
+        else:
+            st.html(f"<p class='hl-small'>This machine computes on its {models.device_name(devices[0])} alone.</p>")
+        _choice("Precision", models.PRECISIONS, state.PRECISION)
+        st.html(f"<p class='hl-small'>{ABOUT}</p>")
+
+
+def _choice(label: str, options: tuple[str, ...], key: str, name: Callable[[str], str] = str) -> None:
+    st.segmented_control(label, options, key=key, format_func=name, required=True, persist_state="session")

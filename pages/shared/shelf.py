@@ -1,0 +1,273 @@
+"""The models as things to hold: their tables, their files, bringing in and taking away."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import models
+from pages.shared.models import ModelCard
+from transformer_core.errors import CheckpointError, HeadlightError
+
+MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
+MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
+OnProgress = Callable[[int, int, str], None]
+
+_KINDS = {  # of tokenizers
+    "word": "one for each word",
+    "character": "one for each character",
+    "byte_bpe": "made of bytes that often stand together (byte-level BPE)",
+}
+_ROLES = {"pad": "fills up", "bos": "begins", "eos": "ends", "unk": "unknown", "mask": "blank"}
+_MAX_NAME = 60  # characters
+
+_taken: set[str] = set()  # names under which somebody is bringing a model in now
+_lock = threading.Lock()
+
+
+class Unusable(NamedTuple):
+    """A folder among the models that is none."""
+
+    name: str
+    reason: str
+    is_foreign: bool  # a Hugging Face folder, which can be brought in
+    can_be_deleted: bool
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
+    """Return how many parameters each part has, and which share of all that is, in [0, 1].
+
+    Args:
+        path: the model's folder.
+        version: of its weights.
+        _card: the model.
+    """
+    from transformer_core.analysis.inventory import parameters_by_part
+
+    counts = parameters_by_part(_card.config)
+    in_all = sum(counts.values())
+    rows = [(stack or "end", part, n, n / in_all) for (stack, part), n in counts.items()]
+    return pd.DataFrame(rows, columns=["stack", "part", "parameters", "share"])
+
+
+def configuration_table(card: ModelCard) -> pd.DataFrame:
+    """Return every setting that shapes the model, with what it means."""
+    from transformer_core.analysis.inventory import settings
+
+    return pd.DataFrame(settings(card.config), columns=["setting", "value", "meaning"])
+
+
+def tokenizer_fact(card: ModelCard) -> str:
+    """Return one sentence about a model's tokenizer.
+
+    Raises:
+        HeadlightError: it is damaged.
+    """
+    tokenizer = _tokenizer(card.path, card.version)
+    return f"{tokenizer.vocab_size:,} tokens, {_KINDS.get(tokenizer.kind, 'as the model was trained with')}."
+
+
+def tokens_of(card: ModelCard, text: str) -> list[tuple[str, int]]:
+    """Return a text as the model reads it: each token's label and number.
+
+    Raises:
+        HeadlightError: the tokenizer is damaged, or cannot read the text.
+    """
+    tokenizer, architecture = _tokenizer(card.path, card.version), card.config.architecture
+    labels = tokenizer.labels_for(text, architecture)
+    return list(zip(labels, tokenizer.encode_for(text, architecture), strict=True))
+
+
+def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
+    """Return the tokens that hold what is wanted, the first `MAX_TOKENS_SHOWN` of them, and how many there are.
+
+    Args:
+        card: the model.
+        wanted: a part of a token, capitals or not, or a token's number.
+
+    Raises:
+        HeadlightError: the tokenizer is damaged.
+    """
+    table = _all_tokens(card.path, card.version)
+    if wanted := wanted.strip():
+        part = wanted.replace(" ", "·").lower()
+        table = table[
+            table["token"].str.lower().str.contains(part, regex=False) | (table["number"].astype(str) == wanted)
+        ]
+    return table.head(MAX_TOKENS_SHOWN), len(table)
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def whole_card(path: str, version: str) -> dict[str, Any]:
+    """Return the model's card as it is written.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
+    from transformer_core.weights.checkpoint import read_card
+
+    return read_card(models.ROOT / path)
+
+
+def n_bytes(card: ModelCard) -> int:
+    """Return how many bytes the model takes on the disk; 0 where it is gone."""
+    return _size(models.folder() / card.name)
+
+
+def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
+    """Return the folders among the models that are none, each with a sentence that says why."""
+    from transformer_core.weights.checkpoint import CONFIG, is_foreign
+
+    return [
+        Unusable(
+            name=place.name,
+            reason=_trouble(place),
+            is_foreign=is_foreign(place),
+            can_be_deleted=(place / CONFIG).is_file() and not models.is_shipped(place.name),
+        )
+        for place in sorted(models.folder().glob("[!.]*"))
+        if place.is_dir() and place.name not in cards
+    ]
+
+
+def pack(card: ModelCard) -> bytes:
+    """Return the model's folder as a zip file.
+
+    Raises:
+        CheckpointError: it cannot be read.
+    """
+    from transformer_core.weights.archive import pack as pack_folder
+
+    return pack_folder(models.folder() / card.name)
+
+
+def unpack(file: BufferedIOBase, wanted: str) -> str:
+    """Take in a model's folder from a zip file, and return the name that it has here.
+
+    Args:
+        file: the zip file.
+        wanted: the name that it should have, as far as that is free.
+
+    Raises:
+        CheckpointError: it is not one, or too large.
+    """
+    from transformer_core.weights.archive import unpack as unpack_folder
+
+    with _free_name(wanted) as name:
+        unpack_folder(file, models.folder() / name)
+        _refuse_strange_card(name)
+    return name
+
+
+def bring_in(source: str, *, on_progress: OnProgress) -> str:
+    """Load a model from elsewhere, keep it here as a checkpoint, and return the name that it has here.
+
+    Args:
+        source: an id of the Hugging Face Hub, or a folder.
+        on_progress: told bytes that are done, bytes in all, and of what.
+
+    Raises:
+        HeadlightError: it cannot be had, or not be kept.
+    """
+    from transformer_core.weights.bring_in import bring_in as bring_in_folder
+
+    with _free_name(Path(source.partition("@")[0]).name) as name:
+        bring_in_folder(source, models.folder() / name, on_progress=on_progress)
+        _refuse_strange_card(name)
+    return name
+
+
+def delete(name: str) -> None:
+    """Delete a model of the users' own.
+
+    Raises:
+        CheckpointError: it belongs to Headlight, is not there any more, or cannot be deleted.
+    """
+    from transformer_core.weights.archive import remove
+
+    if models.is_shipped(name):
+        raise CheckpointError(f"{name} comes with Headlight and stays; only models of your own can be deleted")
+    if Path(name).name != name or name.startswith("."):
+        raise CheckpointError(f"{name!r} is not the name of a model; choose one of the list")
+    remove(models.folder() / name)
+
+
+@contextmanager
+def _free_name(wanted: str) -> Iterator[str]:
+    """Reserve a name for a folder, like the wanted one, until the model is there; nobody else gets the same."""
+    plain = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower())[:_MAX_NAME].strip("-.") or "model"
+    with _lock:
+        there = {path.name for path in models.folder().glob("*")} | _taken | {*models.SHIPPED}
+        name = next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(there) + 3))) if name not in there)
+        _taken.add(name)
+    try:
+        yield name
+    finally:
+        with _lock:
+            _taken.discard(name)
+
+
+def _refuse_strange_card(name: str) -> None:
+    """Check that a model which was just taken in is one that the app can show; else take it away again.
+
+    Raises:
+        CheckpointError: its card says something else than a card does.
+    """
+    if name not in models.available():
+        delete(name)
+        raise CheckpointError("its card.json says something else than a model's card does; leave that file out")
+
+
+def _trouble(place: Path) -> str:
+    """Return why a folder is no model that can be used."""
+    from transformer_core.config import ModelConfig
+    from transformer_core.weights.checkpoint import CARD, CONFIG, WEIGHTS, existing, is_foreign, read_json
+
+    if is_foreign(place):
+        return "It is a Hugging Face folder; bring it in, and it is converted."
+    try:
+        existing(place, WEIGHTS)
+        read_json(place, CARD)
+        ModelConfig.from_dict(read_json(place, CONFIG))
+    except (AttributeError, HeadlightError, TypeError) as error:
+        return str(error).replace(f"{place}/", "").replace(str(place), "It").splitlines()[0] + "."
+    except OSError as error:
+        return f"It cannot be read ({error.strerror})."
+    return "Its card.json says something else than a model's card does."
+
+
+def _size(place: Path) -> int:
+    """Return the bytes of the files in a folder."""
+    try:
+        return sum(path.stat().st_size for path in place.iterdir() if path.is_file())
+    except OSError:
+        return 0
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _tokenizer(path: str, version: str) -> Any:
+    """Load a tokenizer without its model."""
+    from transformer_core.text.interface import Tokenizer
+    from transformer_core.weights.checkpoint import TOKENIZER, existing, reading_folder
+
+    return reading_folder(models.ROOT / path, lambda place: Tokenizer.load(existing(place, TOKENIZER)))
+
+
+@st.cache_data(max_entries=4, show_spinner="Reading the tokens …")
+def _all_tokens(path: str, version: str) -> pd.DataFrame:
+    """Return every token: number, label, and what it is for."""
+    tokenizer = _tokenizer(path, version)
+    roles: dict[int, str] = {}
+    for role, meaning in _ROLES.items():
+        if (i := getattr(tokenizer, f"{role}_id")) is not None:
+            roles[i] = f"{roles[i]}, {meaning}" if i in roles else meaning
+    numbers = range(tokenizer.vocab_size)
+    labels = [tokenizer.labels([i])[0] for i in numbers]
+    return pd.DataFrame({"number": numbers, "token": labels, "role": [roles.get(i, "") for i in numbers]})

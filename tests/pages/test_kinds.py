@@ -1,0 +1,224 @@
+"""The frame and the page Heads for the three kinds of models, under AppTest."""
+
+import html
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from tests.pages.conftest import (
+    EXAMPLES,
+    GAPS,
+    PROMPTS,
+    TARGETS,
+    figure_of,
+    overview_of,
+    url_of,
+    values_of,
+    words_of,
+)
+from tests.pages.test_heads import HOSTILE
+
+OpenApp = Callable[..., AppTest]
+
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
+
+
+def title_of(app: AppTest) -> str:
+    """The title of the heatmap."""
+    return figure_of(app)["layout"]["title"]["text"]
+
+
+def text_of(app: AppTest) -> str:
+    """All words that the page wrote, as a person reads them."""
+    return html.unescape(words_of(app))
+
+
+@pytest.mark.parametrize(
+    ("model", "label", "groups", "title"),
+    [
+        ("en-fr", "Text", ["encoder", "decoder", "cross"], "cross-attention, layer 1, head 0"),
+        ("tales", "Prompt", ["decoder"], "decoder self-attention, layer 0, head 0"),
+        ("gaps", "Text with blanks", ["encoder"], "encoder self-attention, layer 2, head 0"),
+    ],
+)
+def test_each_kind_has_its_boxes_and_its_attentions(
+    open_app: OpenApp, model: str, label: str, groups: list[str], title: str
+):
+    app = open_app(model=model)
+    assert not app.exception
+    assert app.text_input(key="text").label == label
+    header, levels = overview_of(app)
+    assert [group["attention"] for group in header["groups"]] == groups
+    assert len(levels) == sum(g["layers"] * g["heads"] * g["queries"] * g["keys"] for g in header["groups"])
+    assert title in title_of(app)
+    assert url_of(app).keys() == {"model", "text", "attention", "layer", "head"}
+    before = overview_of(app), figure_of(app), words_of(app), url_of(app)
+    app.run()
+    assert (overview_of(app), figure_of(app), words_of(app), url_of(app)) == before
+
+
+def test_the_first_model_is_the_translator(open_app: OpenApp):
+    assert open_app().selectbox(key="model").value == "en-fr"
+
+
+def test_a_prompt_goes_on(open_app: OpenApp, three_kinds: Path):
+    app = open_app(model="tales", text="The cat")
+    model, tokenizer = tc.load(three_kinds / "tales")
+    prompt = tokenizer.encode_for("The cat", "decoder_only")
+    tokens = tc.greedy_decode(model, torch.tensor([prompt]), max_new_tokens=24).tokens[0].tolist()
+    read = tokens[:-1] if tokens[-1] == tokenizer.eos_id else tokens
+    assert overview_of(app)[0]["groups"][0]["keys"] == len(read)
+    assert tokenizer.decode(tokens)[len("The cat") :].strip() in text_of(app)
+
+
+def test_blanks_show_their_candidates(open_app: OpenApp, three_kinds: Path):
+    app = open_app(model="gaps", text="The ____ sees the [MASK].")
+    model, tokenizer = tc.load(three_kinds / "gaps")
+    ids = tokenizer.encode_for("The ____ sees the [MASK].", "encoder_only")
+    with torch.inference_mode():
+        probabilities = model(torch.tensor([ids]))[0].softmax(-1)
+    best = []
+    for position in (i for i, token in enumerate(ids) if token == tokenizer.mask_id):
+        ranked = sorted(((p, i) for i, p in enumerate(probabilities[position].tolist())), reverse=True)[:5]
+        for probability, token in ranked:
+            assert f"{tokenizer.tokens([token])[0]}</bdi> {probability:.2f}" in text_of(app)
+        best.append(tokenizer.tokens([ranked[0][1]])[0])
+    assert f"The {best[0]} sees the {best[1]}." in text_of(app)
+
+
+def test_without_a_blank_there_are_patterns_only(open_app: OpenApp):
+    app = open_app(model="gaps", text="The cat sleeps.")
+    assert "Nothing to fill in" in text_of(app)
+    assert overview_of(app)[0]["groups"][0]["keys"] == 6
+
+
+def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
+    app = open_app(text=EXAMPLES[2])
+    own = words_of(app)
+    app.button(key="change-target").click().run()
+    box = app.text_input(key="target-box")
+    assert "target" in url_of(app)
+    box.set_value("Le chat le zèbre.").run()
+    assert not app.exception
+    assert url_of(app)["target"] == "Le chat le zèbre."
+    assert "You made it say" in text_of(app) and "By itself the model would go on with" in text_of(app)
+    assert "“zèbre”" in text_of(app)  # which the model has no token for
+    rows = [html.unescape(label) for label in figure_of(app)["layout"]["yaxis"]["ticktext"]]
+    assert rows == ["<bos>", "Le", "chat", "le", "<unk> zèbre", "."]
+    app.button(key="own-target").click().run()
+    assert words_of(app) == own
+    assert "target" not in url_of(app)
+
+
+def test_an_empty_target_means_the_models_own(open_app: OpenApp):
+    app = open_app(target="Le chat.")
+    assert app.text_input(key="target-box").value == "Le chat."
+    app.text_input(key="target-box").set_value("  ").run()
+    assert "target" not in url_of(app)
+    assert "The model says" in text_of(app)
+
+
+def test_an_example_gives_a_typed_target_up(open_app: OpenApp):
+    app = open_app(target="Le chat.")
+    app.button(key="example-1").click().run()
+    assert "target" not in url_of(app)
+
+
+def test_a_link_to_a_target(open_app: OpenApp):
+    view = {
+        "model": "en-fr",
+        "text": "The cat.",
+        "attention": "decoder",
+        "layer": "0",
+        "head": "1",
+        "target": TARGETS[0],
+    }
+    assert url_of(open_app(**view)) == view
+    assert "target" not in url_of(open_app(model="tales", target="Le chat."))  # which takes none
+
+
+def test_switching_between_kinds(open_app: OpenApp):
+    app = open_app(attention="cross", layer="1", head="3", target="Le chat.")
+    app.selectbox(key="model").select("tales").run()
+    assert not app.exception
+    assert (app.text_input(key="text").value, app.text_input(key="text").label) == (PROMPTS[0], "Prompt")
+    assert url_of(app) == {"model": "tales", "text": PROMPTS[0], "attention": "decoder", "layer": "0", "head": "3"}
+    app.selectbox(key="model").select("gaps").run()
+    assert app.text_input(key="text").value == GAPS[0]
+    assert url_of(app)["attention"] == "encoder"
+    app.text_input(key="text").set_value("The big ____ sleeps.").run()
+    app.selectbox(key="model").select("tales").run()
+    assert app.text_input(key="text").value == PROMPTS[0]  # a text with blanks is nothing to go on from
+    app.text_input(key="text").set_value("The big dog").run()
+    for model in ("gaps", "en-fr", "tales"):
+        app.selectbox(key="model").select(model).run()
+        assert not app.exception
+        assert app.text_input(key="text").value == "The big dog"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"model": "tales", "attention": "cross"}, "is decoder-only and has no cross-attention"),
+        ({"model": "gaps", "attention": "decoder"}, "is encoder-only and has no decoder self-attention"),
+        ({"model": "tales", "attention": "self"}, "There is no attention “self”"),
+    ],
+)
+def test_an_attention_that_the_model_has_not(open_app: OpenApp, parameters: dict[str, str], sentence: str):
+    app = open_app(**parameters)
+    assert not app.exception
+    assert sentence in text_of(app)
+    assert figure_of(app)["data"]
+
+
+@pytest.mark.parametrize("model", ["tales", "gaps"])
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_any_text_is_shown_as_text(open_app: OpenApp, model: str, text: str):
+    app = open_app(model=model, text=text)
+    assert not app.exception
+    words = words_of(app)
+    assert "<script>" not in words and "onerror=alert(1)>" not in words.replace("&gt;", "")
+    labels = figure_of(app)["layout"]["xaxis"]["ticktext"]
+    assert all("<" not in label and "\ufffd" not in label for label in labels)
+
+
+def test_a_target_is_shown_as_text(open_app: OpenApp):
+    for text in HOSTILE[::3]:
+        app = open_app(text="The cat.", target=text)
+        assert not app.exception
+        assert "<script>" not in words_of(app)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"model": "en-fr", "text": "The cat.", "target": "Le 'chat' \\ <eos>"},
+        {"model": "en-fr", "text": "the cat " * 60, "target": "le chat " * 60},
+        {"model": "tales"},
+        {"model": "tales", "text": "the cat " * 60, "head": "2"},
+        {"model": "tales", "text": "'''\"\"\"\\ 👩‍👩‍👧"},
+        {"model": "gaps"},
+        {"model": "gaps", "text": "The cat.", "layer": "0", "head": "1"},
+        {"model": "gaps", "text": "the ____ " * 60},
+    ],
+)
+def test_the_shown_code_computes_the_shown_numbers(
+    open_app: OpenApp, parameters: dict[str, str], capsys: pytest.CaptureFixture[str]
+):
+    app = open_app(**parameters)
+    assert not app.exception
+    namespace: dict[str, Any] = {}
+    exec(compile(app.code[0].value, "shown", "exec"), namespace)
+    shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
+    np.testing.assert_allclose(np.nan_to_num(values_of(shown)), np.asarray(namespace["pattern"]), atol=1e-6)
+    printed = capsys.readouterr().out
+    if parameters == {"model": "gaps"}:
+        assert all(f"{word.strip(chr(39))}</bdi>" in text_of(app) for word in printed.splitlines()[0][1:-1].split(", "))
+    if parameters == {"model": "tales"}:
+        assert printed.split("[[")[0].split(PROMPTS[0])[1].splitlines()[0].rstrip("\ufffd").strip() in text_of(app)

@@ -1,0 +1,69 @@
+"""What the model runs on: chosen beside the page, and calm where it fails."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import models
+from tests.pages.conftest import figure_of, url_of, values_of
+
+ROOT = Path(__file__).resolve().parents[2]
+OpenApp = Callable[..., AppTest]
+
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
+
+
+def test_precision_is_chosen_beside_the_page(open_app: OpenApp):
+    app = open_app(text="The cat.")
+    exact = values_of(figure_of(app)["data"][0])
+    app.segmented_control(key="precision").select("bfloat16").run()
+    assert not app.exception
+    rounded = values_of(figure_of(app)["data"][0])
+    assert not np.array_equal(rounded, exact)
+    np.testing.assert_allclose(rounded, exact, atol=0.05)
+    assert "dtype='bfloat16'" in app.code[0].value
+    assert url_of(app).keys() == {"model", "text", "attention", "layer", "head"}  # not part of a link
+    app.selectbox(key="model").select("gaps").run()
+    assert app.segmented_control(key="precision").value == "bfloat16"
+
+
+def test_a_device_that_is_not_there_is_a_calm_sentence(open_app: OpenApp):
+    app = open_app(text="The cat.")
+    app.session_state["device"] = "cuda:7"
+    app.run()
+    assert not app.exception
+    assert "This model cannot be used: there is no device 'cuda:7'" in app.warning[0].value
+    app.session_state["device"] = "cpu"
+    app.run()
+    assert not app.warning and figure_of(app)["data"]
+
+
+@pytest.mark.parametrize(
+    ("error", "device", "sentence"),
+    [
+        (RuntimeError("CUDA error: device-side assert\ntriggered"), "cuda:0", "GPU failed .CUDA error.*choose the CPU"),
+        (RuntimeError("CUDA out of memory. Tried to"), "cuda:0", "GPU has too little memory.*, or choose the CPU"),
+        (RuntimeError("MPS backend out of memory"), "mps", "Apple GPU has too little memory"),
+        (MemoryError(), "cpu", "CPU has too little memory for this; choose bfloat16.*smaller model$"),
+    ],
+)
+def test_what_a_device_says_becomes_a_sentence(error: Exception, device: str, sentence: str):
+    with pytest.raises(models.DeviceError, match=sentence), models.on(device):
+        raise error
+
+
+def test_a_fault_of_ours_stays_one():
+    with pytest.raises(RuntimeError, match="shapes"), models.on("cpu"):
+        raise RuntimeError("shapes cannot be multiplied")
+
+
+def test_the_frame_does_not_wait_for_torch():
+    """What is drawn before the answer needs no torch."""
+    code = "import sys; from pages.shared import bar, models; models.available(); print('torch' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert answer.stdout.strip() == "False"
