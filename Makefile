@@ -28,7 +28,7 @@ check: .venv/dev.stamp
 	$(PYTHON) -m pytest -q tests/test_arrows.py
 
 # Measures, and prints tables; asserts nothing about time.
-bench: .venv/dev.stamp
+bench: .venv/bench.stamp
 	$(PYTHON) -m tests.e2e.browser
 	$(PYTHON) -m tests.benchmarks
 
@@ -50,4 +50,9 @@ bench: .venv/dev.stamp
 .venv/dev.stamp: requirements-dev.txt .venv/app.stamp
 	@echo "Installing what the tests and checks need."
 	$(PIP) -r requirements-dev.txt
+	@touch $@
+
+.venv/bench.stamp: requirements-bench.txt .venv/dev.stamp
+	@echo "Installing the peers that we measure against."
+	$(PIP) -r requirements-bench.txt
 	@touch $@

@@ -12,17 +12,25 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.chdir(ROOT)
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    *lines, last = code.strip().splitlines()
+    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    *lines, last = first.strip().splitlines()
     names: dict[str, object] = {}
     exec("\n".join(lines), names)
-    assert capsys.readouterr().out == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.\n"
+    translation = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.\n"
+    assert capsys.readouterr().out == translation
     pattern = eval(last, names)  # [batch, head, query, key]
     assert torch.allclose(pattern.sum(dim=-1), torch.ones(pattern.shape[:3]))
+    exec(second, names)
+    without_a_head = capsys.readouterr().out
+    assert without_a_head.endswith("\n") and without_a_head != translation
 
 
 def test_what_it_names_is_there():
-    rooms = re.findall(r"^\| `([^`]+)`", README, re.MULTILINE)
+    models = re.findall(r"^\| `([a-z-]+)` \|", README, re.MULTILINE)
+    assert len(models) == 5
+    for model in models:
+        assert (ROOT / "checkpoints" / model / "card.json").is_file(), model
+    rooms = set(re.findall(r"^\| `([^`]+)`", README, re.MULTILINE)) - set(models)
     assert len(rooms) > 12
     for room in rooms:
         assert (ROOT / room.replace("<section>", "explore")).exists(), room
