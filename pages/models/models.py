@@ -13,7 +13,7 @@ from transformer_core.errors import HeadlightError
 
 LEAD = (
     "Every model that is here, and what it is good for. Look at one from all sides, hand it out as a file, or bring in "
-    "another: from the Hugging Face Hub, from a folder, or as a file that somebody gave you."
+    "your own."
 )
 KIND_IN_WORDS = {
     "encoder-decoder": "reads a text and writes another",
@@ -66,10 +66,10 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
             st.html(
                 f"<div class='hl-model'>{html.escape(card.title)}</div>"
                 f"<p class='hl-small'>{html.escape(card.description or f'It {KIND_IN_WORDS[card.kind]}.')}</p>"
-                f"<p class='hl-small'>{html.escape(card.claim())}</p>"
+                f"<p class='hl-small'>{card.kind}, {card.n_parameters / 1e6:,.1f} M parameters</p>"
             )
             if is_chosen:
-                st.html("<span class='hl-tag'>chosen</span>", width="content")
+                st.badge("chosen", color="primary")
             else:
                 st.button("Choose", key=f"choose-{name}", on_click=state.choose_model, args=(name, cards))
 
@@ -197,7 +197,7 @@ def parameters_of(card: ModelCard) -> None:
         height="content",
         column_config={
             "parameters": st.column_config.NumberColumn(format="localized"),
-            "share": st.column_config.ProgressColumn(format="percent", min_value=0.0, max_value=1.0),
+            "share": st.column_config.ProgressColumn(format="%.1f%%", min_value=0.0, max_value=100.0),
         },
     )
 
@@ -212,7 +212,7 @@ def configuration_of(card: ModelCard) -> None:
         shelf.configuration_table(card),
         hide_index=True,
         height="content",
-        column_config={"meaning": st.column_config.TextColumn(width="large")},
+        column_config={"value": st.column_config.TextColumn(width=150)},
     )
 
 
@@ -239,7 +239,7 @@ def card_of(card: ModelCard) -> None:
     if isinstance(command, str):
         st.html("<p class='hl-look'>This command makes it again:</p>")
         st.code(command, language="bash", wrap_lines=True)
-    st.json(values, expanded=2)
+    st.json(values, expanded=1)
 
 
 @st.dialog("Delete this model?")
@@ -255,14 +255,16 @@ def confirm_deletion(name: str, title: str) -> None:
 
 def delete(name: str, title: str) -> None:
     """Delete a model, and say so; if it was the chosen one, another is."""
+    cards = models.available()
     try:
         shelf.delete(name)
     except HeadlightError as error:
         st.session_state[state.MODELS_NOTE] = f"“{title}” was not deleted: {error}."
         return
     st.session_state[state.MODELS_NOTE] = f"“{title}” was deleted."
-    if name == st.session_state.get(state.MODEL):
-        st.session_state[state.NEXT_MODEL] = next(iter(models.available()), None)
+    others = [other for other in cards if other != name]
+    if others and name == st.session_state.get(state.MODEL):
+        state.choose_model(others[0], cards)
 
 
 page()

@@ -42,7 +42,7 @@ class Unusable(NamedTuple):
 
 @st.cache_data(max_entries=16, show_spinner=False)
 def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
-    """Return how many parameters each part has, and which share of all that is, in [0, 1].
+    """Return how many parameters each part has, and which share of all that is, in percent.
 
     Args:
         path: the model's folder.
@@ -53,7 +53,7 @@ def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
 
     counts = parameters_by_part(_card.config)
     in_all = sum(counts.values())
-    rows = [(stack or "end", part, n, n / in_all) for (stack, part), n in counts.items()]
+    rows = [(stack or "end", part, n, 100 * n / in_all) for (stack, part), n in counts.items()]
     return pd.DataFrame(rows, columns=["stack", "part", "parameters", "share"])
 
 

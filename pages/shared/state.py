@@ -68,7 +68,8 @@ def seed(cards: Mapping[str, ModelCard]) -> list[str]:
             on_model(cards)
         else:  # the first model that is here
             wanted = {MODEL: name}
-    if _PUBLISHED not in state or (wanted != state[_PUBLISHED] and not state.get(_ACTED)):
+    has_other_link = wanted and wanted != state.get(_PUBLISHED)  # without one, another page was opened from this one
+    if _PUBLISHED not in state or (has_other_link and not state.get(_ACTED)):
         notes += _fill(cards, wanted)
     elif state[MODEL] not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT: state[TEXT], MODEL: state[MODEL]})

@@ -59,11 +59,11 @@ def fill_and_note(self, slot, roles):
 Teller.fill = fill_and_note
 corpus = load_corpus("stories")
 used = lambda wording: any(id(slot) in told for _, slots in wording.variants for slot in slots[-1:])
-untold = [wording.text for deed in DEEDS for wording in deed.says if wording.roles and not used(wording)]
+untold = [wording.text for deed in DEEDS for wording in deed.says if wording.variants[0][1] and not used(wording)]
 complaints = [(item.text, found) for item in corpus.held_out for found in [faults(item.text)] if found]
 texts = [[item.text for item in part] for part in (corpus.train, corpus.held_out)]
 rng = random.Random(1)
-tales = [dataclasses.astuple(tell(rng)) for _ in range(1_500)]
+tales = [dataclasses.astuple(tell(rng)) for _ in range(3_000)]
 json.dump([*texts, corpus.fingerprint, untold, complaints, tales], sys.stdout)
 """
 
@@ -77,7 +77,7 @@ class Whole:
     fingerprint: str
     untold: list[str]  # wordings that no tale has
     complaints: list[list[object]]  # of the reader, about held-out tales
-    tales: list[tuple[str, str, str, str, str]]  # 1,500 more, with what they are about
+    tales: list[tuple[str, str, str, str, str]]  # 3,000 more, with what they are about
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,7 @@ def test_it_has_hundreds_of_words_and_none_is_rare(whole: Whole) -> None:
 
 def test_no_held_out_combination_is_in_training(tales: list[Tale]) -> None:
     train = [tale for tale in tales if not tale.is_held_out]
-    assert 40 < len(tales) - len(train) < 160
+    assert 90 < len(tales) - len(train) < 300
     for tale in train:
         assert not any(map(is_held_out_combination, combinations(tale.plot, tale.hero, tale.thing, tale.place)))
     assert {tale.plot for tale in tales if tale.is_held_out} == set(PLOTS)

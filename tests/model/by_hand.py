@@ -5,6 +5,7 @@ The oracle of the model's tests. Slow, and so simple that it can be read against
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,9 +104,15 @@ def embedding(weights: Weights, tokens: NDArray[np.int64], d_model: int) -> Arra
     return weights["embed.weight"][tokens] * math.sqrt(d_model) + np.array(positions)
 
 
-def encoder_decoder(model: tc.Transformer, src: NDArray[np.int64], tgt: NDArray[np.int64]) -> Array:
-    """Logits [batch tgt vocab] of a model with sinusoidal positions, in either norm position."""
-    config, weights = model.config, Weights.of(model)
+def stack(
+    model: tc.Transformer,
+    name: str,
+    tokens: NDArray[np.int64],
+    memory: Array | None = None,
+    src: NDArray[np.int64] | None = None,
+) -> Array:
+    """Final states [batch pos d_model] of the encoder or the decoder, in either norm position."""
+    config, weights = model.config, Weights.of(model).inside(name)
     is_pre_norm = config.norm_position == "pre"
 
     def norm(part: Weights, x: Array) -> Array:
@@ -117,31 +124,36 @@ def encoder_decoder(model: tc.Transformer, src: NDArray[np.int64], tgt: NDArray[
     def attend(part: Weights, query_input: Array, key_value_input: Array, allowed: Allowed) -> Array:
         return multi_head_attention(part, query_input, key_value_input, config.n_heads, allowed)
 
+    def may_see(b: int, query: int, key: int) -> bool:
+        return (name == "encoder" or key <= query) and bool(tokens[b, key] != config.pad_id)
+
     def source_is_real(b: int, query: int, key: int) -> bool:
-        return bool(src[b, key] != config.pad_id)
+        return src is not None and bool(src[b, key] != config.pad_id)
 
-    def target_is_real_and_not_later(b: int, query: int, key: int) -> bool:
-        return key <= query and bool(tgt[b, key] != config.pad_id)
+    def attend_to_itself(part: Weights, h: Array) -> Array:
+        return attend(part, h, h, may_see)
 
-    def encoder_block(block: Weights, x: Array) -> Array:
-        x = residual(x, lambda h: attend(block.inside("self_attn"), h, h, source_is_real), block.inside("ln1"))
-        return residual(x, lambda h: feed_forward(block.inside("mlp"), h), block.inside("ln2"))
+    def attend_to_memory(part: Weights, h: Array) -> Array:
+        assert memory is not None
+        return attend(part, h, memory, source_is_real)
 
-    def decoder_block(block: Weights, x: Array, memory: Array) -> Array:
-        self_attn, cross_attn = block.inside("self_attn"), block.inside("cross_attn")
-        x = residual(x, lambda h: attend(self_attn, h, h, target_is_real_and_not_later), block.inside("ln1"))
-        x = residual(x, lambda h: attend(cross_attn, h, memory, source_is_real), block.inside("ln_cross"))
-        return residual(x, lambda h: feed_forward(block.inside("mlp"), h), block.inside("ln2"))
+    x = embedding(weights, tokens, config.d_model)
+    for i in range(config.n_encoder_layers if name == "encoder" else config.n_decoder_layers):
+        block = weights.inside(f"blocks.{i}")
+        x = residual(x, partial(attend_to_itself, block.inside("self_attn")), block.inside("ln1"))
+        if memory is not None:
+            x = residual(x, partial(attend_to_memory, block.inside("cross_attn")), block.inside("ln_cross"))
+        x = residual(x, partial(feed_forward, block.inside("mlp")), block.inside("ln2"))
+    return norm(weights.inside("ln_final"), x) if is_pre_norm else x
 
-    memory = embedding(weights.inside("encoder"), src, config.d_model)
-    for i in range(config.n_encoder_layers):
-        memory = encoder_block(weights.inside(f"encoder.blocks.{i}"), memory)
-    if is_pre_norm:
-        memory = norm(weights.inside("encoder.ln_final"), memory)
 
-    x = embedding(weights.inside("decoder"), tgt, config.d_model)
-    for i in range(config.n_decoder_layers):
-        x = decoder_block(weights.inside(f"decoder.blocks.{i}"), x, memory)
-    if is_pre_norm:
-        x = norm(weights.inside("decoder.ln_final"), x)
-    return weights.linear("unembed", x)
+def encoder_decoder(model: tc.Transformer, src: NDArray[np.int64], tgt: NDArray[np.int64]) -> Array:
+    """Logits [batch tgt vocab] of a model of the paper's parts."""
+    final = stack(model, "decoder", tgt, stack(model, "encoder", src), src)
+    return Weights.of(model).linear("unembed", final)
+
+
+def one_stack(model: tc.Transformer, tokens: NDArray[np.int64]) -> Array:
+    """Logits [batch pos vocab] of one of the paper's stacks alone."""
+    name = "decoder" if model.config.architecture == "decoder_only" else "encoder"
+    return Weights.of(model).linear("unembed", stack(model, name, tokens))

@@ -1,6 +1,5 @@
-"""The formula, and the module around it, against plain loops and torch.nn.MultiheadAttention."""
+"""The module around the formula against plain loops and torch.nn.MultiheadAttention."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -8,170 +7,13 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import nn
 
 import transformer_core as tc
 from tests.model import by_hand
 from tests.model.building import odd_config, shaken
-from transformer_core.model.attention import (
-    MultiHeadAttention,
-    attention_pattern,
-    attention_scores,
-    scaled_dot_product_attention,
-)
-from transformer_core.model.distance_bias import PositionBias, RelativeBuckets
-from transformer_core.model.masks import AttentionMask
+from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.rotary import RotaryPositions
-
-
-def written_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:
-    return attention_pattern(attention_scores(q, k, mask)) @ v
-
-
-WAYS = pytest.mark.parametrize("way", [written_out, scaled_dot_product_attention], ids=["written out", "fused"])
-
-
-def random_qkv(
-    *, n_queries: int, n_keys: int, batch: int = 2, head: int = 3, d_head: int = 5, dtype: torch.dtype = torch.float32
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Normal q, k, v that ask for gradients."""
-    sizes = (n_queries, n_keys, n_keys)
-    q, k, v = (torch.randn(batch, head, n, d_head, dtype=dtype, requires_grad=True) for n in sizes)
-    return q, k, v
-
-
-@settings(max_examples=15)
-@given(st.tuples(*[st.integers(1, 4)] * 5), st.integers(0, 2**32 - 1))
-def test_each_cell_is_the_formula_s(sizes: tuple[int, ...], seed: int):
-    torch.manual_seed(seed)
-    batch, head, n_queries, n_keys, d_head = sizes
-    q, k, v = random_qkv(batch=batch, head=head, n_queries=n_queries, n_keys=n_keys, d_head=d_head, dtype=torch.float64)
-    mask = torch.rand(batch, head, n_queries, n_keys) < 0.7  # some rows have nothing to attend to
-    pattern = attention_pattern(attention_scores(q, k, mask))
-    for h in range(head):
-        q_h, k_h, v_h = (x[:, h].detach().numpy() for x in (q, k, v))
-        expected_pattern, expected_z = by_hand.attention(q_h, k_h, v_h, by_hand.where(mask[:, h]))
-        torch.testing.assert_close(pattern[:, h], torch.from_numpy(expected_pattern), rtol=0, atol=1e-12)
-        for way in (written_out, scaled_dot_product_attention):
-            z = way(q, k, v, mask)[:, h]
-            torch.testing.assert_close(z, torch.from_numpy(expected_z), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("masking", ["none", "one for all heads", "one a head", "causal"])
-@pytest.mark.parametrize("n_queries, n_keys, d_head", [(1, 1, 1), (7, 11, 16), (33, 33, 64), (65, 130, 24)])
-def test_fused_equals_written_out(n_queries: int, n_keys: int, d_head: int, masking: str):
-    q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=d_head)
-    mask = {
-        "none": None,
-        "one for all heads": torch.rand(2, 1, 1, n_keys) < 0.5,
-        "one a head": torch.rand(2, 3, n_queries, n_keys) < 0.5,
-        "causal": torch.ones(n_queries, n_keys, dtype=torch.bool).tril()[None, None],
-    }[masking]
-    z_written, z_fused = written_out(q, k, v, mask), scaled_dot_product_attention(q, k, v, mask)
-    torch.testing.assert_close(z_fused, z_written, rtol=0, atol=1e-6)
-    upstream = torch.randn_like(z_written)
-    upstream /= upstream.norm(dim=-1, keepdim=True)
-    for fused, written in zip(
-        torch.autograd.grad(z_fused, (q, k, v), upstream),
-        torch.autograd.grad(z_written, (q, k, v), upstream),
-        strict=True,
-    ):
-        torch.testing.assert_close(fused, written, rtol=1e-6, atol=1e-6)
-
-
-def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | None, PositionBias | None]:
-    """A mask and a bias as a stack hands them over: as rules, and not written out."""
-    cpu = torch.device("cpu")
-    n_earlier = n_keys - n_queries
-    is_real = torch.arange(n_keys) < torch.tensor([n_keys, n_keys // 2])[:, None]
-    config = odd_config(positions="relative_buckets", n_relative_buckets=8, relative_max_distance=30)
-    bias = PositionBias(
-        of_distance=shaken(RelativeBuckets(config, is_causal=False)),
-        n_queries=n_queries,
-        n_keys=n_keys,
-        n_earlier=n_earlier,
-        device=cpu,
-    )
-
-    def mask(**parts: Any) -> AttentionMask:
-        return AttentionMask(n_queries=n_queries, n_keys=n_keys, n_earlier=n_earlier, device=cpu, **parts)
-
-    return {
-        "nothing": (mask(), None),
-        "look-ahead": (mask(is_causal=True), None),
-        "window": (mask(is_causal=True, window=3), None),
-        "padding": (mask(is_real=is_real), None),
-        "bias": (None, bias),
-        "bias of all": (mask(), bias),
-        "bias, look-ahead": (mask(is_causal=True), bias),
-        "bias, window, padding": (mask(window=4, is_real=is_real), bias),
-    }[kind]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [*("nothing", "look-ahead", "window", "padding"), *("bias", "bias of all", "bias, look-ahead")]
-    + ["bias, window, padding"],
-)
-@pytest.mark.parametrize("n_queries, n_keys", [(1, 9), (7, 7), (5, 12), (1025, 1030)])
-@torch.no_grad()
-def test_rules_are_what_they_are_written_out(n_queries: int, n_keys: int, kind: str):
-    """More than 1,024 queries are taken in stretches."""
-    q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=4)
-    mask, bias = rules(kind, n_queries=n_queries, n_keys=n_keys)
-    fused = scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=0.7)
-    allowed = None if mask is None else mask.write_out()
-    added = None if bias is None else bias.write_out()
-    pattern = attention_pattern(attention_scores(q, k, allowed, bias=added, scale=0.7))
-    torch.testing.assert_close(fused, pattern @ v, rtol=0, atol=2e-6)
-    torch.testing.assert_close(scaled_dot_product_attention(q, k, v, allowed, bias=added, scale=0.7), fused)
-
-
-def test_with_a_bias_too_there_are_zeros_where_nothing_may_be_attended_to():
-    q, k, v = random_qkv(n_queries=4, n_keys=4)
-    _, bias = rules("bias", n_queries=4, n_keys=4)
-    mask = AttentionMask.within(torch.tensor([[5, 6, 7, 8], [0, 0, 0, 0]]), pad_id=0, is_causal=True)
-    z = scaled_dot_product_attention(q, k, v, mask, bias=bias)
-    assert torch.equal(z[1], torch.zeros(3, 4, 5)) and z[0].abs().min() > 0
-    z.square().sum().backward()
-    assert bias is not None and isinstance(bias.of_distance, RelativeBuckets)
-    for x in (q, k, v, bias.of_distance.weight):
-        assert x.grad is not None and x.grad.isfinite().all()
-
-
-@WAYS
-def test_with_nothing_to_attend_to_there_are_zeros(way):
-    q, k, v = random_qkv(n_queries=4, n_keys=6)
-    mask = torch.ones(2, 1, 4, 6, dtype=torch.bool)
-    mask[0, :, 1] = False  # one row
-    mask[1] = False  # every row of a sequence
-    z = way(q, k, v, mask)
-    assert torch.equal(z[0, :, 1], torch.zeros(3, 5))
-    assert torch.equal(z[1], torch.zeros(3, 4, 5))
-    assert z[0, :, 0].abs().min() > 0
-    z.square().sum().backward()
-    for x in (q, k, v):
-        assert x.grad is not None and x.grad.isfinite().all()
-        assert torch.equal(x.grad[1], torch.zeros_like(x.grad[1]))
-        assert x.grad[0].abs().sum() > 0
-
-
-def test_a_pattern_s_rows_sum_to_one_or_are_zero():
-    scores = torch.tensor([[[[0.0, math.log(3.0)], [-math.inf, 5.0], [-math.inf, -math.inf], [1e4, -1e4]]]])
-    expected = torch.tensor([[[[0.25, 0.75], [0.0, 1.0], [0.0, 0.0], [1.0, 0.0]]]])
-    torch.testing.assert_close(attention_pattern(scores), expected)
-
-
-def test_scores_by_hand():
-    """q . k is 3 * 1 + 4 * 2 = 11 and 3 * 5 + 4 * 0 = 15, over sqrt(2)."""
-    q, k = torch.tensor([[[[3.0, 4.0]]]]), torch.tensor([[[[1.0, 2.0], [5.0, 0.0]]]])
-    expected = torch.tensor([[[[11 / math.sqrt(2), 15 / math.sqrt(2)]]]])
-    torch.testing.assert_close(attention_scores(q, k), expected)
-    mask = torch.tensor([[[[True, False]]]])
-    torch.testing.assert_close(attention_scores(q, k, mask), torch.tensor([[[[11 / math.sqrt(2), -math.inf]]]]))
-    bias = torch.tensor([[[[0.5, -1.0]]]])
-    assert attention_scores(q, k, bias=bias, scale=1.0).tolist() == [[[[11.5, 14.0]]]]
-    assert attention_scores(q, k, mask, bias=bias, scale=1.0).tolist() == [[[[11.5, -math.inf]]]]
 
 
 def test_the_scale_is_that_of_one_head():

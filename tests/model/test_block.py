@@ -32,6 +32,28 @@ def test_pre_norm_is_the_sum_with_the_norm_inside():
     torch.testing.assert_close(block(x, None, memory), h + block.mlp(block.ln2(h)), rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("has_cross_attention", [False, True])
+@NORM_POSITIONS
+def test_attention_only_is_the_same_without_the_last_sub_layer(norm_position: str, has_cross_attention: bool):
+    """Source: Elhage et al. 2021, "attention-only"."""
+    whole = a_block(norm_position, has_cross_attention=has_cross_attention)
+    block = Block(odd_config(norm_position=norm_position, d_ff=0), has_cross_attention=has_cross_attention).eval()
+    unused = block.load_state_dict(whole.state_dict(), strict=False)
+    assert not unused.missing_keys and {name.split(".")[0] for name in unused.unexpected_keys} == {"mlp", "ln2"}
+    x, memory = torch.randn(2, 5, 48), torch.randn(2, 7, 48)
+    before_the_last = "hook_resid_mid_cross" if has_cross_attention else "hook_resid_mid"
+    norm = whole.ln_cross if has_cross_attention else whole.ln1
+    with tc.capture(whole) as expected:
+        whole(x, None, memory)
+    with tc.capture(block) as acts:
+        out = block(x, None, memory)
+    resid_post = acts["hook_resid_post"]
+    assert torch.equal(resid_post, expected[before_the_last])
+    assert torch.equal(out, norm(resid_post) if norm_position == "post" else resid_post)
+    last = {"hook_resid_mid"} if has_cross_attention else set()
+    assert {site for site in acts if "." not in site} == {"hook_resid_pre", "hook_resid_post"} | last
+
+
 @NORM_POSITIONS
 def test_an_encoder_s_block_has_no_cross_attention(norm_position: str):
     block, x = a_block(norm_position, has_cross_attention=False), torch.randn(2, 5, 48)

@@ -1,13 +1,25 @@
 """A built model: which matrices it shares, how it starts, and what it refuses to read."""
 
 import copy
+from typing import Any
 
 import pytest
 import torch
 
 import transformer_core as tc
-from tests.model.building import odd_config, random_tokens
+from tests.model.building import (
+    DECODER,
+    ENCODER,
+    VARIATIONS,
+    each_variation,
+    odd_config,
+    random_inputs,
+    random_tokens,
+    shaken_model,
+    varied_model,
+)
 from transformer_core.errors import TextError
+from transformer_core.model.transformer import assemble
 
 SAME_STORAGE = {
     "three_way": {"source and target": True, "target and unembed": True},
@@ -47,9 +59,19 @@ def test_a_shared_matrix_learns_from_all_its_places():
     torch.testing.assert_close(tied.unembed.weight.grad, sum(parts), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("changes", [{}, {"tie_embeddings": "none", "positions": "learned"}], ids=["tied", "not tied"])
-def test_the_same_seed_gives_the_same_bits(changes: dict[str, str]):
-    config = odd_config(**changes)
+@pytest.mark.parametrize("alone", [DECODER, ENCODER], ids=["decoder", "encoder"])
+@pytest.mark.parametrize("tie_embeddings", ["target", "none"])
+def test_one_stack_shares_its_embedding_with_the_last_layer(alone: dict[str, Any], tie_embeddings: str):
+    model = tc.build(odd_config(**alone | {"tie_embeddings": tie_embeddings}))
+    stack = model.decoder or model.encoder
+    assert stack is not None
+    assert (stack.embed.weight is model.unembed.weight) == (tie_embeddings == "target")
+    assert (model.encoder is None) == (alone is DECODER) and (model.decoder is None) == (alone is ENCODER)
+
+
+@each_variation
+def test_the_same_seed_gives_the_same_bits(variation: str):
+    config = odd_config(**VARIATIONS[variation])
     first = tc.build(config, seed=3).state_dict()
     torch.manual_seed(99)  # the seed alone decides
     again, other = tc.build(config, seed=3).state_dict(), tc.build(config, seed=4).state_dict()
@@ -68,18 +90,93 @@ def test_building_takes_no_number_from_the_common_generator():
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_it_starts_as_it_says():
-    config = odd_config(vocab_size=997, d_model=96, d_ff=200, tie_embeddings="none", positions="learned")
-    for name, value in tc.build(config).state_dict().items():
+SIZES = {"vocab_size": 997, "d_model": 96, "d_ff": 200, "tie_embeddings": "none", "unembed_bias": True}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"positions": "learned"},
+        {"positions": "relative_buckets", "n_relative_buckets": 500, "relative_max_distance": 999, "gated": True},
+        ENCODER | {"n_segments": 70, "embedding_norm": True, "unembed_transform": True, "norm_position": "pre"},
+        DECODER | {"qk_norm": True, "n_kv_heads": 1, "norm": "rms"},
+    ],
+    ids=["learned", "buckets", "encoder", "decoder"],
+)
+def test_it_starts_as_it_says(changes: dict[str, Any]):
+    for name, value in tc.build(odd_config(**changes | SIZES)).state_dict().items():
         if value.ndim == 1:
-            assert torch.equal(value, torch.full_like(value, float("ln" in name and name.endswith("weight")))), name
-        elif "embed" in name:  # token embeddings, learned positions and the last layer: normal
-            assert value.std().item() == pytest.approx(96**-0.5, rel=0.05), name
+            is_weight_of_norm = "norm" in name or "ln" in name
+            assert torch.equal(value, torch.full_like(value, float(is_weight_of_norm and "weight" in name))), name
+        elif "embed." in name or "table" in name or "position_bias" in name or name == "unembed.weight":  # normal
+            assert value.std().item() == pytest.approx(96**-0.5, rel=0.1), name
             assert value.mean().abs() < 5 * 96**-0.5 / value.numel() ** 0.5, name
         else:  # uniform in +-sqrt(6 / (fan_in + fan_out)); Glorot and Bengio 2010, eq. (16)
             bound = (6 / sum(value.shape)) ** 0.5
             assert 0.99 * bound < value.abs().max() <= bound, name
             assert value.std().item() == pytest.approx(bound / 3**0.5, rel=0.05), name
+
+
+@each_variation
+@torch.no_grad()
+def test_an_empty_model_takes_a_built_one_s_weights(variation: str):
+    """Assembled without memory, filled, and tied again: the same model."""
+    model = varied_model(variation)
+    empty = assemble(model.config)
+    assert {parameter.device.type for parameter in empty.parameters()} == {"meta"}
+    assert {name: p.shape for name, p in empty.named_parameters()} == {n: p.shape for n, p in model.named_parameters()}
+    empty.load_state_dict({name: value.clone() for name, value in model.state_dict().items()}, assign=True)
+    empty.tie()
+    assert len([*empty.parameters()]) == len([*model.parameters()])
+    inputs = random_inputs(model)
+    assert torch.equal(empty.eval()(*inputs), model(*inputs))
+
+
+def test_what_belongs_to_no_configuration_is_not_there():
+    """A state's names say what a model is made of."""
+    names = set(shaken_model(odd_config()).state_dict())
+    for part in ("pos_embed", "segment_embed", "embedding_norm", "position_bias", "gate", "q_norm", "k_norm"):
+        assert not any(part in name for name in names), part
+    assert not names & {"unembed.bias", "unembed_transform.linear.weight"}
+
+
+@pytest.mark.parametrize(
+    "variation, expected",
+    [
+        ("buckets", {"encoder.position_bias.weight": (7, 3), "decoder.position_bias.weight": (7, 3)}),
+        ("window", {"encoder.pos_embed.table": (24, 48), "decoder.blocks.1.mlp.gate.weight": (80, 48)}),
+        (
+            "rotary, groups",
+            {"decoder.blocks.0.cross_attn.k.weight": (16, 48), "encoder.blocks.1.self_attn.v.bias": (16,)},
+        ),
+        (
+            "decoder, q/k norm",
+            {"decoder.blocks.0.self_attn.q_norm.weight": (10,), "decoder.blocks.1.ln1.weight": (48,)},
+        ),
+        ("decoder, q/k norm", {"decoder.blocks.0.self_attn.out.weight": (48, 30), "decoder.ln_final.weight": (48,)}),
+        (
+            "encoder",
+            {
+                "encoder.segment_embed.weight": (3, 48),
+                "encoder.embedding_norm.weight": (48,),
+                "encoder.embedding_norm.bias": (48,),
+                "unembed.bias": (37,),
+                "unembed_transform.linear.weight": (48, 48),
+                "unembed_transform.linear.bias": (48,),
+                "unembed_transform.norm.weight": (48,),
+            },
+        ),
+    ],
+)
+def test_parameters_have_their_names_and_shapes(variation: str, expected: dict[str, tuple[int, ...]]):
+    """Checkpoint folders, and the tables of other libraries' models, are written in these names."""
+    state = assemble(odd_config(**VARIATIONS[variation])).state_dict()
+    assert {name: tuple(state[name].shape) for name in expected} == expected
+
+
+def test_without_a_feed_forward_network_there_are_no_parameters_for_one():
+    names = [*assemble(odd_config(**VARIATIONS["decoder, attention only"])).state_dict()]
+    assert not [name for name in names if "mlp" in name or "ln2" in name]
 
 
 def test_too_long_or_empty_is_refused_with_the_numbers():

@@ -5,10 +5,21 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import PAD, odd_config, random_tokens, shaken_model
+from tests.model.building import (
+    DECODER,
+    ENCODER,
+    PAD,
+    VARIATIONS,
+    each_variation,
+    odd_config,
+    random_inputs,
+    random_tokens,
+    shaken_model,
+    varied_model,
+)
 
-NORM_POSITIONS = pytest.mark.parametrize("norm_position", ["post", "pre"])
-POSITIONS = pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves", "learned"])
+WRITING = pytest.mark.parametrize("variation", [name for name in VARIATIONS if not name.startswith("encoder")])
+READING = pytest.mark.parametrize("variation", [name for name in VARIATIONS if not name.startswith("decoder")])
 
 
 def moved(before: Tensor, after: Tensor) -> list[bool]:
@@ -16,64 +27,103 @@ def moved(before: Tensor, after: Tensor) -> list[bool]:
     return ((before - after).abs().amax(dim=-1)[0] > 1e-6).tolist()
 
 
-@NORM_POSITIONS
-@pytest.mark.parametrize("changed", range(6))
-def test_a_target_token_moves_its_own_output_and_later_ones_only(norm_position: str, changed: int):
-    model = shaken_model(odd_config(norm_position=norm_position))
-    src, tgt = random_tokens([7], vocab_size=37), random_tokens([6], vocab_size=37)
-    other = tgt.clone()
-    other[0, changed] = tgt[0, changed] % 36 + 1
-    assert moved(model(src, tgt), model(src, other)) == [pos >= changed for pos in range(6)]
+def changed(tokens: Tensor, pos: int) -> Tensor:
+    """The same text with one other token, which is no padding."""
+    other = tokens.clone()
+    other[0, pos] = tokens[0, pos] % 36 + 1
+    return other
 
 
-def test_no_gradient_flows_from_an_output_to_a_later_target():
-    model = shaken_model(odd_config())
-    src, tgt = random_tokens([7], vocab_size=37), random_tokens([6], vocab_size=37)
+@WRITING
+@torch.no_grad()
+def test_a_target_token_moves_its_own_output_and_later_ones_only(variation: str):
+    """As far as two layers of a sliding window carry it."""
+    model = varied_model(variation)
+    *src, tgt = random_inputs(model, [6], [6])
+    before, reach = model(*src, tgt), 2 * ((model.config.sliding_window or 6) - 1)
+    for pos in range(6):
+        expected = [pos <= out <= pos + reach for out in range(6)]
+        assert moved(before, model(*src, changed(tgt, pos))) == expected, pos
+
+
+@pytest.mark.parametrize("alone", [{}, DECODER], ids=["encoder-decoder", "decoder"])
+def test_no_gradient_flows_from_an_output_to_a_later_target(alone: dict[str, str]):
+    model = shaken_model(odd_config(**alone))
+    inputs = random_inputs(model, [6], [6])
     for pos in range(6):
         with tc.capture(model, "decoder.hook_embed", detach=False) as acts:
-            logits = model(src, tgt)
+            logits = model(*inputs)
         (gradient,) = torch.autograd.grad(logits[0, pos].square().sum(), acts["decoder.hook_embed"])
         assert (gradient[0].abs().amax(dim=-1) > 0).tolist() == [earlier <= pos for earlier in range(6)]
 
 
-@NORM_POSITIONS
-@pytest.mark.parametrize("changed", [0, 3, 6])
-def test_a_source_token_moves_the_whole_memory_and_every_output(norm_position: str, changed: int):
+@READING
+@torch.no_grad()
+def test_a_source_token_moves_the_whole_memory_and_every_output(variation: str):
     """The look-ahead mask belongs on the decoder's self-attention, not on the encoder or the cross-attention."""
-    model = shaken_model(odd_config(norm_position=norm_position))
-    src, tgt = random_tokens([7], vocab_size=37), random_tokens([6], vocab_size=37)
-    other = src.clone()
-    other[0, changed] = src[0, changed] % 36 + 1
-    assert all(moved(model.encode(src), model.encode(other)))
-    assert all(moved(model(src, tgt), model(other, tgt)))
+    model = varied_model(variation)
+    src, *tgt = random_inputs(model, [9], [6])
+    memory, reach = model.encode(src), 2 * ((model.config.sliding_window or 9) - 1)
+    for pos in (0, 3, 8):
+        expected = [abs(out - pos) <= reach for out in range(9)]
+        assert moved(memory, model.encode(changed(src, pos))) == expected, pos
+        if tgt:
+            assert all(moved(model(src, *tgt), model(changed(src, pos), *tgt)))
 
 
 def test_each_attention_s_mask():
     """Rows are queries. The source is 3 tokens and 1 of padding, the target 2 tokens and 1 of padding."""
     model = shaken_model(odd_config(n_encoder_layers=1, n_decoder_layers=1))
     src, tgt = torch.tensor([[5, 6, 7, PAD]]), torch.tensor([[1, 8, PAD]])
-    with tc.capture(model, "*.hook_mask") as acts:
-        model(src, tgt)
-    masks = {name: mask.int().tolist()[0][0] for name, mask in acts.items()}
-    assert masks == {
+    assert masks_of(model, src, tgt) == {
         "encoder.blocks.0.self_attn.hook_mask": [[1, 1, 1, 0]] * 4,
         "decoder.blocks.0.self_attn.hook_mask": [[1, 0, 0], [1, 1, 0], [1, 1, 0]],
         "decoder.blocks.0.cross_attn.hook_mask": [[1, 1, 1, 0]] * 3,
     }
 
 
-@NORM_POSITIONS
-@POSITIONS
-def test_padding_never_changes_a_result(norm_position: str, positions: str):
-    """Each pair alone, and the same pair in a batch with longer ones."""
-    model = shaken_model(odd_config(norm_position=norm_position, positions=positions))
-    src_lengths, tgt_lengths = [9, 1, 4, 24, 2], [3, 12, 1, 2, 24]
-    src, tgt = random_tokens(src_lengths, vocab_size=37), random_tokens(tgt_lengths, vocab_size=37, seed=1)
-    memory, logits = model.encode(src), model(src, tgt)
-    for i, (n_src, n_tgt) in enumerate(zip(src_lengths, tgt_lengths, strict=True)):
-        alone_src, alone_tgt = src[i : i + 1, :n_src], tgt[i : i + 1, :n_tgt]
-        torch.testing.assert_close(memory[i, :n_src], model.encode(alone_src)[0], rtol=0, atol=1e-5)
-        torch.testing.assert_close(logits[i, :n_tgt], model(alone_src, alone_tgt)[0], rtol=0, atol=1e-5)
+def test_each_attention_s_mask_with_a_window_of_two():
+    """On self-attention only: what a target position may read of the source is no matter of distance."""
+    model = shaken_model(odd_config(n_encoder_layers=1, n_decoder_layers=1, sliding_window=2))
+    src, tgt = torch.tensor([[5, 6, 7, 8, PAD]]), torch.tensor([[1, 8, 9]])
+    assert masks_of(model, src, tgt) == {
+        "encoder.blocks.0.self_attn.hook_mask": [
+            *([1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [0, 1, 1, 1, 0], [0, 0, 1, 1, 0], [0, 0, 0, 1, 0])
+        ],
+        "decoder.blocks.0.self_attn.hook_mask": [[1, 0, 0], [1, 1, 0], [0, 1, 1]],
+        "decoder.blocks.0.cross_attn.hook_mask": [[1, 1, 1, 1, 0]] * 3,
+    }
+
+
+def test_the_mask_of_one_stack():
+    tokens = torch.tensor([[5, 6, PAD]])
+    for alone, stack, expected in (
+        (DECODER, "decoder", [[1, 0, 0], [1, 1, 0], [1, 1, 0]]),
+        (ENCODER, "encoder", [[1, 1, 0]] * 3),
+    ):
+        model = shaken_model(odd_config(**alone))
+        assert masks_of(model, tokens)[f"{stack}.blocks.1.self_attn.hook_mask"] == expected
+
+
+def masks_of(model: tc.Transformer, *inputs: Tensor) -> dict[str, list[list[int]]]:
+    """The mask of every attention over a batch of one."""
+    with tc.capture(model, "*.hook_mask") as acts:
+        model(*inputs)
+    return {name: mask.int().tolist()[0][0] for name, mask in acts.items()}
+
+
+@each_variation
+@torch.no_grad()
+def test_padding_never_changes_a_result(variation: str):
+    """Each text, or pair, alone, and the same in a batch with longer ones."""
+    model = varied_model(variation)
+    lengths, tgt_lengths = [9, 1, 4, 24, 2], [3, 12, 1, 2, 24]
+    inputs = random_inputs(model, lengths, tgt_lengths)
+    logits = model(*inputs)
+    for row, of_row in enumerate(zip(lengths, tgt_lengths, strict=True)):
+        alone = [tokens[row : row + 1, :n] for tokens, n in zip(inputs, of_row, strict=False)]
+        expected = model(*alone)[0]
+        torch.testing.assert_close(logits[row, : len(expected)], expected, rtol=0, atol=1e-5)
 
 
 @pytest.mark.parametrize("n_padding", [1, 2, 5, 15])
@@ -86,6 +136,20 @@ def test_more_padding_is_no_difference(n_padding: int):
     torch.testing.assert_close(padded, model(src, tgt), rtol=0, atol=1e-5)
 
 
+@torch.no_grad()
+def test_a_decoder_may_start_with_the_token_of_the_padding():
+    """Marian's and T5's do: the first token counts, and the same one behind the text does not."""
+    model = shaken_model(odd_config(bos_id=PAD, positions="relative_buckets", n_relative_buckets=8))
+    src, tgt = random_tokens([7, 4], vocab_size=37), random_tokens([5, 3], vocab_size=37, seed=1)
+    tgt[:, 0] = PAD
+    masks = masks_of(model, src[1:], tgt[1:])
+    assert masks["decoder.blocks.0.self_attn.hook_mask"] == [
+        *([1, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0], [1, 1, 1, 0, 0])
+    ]
+    alone = model(src[1:, :4], tgt[1:, :3])
+    torch.testing.assert_close(model(src, tgt)[1, :3], alone[0], rtol=0, atol=1e-5)
+
+
 def test_the_embedding_of_padding_is_never_read():
     model = shaken_model(odd_config())
     src, tgt = random_tokens([7, 3], vocab_size=37), random_tokens([2, 6], vocab_size=37)
@@ -96,13 +160,15 @@ def test_the_embedding_of_padding_is_never_read():
     torch.testing.assert_close(after[tgt != PAD], before[tgt != PAD], rtol=0, atol=1e-6)
 
 
-def test_a_source_of_nothing_but_padding_gives_finite_numbers():
-    model = shaken_model(odd_config()).train()
-    src, tgt = random_tokens([5, 0], vocab_size=37), random_tokens([4, 0], vocab_size=37)
+@each_variation
+def test_a_text_of_nothing_but_padding_gives_finite_numbers(variation: str):
+    model = varied_model(variation).train()
+    inputs = random_inputs(model, [5, 0], [4, 0])
     with tc.capture(model, "*.hook_pattern") as acts:
-        model(src, tgt)
-    assert torch.equal(acts["encoder.blocks.0.self_attn.hook_pattern"][1], torch.zeros(3, 5, 5))
-    logits = model(src, tgt)
+        model(*inputs)
+    first = "decoder" if model.encoder is None else "encoder"
+    assert torch.equal(acts[f"{first}.blocks.0.self_attn.hook_pattern"][1], torch.zeros(3, 5, 5))
+    logits = model(*inputs)
     logits.square().mean().backward()
     assert logits.isfinite().all()
     for name, parameter in model.named_parameters():
@@ -115,9 +181,12 @@ def test_without_a_padding_token_each_token_counts():
     assert all(moved(model(src, tgt), model(torch.tensor([[5, 0, 3]]), tgt)))
 
 
-@pytest.mark.parametrize("n_src, n_tgt", [(1, 1), (1, 24), (24, 1), (13, 5)])
-def test_one_model_takes_every_length(n_src: int, n_tgt: int):
+@each_variation
+@torch.no_grad()
+def test_one_model_takes_every_length(variation: str):
     """A published mistake: a mask that is built once, for one length."""
-    model = shaken_model(odd_config())
-    logits = model(random_tokens([n_src], vocab_size=37), random_tokens([n_tgt], vocab_size=37))
-    assert logits.shape == (1, n_tgt, 37) and logits.isfinite().all()
+    model = varied_model(variation)
+    for n_src, n_tgt in ((1, 1), (1, 24), (24, 1), (13, 5)):
+        inputs = random_inputs(model, [n_src], [n_tgt])
+        logits = model(*inputs)
+        assert logits.shape == (1, inputs[-1].shape[1], 37) and logits.isfinite().all()

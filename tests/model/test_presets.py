@@ -1,22 +1,20 @@
-"""The presets: the paper's numbers, and as many parameters as the paper says, and as a formula says exactly."""
+"""The presets: the papers' numbers, and as many parameters as was published, and as a formula says exactly."""
 
 import pytest
-import torch
 
 import transformer_core as tc
 from tests.model.building import odd_config
 from transformer_core.config import ModelConfig
 from transformer_core.model.presets import PRESETS
-from transformer_core.model.stack import Stack
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.transformer import assemble
+
+TINY = {"tiny", "tiny-decoder", "tiny-encoder", "tiny-attention"}
+PUBLISHED = {"transformer_base", "transformer_big", "gpt2", "bert-base", "t5-small", "llama-like"}
 
 
 def n_parameters(config: ModelConfig) -> int:
     """Count them on a model without memory; a shared matrix once."""
-    with torch.device("meta"):
-        encoder = Stack(config, n_layers=config.n_encoder_layers)
-        decoder = Stack(config, n_layers=config.n_decoder_layers, has_cross_attention=True)
-        return sum(parameter.numel() for parameter in Transformer(config, encoder, decoder).parameters())
+    return sum(parameter.numel() for parameter in assemble(config, device="meta").parameters())
 
 
 def n_parameters_by_formula(config: ModelConfig) -> int:
@@ -45,6 +43,19 @@ def test_as_many_parameters_as_the_paper_says(name: str, millions: int, within: 
 
 
 @pytest.mark.parametrize(
+    "name, published",
+    [
+        ("gpt2", 124_439_808),  # of the released gpt2, counted without its masks
+        ("bert-base", 109_514_298),  # of the released bert-base-uncased with its masked-token head, without the pooler
+        ("t5-small", 60_506_624),  # of the released t5-small
+        ("llama-like", 134_515_008),  # of the released SmolLM-135M
+    ],
+)
+def test_as_many_parameters_as_the_released_model_has(name: str, published: int):
+    assert n_parameters(PRESETS[name]()) == published
+
+
+@pytest.mark.parametrize(
     "config",
     [
         tc.presets.transformer_base(),
@@ -60,9 +71,19 @@ def test_as_many_parameters_as_the_formula_says(config: ModelConfig):
     assert n_parameters(config) == n_parameters_by_formula(config)
 
 
-def test_a_built_model_has_as_many():
-    model = tc.build(tc.presets.tiny(301))
-    assert sum(p.numel() for p in model.parameters()) == n_parameters_by_formula(model.config)
+def test_the_tiny_ones_by_hand():
+    """Width 128, vocabulary 300, tied unless said otherwise; each matrix, each bias, each norm."""
+    feed_forward, attention, norm = 128 * 512 + 512 + 512 * 128 + 128, 4 * (128 * 128 + 128), 2 * 128
+    with_feed_forward = 300 * 128 + 128 * 128 + 4 * (attention + feed_forward + 2 * norm) + norm
+    assert n_parameters(tc.presets.tiny_decoder(300)) == with_feed_forward
+    assert n_parameters(tc.presets.tiny_encoder(300)) == with_feed_forward
+    assert n_parameters(tc.presets.tiny_attention(300)) == 2 * 300 * 128 + 2 * (attention + norm) + norm
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_built_model_has_as_many(name: str):
+    model = tc.build(PRESETS[name](301))
+    assert sum(p.numel() for p in model.parameters()) == n_parameters(model.config)
 
 
 def test_base_is_the_paper_s():
@@ -82,6 +103,12 @@ def test_big_is_the_paper_s():
 
 
 def test_presets_have_names():
-    assert set(PRESETS) == {"tiny", "transformer_base", "transformer_big"}
+    assert set(PRESETS) == TINY | PUBLISHED
     for preset in PRESETS.values():
         assert preset(vocab_size=99).vocab_size == 99
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_a_corpus_s_vocabulary_may_be_small(name: str):
+    """Special tokens are among the first, or the last, of whatever vocabulary."""
+    assert PRESETS[name](5).eos_id < 5

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.model.building import odd_config, random_tokens, shaken
+from tests.model.building import ENCODER, odd_config, random_tokens, shaken
 from transformer_core.errors import TextError
 from transformer_core.model.positions import sinusoidal_table
 from transformer_core.model.stack import Stack
@@ -13,7 +13,8 @@ from transformer_core.model.stack import Stack
 def a_stack(**changes: object) -> Stack:
     config = odd_config(**changes)
     stack = Stack(config, n_layers=3)
-    torch.nn.init.normal_(stack.embed.weight)
+    for parameter in stack.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)  # embeddings come without numbers
     return shaken(stack)
 
 
@@ -26,6 +27,39 @@ def test_embedding_plus_positions_enters_the_first_block(layout: str):
     torch.testing.assert_close(acts["hook_embed"], stack.embed.weight[tokens] * 48**0.5)
     assert torch.equal(acts["hook_pos_embed"], table.expand(2, -1, -1))
     assert torch.equal(acts["blocks.0.hook_resid_pre"], acts["hook_embed"] + acts["hook_pos_embed"])
+
+
+@pytest.mark.parametrize("positions", ["none", "rotary_halves", "alibi", "relative_buckets"])
+def test_positions_that_act_elsewhere_add_nothing(positions: str):
+    stack, tokens = a_stack(positions=positions), random_tokens([5], vocab_size=37)
+    with tc.capture(stack) as acts:
+        stack(tokens, None)
+    assert "hook_pos_embed" not in acts
+    assert torch.equal(acts["blocks.0.hook_resid_pre"], acts["hook_embed"])
+
+
+def test_segments_are_added_and_the_sum_is_normalized():
+    """Source: Devlin et al. 2019, figure 2, and its code for the normalization."""
+    stack = a_stack(**ENCODER, n_segments=3, positions="learned", embedding_norm=True)
+    tokens, segments = random_tokens([5, 5], vocab_size=37), torch.tensor([[0, 0, 1, 1, 2], [2, 1, 0, 1, 2]])
+    with tc.capture(stack) as acts:
+        stack(tokens, None, segments=segments)
+    torch.testing.assert_close(acts["hook_segment_embed"], stack.segment_embed.weight[segments].detach())
+    whole = acts["hook_embed"] + acts["hook_pos_embed"] + acts["hook_segment_embed"]
+    assert stack.embedding_norm is not None
+    torch.testing.assert_close(acts["blocks.0.hook_resid_pre"], stack.embedding_norm(whole).detach())
+    without, first = stack(tokens, None), stack(tokens, None, segments=torch.zeros_like(tokens))
+    assert torch.equal(without, first)
+
+
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_segments_that_are_not_there_are_refused(wrong: int):
+    stack, tokens = a_stack(**ENCODER, n_segments=3), random_tokens([5], vocab_size=37)
+    segments = torch.tensor([[0, 0, 1, wrong, 2]])
+    with pytest.raises(TextError, match=r"^this model has segments 0 to 2, and others were given$"):
+        stack(tokens, None, segments=segments)
+    with pytest.raises(TextError, match=r"^this model tells no segments apart; leave them out$"):
+        a_stack()(tokens, None, segments=torch.zeros_like(tokens))
 
 
 def test_each_block_takes_what_the_one_before_hands_on():

@@ -1,6 +1,7 @@
 """The whole model against torch.nn.Transformer with the same weights, and against the paper's formulas by hand."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +9,18 @@ from torch import Tensor, nn
 
 import transformer_core as tc
 from tests.model import by_hand
-from tests.model.building import PAD, odd_config, random_tokens, shaken_model
+from tests.model.building import (
+    DECODER,
+    ENCODER,
+    PAD,
+    each_variation,
+    odd_config,
+    random_inputs,
+    random_tokens,
+    shaken_model,
+    varied_model,
+)
+from transformer_core.errors import TextError
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.block import Block
 
@@ -153,6 +165,15 @@ def test_the_whole_forward_by_hand(norm_position: str, tie_embeddings: str):
     torch.testing.assert_close(model(src, tgt).detach(), expected, rtol=0, atol=1e-6)
 
 
+@NORM_POSITIONS
+@pytest.mark.parametrize("alone", [DECODER, ENCODER], ids=["decoder", "encoder"])
+def test_one_stack_alone_by_hand(alone: dict[str, Any], norm_position: str):
+    model = shaken_model(odd_config(**alone, norm_position=norm_position)).double()
+    tokens = random_tokens([5, 3, 0], vocab_size=37)
+    expected = torch.from_numpy(by_hand.one_stack(model, tokens.numpy()))
+    torch.testing.assert_close(model(tokens).detach(), expected, rtol=0, atol=1e-6)
+
+
 def test_encode_and_decode_are_the_forward():
     model = shaken_model(odd_config())
     src, tgt = random_tokens([7, 4], vocab_size=37), random_tokens([5, 5], vocab_size=37)
@@ -161,17 +182,88 @@ def test_encode_and_decode_are_the_forward():
     assert torch.equal(model.decode(tgt, memory, src), model(src, tgt))
 
 
-@pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only", "encoder_only"])
-def test_the_final_states_are_what_the_last_layer_makes_logits_of(architecture: str):
-    n_encoder_layers, n_decoder_layers = int(architecture != "decoder_only"), int(architecture != "encoder_only")
-    layers = {"n_encoder_layers": n_encoder_layers, "n_decoder_layers": n_decoder_layers}
-    model = shaken_model(odd_config(architecture=architecture, tie_embeddings="none", scale_logits=True, **layers))
-    texts = [random_tokens([7, 4], vocab_size=37), random_tokens([5, 9], vocab_size=37, seed=1)]
-    texts = texts if architecture == "encoder_decoder" else texts[:1]
-    with torch.no_grad(), tc.capture(model) as acts:
-        states = model.final_states(*texts)
-    assert "hook_logits" not in acts and states.shape == (2, texts[-1].shape[1], 48)
-    torch.testing.assert_close(states @ model.unembed.weight.T / 48**0.5, model(*texts))
+@pytest.mark.parametrize("alone", [{}, DECODER, ENCODER], ids=["encoder-decoder", "decoder", "encoder"])
+@torch.no_grad()
+def test_the_final_states_are_what_the_last_layer_makes_logits_of(alone: dict[str, Any]):
+    model = shaken_model(odd_config(**alone | {"tie_embeddings": "none", "scale_logits": True, "unembed_bias": True}))
+    inputs = random_inputs(model)
+    with tc.capture(model) as acts:
+        states = model.final_states(*inputs)
+    assert "hook_logits" not in acts and states.shape == (3, inputs[-1].shape[1], 48)
+    expected = states / 48**0.5 @ model.unembed.weight.T + model.unembed.bias
+    torch.testing.assert_close(expected, model(*inputs))
+
+
+@torch.no_grad()
+def test_the_masked_token_head():
+    """Norm(activation(x W + b)), then the embedding's matrix and a bias. Source: the code of Devlin et al. 2019."""
+    model, tokens = varied_model("encoder"), random_tokens([7, 4], vocab_size=37)
+    segments = torch.tensor([[0, 0, 1, 1, 2, 2, 2], [2, 1, 0, 0, 0, 0, 0]])
+    x = model.encode(tokens, segments=segments).double()
+    weights = {name: value.double() for name, value in model.state_dict().items()}
+    assert model.unembed.weight is model.get_parameter("encoder.embed.weight")
+    x = x @ weights["unembed_transform.linear.weight"].T + weights["unembed_transform.linear.bias"]
+    x = x * 0.5 * (1 + torch.erf(x / 2**0.5))
+    x = (x - x.mean(dim=-1, keepdim=True)) / (x.var(dim=-1, keepdim=True, correction=0) + 1e-5).sqrt()
+    x = x * weights["unembed_transform.norm.weight"] + weights["unembed_transform.norm.bias"]
+    expected = x @ weights["encoder.embed.weight"].T + weights["unembed.bias"]
+    torch.testing.assert_close(model(tokens, segments=segments), expected.float(), rtol=0, atol=1e-5)
+    assert not torch.allclose(model(tokens), expected.float(), atol=1e-2)  # in segments of one kind
+
+
+def test_what_a_model_takes_is_said_where_it_is_given_something_else():
+    two, decoder, encoder = (shaken_model(odd_config(**alone)) for alone in ({}, DECODER, ENCODER))
+    tokens = random_tokens([4], vocab_size=37)
+    with pytest.raises(TextError, match=r"^this model is encoder-decoder and takes a source and a target$"):
+        two(tokens)
+    with pytest.raises(TextError, match=r"^this model is decoder-only and takes one text$"):
+        decoder(tokens, tokens)
+    with pytest.raises(TextError, match=r"^this model is encoder-only and takes one text$"):
+        encoder(tokens, tokens)
+    with pytest.raises(TextError, match=r"^this model is decoder-only; it has no encoder$"):
+        decoder.encode(tokens)
+    with pytest.raises(TextError, match=r"^this model is encoder-only; it has no decoder$"):
+        encoder.decode(tokens)
+    with pytest.raises(TextError, match=r"^this model is decoder-only: its decoder takes no memory and no source$"):
+        decoder.decode(tokens, two.encode(tokens), tokens)
+    for given in ({}, {"memory": two.encode(tokens)}, {"src": tokens}):
+        with pytest.raises(TextError, match=r"is encoder-decoder: its decoder needs the memory and the source$"):
+            two.decode(tokens, **given)
+    for model in (two, decoder):
+        with pytest.raises(TextError, match=r"^this model tells no segments apart; leave them out$"):
+            model(*random_inputs(model), segments=random_inputs(model)[0])
+
+
+@each_variation
+def test_without_dropout_training_is_evaluation(variation: str):
+    """Other products, the same numbers and gradients."""
+    model = varied_model(variation, dropout=0.0)
+    inputs, gradients, logits = random_inputs(model), {}, {}
+    for is_training in (True, False):
+        logits[is_training] = model.train(is_training)(*inputs)
+        gradients[is_training] = torch.autograd.grad(logits[is_training].square().mean(), [*model.parameters()])
+    torch.testing.assert_close(logits[True], logits[False], rtol=0, atol=2e-5)
+    for in_training, in_evaluation in zip(gradients[True], gradients[False], strict=True):
+        torch.testing.assert_close(in_training, in_evaluation, rtol=1e-3, atol=1e-5)
+
+
+@each_variation
+def test_every_parameter_counts(variation: str):
+    """None is built and never used."""
+    model = varied_model(variation)
+    model(*random_inputs(model)).square().mean().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+
+
+@each_variation
+@torch.no_grad()
+def test_half_of_the_bits_give_nearly_the_same(variation: str):
+    model = varied_model(variation)
+    inputs = random_inputs(model)
+    exact, halved = model(*inputs), model.to(torch.bfloat16)(*inputs)
+    assert halved.dtype == torch.bfloat16
+    assert (halved - exact).abs().mean() < 0.03 * exact.abs().mean()  # one rounding is 2^-9
 
 
 def test_in_training_there_is_dropout_and_in_evaluation_none():

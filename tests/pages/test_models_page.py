@@ -5,6 +5,7 @@ import json
 import shutil
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     parameters, configuration, tokens = (frame.value for frame in app.dataframe)
     n_parameters = sum(parameter.numel() for parameter in model.parameters())
     assert parameters["parameters"].sum() == n_parameters
-    assert parameters["share"].sum() == pytest.approx(1)
+    assert parameters["share"].sum() == pytest.approx(100)
     assert set(parameters["stack"]) <= stacks
     assert f"{n_parameters:,} parameters" in words_of(app)
     assert dict(zip(configuration["setting"], configuration["value"], strict=True))["d_model"] == "16"
@@ -191,6 +192,15 @@ def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
 def test_a_name_of_a_shipped_model_is_not_given(place: Path):
     packed = shelf.pack(models.available()["tales"])
     assert shelf.unpack(io.BytesIO(packed), "Stories") == "stories-2"
+
+
+def test_two_visitors_never_get_the_same_name(place: Path):
+    packed = shelf.pack(models.available()["gaps"])
+    with ThreadPoolExecutor(3) as visitors:
+        given = list(visitors.map(lambda _: shelf.unpack(io.BytesIO(packed), "Mine"), range(3)))
+    assert sorted(given) == ["mine", "mine-2", "mine-3"]
+    assert {*given} < models.available().keys()
+    assert [path for path in place.iterdir() if path.name.startswith(".")] == []
 
 
 @pytest.mark.parametrize("name", ["../../evil", ".hidden", "", "…", "a" * 300, "CON/x", "x\ny"])

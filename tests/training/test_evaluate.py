@@ -1,5 +1,6 @@
 """Measuring against a naive loop: one pair after another, without cache, padding or batches."""
 
+import random
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -7,12 +8,13 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from transformer_core.corpora.batching import PairBatches
-from transformer_core.corpora.corpus import Corpus, Pair, exact_match
+from transformer_core.config import Architecture, ModelConfig
+from transformer_core.corpora.batching import IGNORED, PairBatches, batches_for
+from transformer_core.corpora.corpus import Corpus, Pair, Text, exact_match
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import CorpusError
-from transformer_core.model.transformer import Transformer
-from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.model.transformer import Transformer, build
+from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import train
@@ -43,6 +45,7 @@ def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, t
     corpus = replace(turns, measures=measures)
     pairs = turns.train[:40]
     losses: list[float] = []
+    right: list[bool] = []
     verdicts: dict[str, list[bool]] = {"exact_match": [], "begins_with_a": []}
     for pair in pairs:
         src = torch.tensor([tokenizer.encode(pair.source, eos=True)])
@@ -50,12 +53,14 @@ def test_it_agrees_with_a_naive_loop(turns: Corpus, half_trained: Transformer, t
         with torch.no_grad():
             logits = half_trained(src, tgt[:, :-1])
         losses += F.cross_entropy(logits[0], tgt[0, 1:], reduction="none").tolist()
+        right += (logits[0].argmax(-1) == tgt[0, 1:]).tolist()
         output = tokenizer.decode(greedy_decode(half_trained, src, use_cache=False).tokens[0].tolist())
         verdicts["exact_match"].append(output == pair.target)
         if pair.target.startswith("A"):
             verdicts["begins_with_a"].append(output.startswith("A"))
     found = evaluate(half_trained, tokenizer, corpus, pairs)
-    assert found.keys() == {"loss", "exact_match", "begins_with_a"}  # what applies to no pair has no value
+    assert found.keys() == {"loss", "accuracy", "exact_match", "begins_with_a"}  # what applies to no pair has no value
+    assert found["accuracy"] == pytest.approx(sum(right) / len(right))
     assert found["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
     for name, values in verdicts.items():
         assert found[name] == sum(values) / len(values)
@@ -72,3 +77,85 @@ def test_the_model_stays_as_it_was(turns: Corpus, model: Transformer, tokenizer:
 def test_there_must_be_pairs(turns: Corpus, model: Transformer, tokenizer: Tokenizer):
     with pytest.raises(CorpusError, match="at least one"):
         evaluate(model, tokenizer, turns, [])
+
+
+@pytest.fixture(scope="module")
+def echoes() -> Corpus:
+    """Texts of two halves, the second of which repeats the first: each of its words but the first can be known."""
+    rng = random.Random(0)
+    texts = []
+    for _ in range(40):
+        half = rng.sample("abcdefgh", rng.randint(3, 5))
+        n = len(half)
+        alignment = tuple((unit - n,) if unit > n else () for unit in range(2 * n))
+        texts.append(Text(" ".join(half + half), alignment))
+    return Corpus(
+        name="echoes",
+        title="Echoes",
+        description="Letters, twice.",
+        train=tuple(texts[:30]),
+        held_out=tuple(texts[30:]),
+        examples=("a b c a b c",),
+        tokenizer_kind="word",
+        text_measures={"ends_with_a": lambda text, output: output.endswith("a") if "h" in text.text else None},
+        prompt_of=lambda text: text.text[: len(text.text) // 2],
+    )
+
+
+def one_stack(tokenizer: OwnTokenizer, architecture: Architecture) -> Transformer:
+    """A small random model of one stack, with probabilities that are far from even."""
+    is_decoder = architecture == "decoder_only"
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        architecture=architecture,
+        d_model=16,
+        d_ff=32,
+        n_heads=2,
+        n_encoder_layers=0 if is_decoder else 1,
+        n_decoder_layers=1 if is_decoder else 0,
+        max_seq_len=14,
+        tie_embeddings="none",
+    )
+    model = build(config, seed=1).eval()
+    with torch.no_grad():
+        model.unembed.weight.mul_(5)
+    return model
+
+
+def test_texts_of_a_decoder_against_a_naive_loop(echoes: Corpus):
+    tokenizer = train_tokenizer(echoes.training_texts(), kind="word")
+    model = one_stack(tokenizer, "decoder_only")
+    losses, right, determined, ends_with_a = [], [], [], []
+    for text in echoes.held_out:
+        ids = tokenizer.encode(text.text, bos=True, eos=True)
+        with torch.no_grad():
+            logits = model(torch.tensor([ids[:-1]]))[0]
+        losses += F.cross_entropy(logits, torch.tensor(ids[1:]), reduction="none").tolist()
+        guesses = logits.argmax(-1).tolist()
+        right += [guess == i for guess, i in zip(guesses, ids[1:], strict=True)]
+        n = len(text.text.split()) // 2
+        determined += [guesses[unit] == ids[unit + 1] for unit in range(n + 1, 2 * n)]  # unit u is token u + 1
+        if "h" in text.text:
+            prompt = tokenizer.encode(echoes.prompt_of(text), bos=True)
+            written = greedy_decode(model, torch.tensor([prompt]), use_cache=False).tokens[0, len(prompt) :]
+            ends_with_a.append(tokenizer.decode(written.tolist()).endswith("a"))
+    found = evaluate(model, tokenizer, echoes, echoes.held_out)
+    assert found.keys() == {"loss", "accuracy", "determined_accuracy", "ends_with_a"}
+    assert found["loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    assert found["accuracy"] == pytest.approx(sum(right) / len(right))
+    assert found["determined_accuracy"] == pytest.approx(sum(determined) / len(determined))
+    assert found["ends_with_a"] == pytest.approx(sum(ends_with_a) / len(ends_with_a))
+
+
+def test_texts_of_an_encoder_are_measured_at_their_masks_alike_each_time(echoes: Corpus):
+    tokenizer = train_tokenizer(echoes.training_texts(), kind="word", mask=True)
+    model = one_stack(tokenizer, "encoder_only")
+    found = evaluate(model, tokenizer, echoes, echoes.held_out)
+    batches = batches_for(echoes.held_out, tokenizer, "encoder_only", max_seq_len=14, batch_size=128, seed=0)
+    batch = next(batches)
+    counts = batch.targets != IGNORED
+    with torch.no_grad():
+        logits = model(*batch.inputs)[counts]
+    assert found.keys() == {"loss", "accuracy"}
+    assert found["loss"] == pytest.approx(float(F.cross_entropy(logits, batch.targets[counts])), rel=1e-5)
+    assert found == evaluate(model, tokenizer, echoes, echoes.held_out)

@@ -73,7 +73,7 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     halfway, final = (event for event in events if isinstance(event, Measurement))
     assert (halfway.step, halfway.n_pairs) == (10, 3)
     assert (final.step, final.n_pairs) == (20, len(turns.held_out))
-    assert final.metrics.keys() == {"loss", "exact_match"}
+    assert final.metrics.keys() == {"loss", "accuracy", "exact_match"}
 
     status = job.directory.status()
     assert status is not None

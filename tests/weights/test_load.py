@@ -218,9 +218,8 @@ def test_a_foreign_model_with_blocks_on_the_disk(name: str, folder_of: FolderOf,
     assert torch.equal(split(*batch(name)), whole(*batch(name)))
     assert not any(parameter.is_meta for parameter in split.parameters())
     if split.decoder is not None:
-        assert torch.equal(
-            tc.greedy_decode(split, batch(name)[0]).tokens, tc.greedy_decode(whole, batch(name)[0]).tokens
-        )
+        written = [tc.greedy_decode(model, batch(name)[0], max_new_tokens=4).tokens for model in (split, whole)]
+        assert torch.equal(*written)
 
 
 @pytest.mark.parametrize("name", ["llama", "bert", "t5", "marian-own-head", "gpt2"])

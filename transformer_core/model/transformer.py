@@ -109,8 +109,8 @@ class Transformer(nn.Module):
         if self.decoder is None:
             return self.encode(tokens, segments=segments)
         if tgt is None:
-            return self._decoder_states(tokens)
-        return self._decoder_states(tgt, self.encode(tokens), tokens)
+            return self._decoder_states(tokens, segments=segments)
+        return self._decoder_states(tgt, self.encode(tokens, segments=segments), tokens)
 
     def encode(self, tokens: Tokens, *, segments: Tokens | None = None) -> Float[Tensor, "batch pos d_model"]:
         """Return the encoder's final states: the memory, where a decoder looks at them.
@@ -150,6 +150,8 @@ class Transformer(nn.Module):
         memory: Tensor | None = None,
         src: Tensor | None = None,
         store: StackStore | None = None,
+        *,
+        segments: Tensor | None = None,
     ) -> Tensor:
         """Return the decoder's final states [batch, tgt, d_model]."""
         config = self.config
@@ -167,7 +169,7 @@ class Transformer(nn.Module):
             first_is_real=config.bos_id == config.pad_id,
         )
         memory_mask = None if src is None else AttentionMask.of_keys(src, config.pad_id, n_queries=tgt.shape[1])
-        return self.decoder(tgt, mask, memory, memory_mask, store)
+        return self.decoder(tgt, mask, memory, memory_mask, store, segments)
 
     def _logits(self, final: Tensor) -> Tensor:
         """[batch, pos, d_model] -> [batch, pos, vocab]."""

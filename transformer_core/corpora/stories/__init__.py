@@ -84,7 +84,7 @@ def tell(rng: random.Random) -> Tale:
         plan = Plan(rng)
         happen(plan)
         if len(plan.events) < 6 and plan.maybe(INTRODUCED):
-            plan.events.insert(0, (LIVE, {"A": plan.hero}))
+            plan.events.insert(0, (LIVE, {"A": plan.hero}))  # possible before anything, and in the way of nothing
         try:
             text = Teller(plan).tell()
         except NoWordsError:

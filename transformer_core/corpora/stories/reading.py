@@ -13,10 +13,8 @@ from transformer_core.corpora.stories.lexicon import ALWAYS, FORMS, all_with
 from transformer_core.corpora.stories.patterns import Pattern, matches
 from transformer_core.corpora.stories.references import References
 from transformer_core.corpora.stories.surface import surface_faults
-from transformer_core.corpora.stories.wording import Slot, sentences
+from transformer_core.corpora.stories.wording import MAX_SENTENCES, MIN_SENTENCES, Slot, sentences
 from transformer_core.corpora.stories.world import Roles, World
-
-MIN_SENTENCES, MAX_SENTENCES = 3, 7
 
 
 def faults(text: str) -> list[str]:

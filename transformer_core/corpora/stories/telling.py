@@ -17,10 +17,9 @@ from transformer_core.corpora.stories.discourse import OBJECT, POSSESSIVE, Disco
 from transformer_core.corpora.stories.lexicon import ALWAYS, FORMS, PRONOUN
 from transformer_core.corpora.stories.people import CHILDREN, FAMILY
 from transformer_core.corpora.stories.things import PHRASE, indefinite
-from transformer_core.corpora.stories.wording import SPEECH, Slot, Wording
+from transformer_core.corpora.stories.wording import MAX_SENTENCES, SPEECH, Slot, Wording
 from transformer_core.corpora.stories.world import Deed, Roles
 
-MAX_SENTENCES = 7
 AGAIN = 0.8  # share of pronouns where one is clear and the subject stays the same
 CHANGE = 0.55  # and where it changes
 LAST = 0.45  # and in the last sentence, where a name sounds better

@@ -1,6 +1,6 @@
 """How an event may be put into words: sentences with slots, written so that both a teller and a reader can use them.
 
-A wording is one or two sentences, for example
+A wording is a sentence, or two or three, for example
 
     [One morning|One day], {?A} took {A.his} {+x.full} {P.to}.
 
@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Literal
 
+MIN_SENTENCES, MAX_SENTENCES = 3, 7  # of a tale
 PERSON_ROLES = frozenset("ABCGT")  # children, grown-ups of the family, people of the village
 THING_ROLES = frozenset("abcfgxyz")  # animals, food and things
 SPEECH = ("asked", "called", "cried", "said", "thought", "whispered")
@@ -85,7 +86,7 @@ class Wording:
 
     @cached_property
     def n_sentences(self) -> int:
-        """How many sentences it is: 1 or 2."""
+        """How many sentences it is: 1 to 3."""
         return len(sentences(_plain(next(_expand(self.text)))))
 
     def pieces(self) -> Iterator[str | Slot | tuple[str, ...]]:

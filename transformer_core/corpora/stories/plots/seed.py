@@ -100,7 +100,7 @@ HARVEST = deed(
     says="""
     sunflower x > In winter {A} gave its seeds to the birds, but kept one for the next spring.
     sunflower x > {A} was so proud that {A.he} showed it to everybody.
-    pumpkin x > There was pumpkin soup for the whole village.
+    pumpkin x > {A} made soup of {x.the}, and there was enough for the whole village.
     food x > {A} made a big pot of soup, and {?G} ate three bowls of it.
     food x > {A} brought the first of them to {?G.o}.
     """,
