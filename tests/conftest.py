@@ -9,6 +9,8 @@ import pytest
 
 from tests import shapes
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the real Hub; downloads come from a server of ours
+
 # Before the first import of the core: every annotated shape is checked by beartype, in the tests only.
 jaxtyping.install_import_hook("transformer_core", f"{shapes.__name__}.check")
 

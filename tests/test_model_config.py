@@ -7,7 +7,7 @@ from typing import Any
 
 import jaxtyping
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer_core as tc
@@ -97,24 +97,24 @@ def test_which_sizes_may_be_left_open():
 
 
 @pytest.mark.parametrize("name", PROBABILITIES)
-@pytest.mark.parametrize("value", [-0.1, 1.0, 1, 1.5, float("nan"), float("inf"), "0.1", None, True])
-def test_a_probability_is_below_1(name: str, value: object):
-    message = refusal(**{name: value})
-    assert name in message and "[0, 1)" in message and repr(value) in message
+def test_a_probability_is_below_1(name: str):
+    for value in (-0.1, 1.0, 1, 1.5, float("nan"), float("inf"), "0.1", None, True):
+        message = refusal(**{name: value})
+        assert message == f"{name} is a probability and must lie in [0, 1), got {value!r}"
 
 
 @pytest.mark.parametrize("name", ABOVE_0)
-@pytest.mark.parametrize("value", [0, 0.0, -1e-5, float("nan"), float("inf"), "1e-5", None, True])
-def test_what_divides_is_above_0(name: str, value: object):
-    assert refusal(**{name: value}) == f"{name} must be a number above 0, got {value!r}"
+def test_what_divides_is_above_0(name: str):
+    for value in (0, 0.0, -1e-5, float("nan"), float("inf"), "1e-5", None, True):
+        assert refusal(**{name: value}) == f"{name} must be a number above 0, got {value!r}"
 
 
 @pytest.mark.parametrize("name", CHOICES)
-@pytest.mark.parametrize("value", ["rotary", "", "POST", "sinusoidal", None, 3, ["pre"], True, 0])
-def test_a_choice_is_one_of_the_known(name: str, value: object):
+def test_a_choice_is_one_of_the_known(name: str):
     """Whatever else is wrong: `d_model` is odd here, and a misspelt position encoding is not called sinusoidal."""
-    message = refusal(**{"d_model": 9, "n_heads": 3, "positions": "learned"} | {name: value})
-    assert message == f"{name} must be one of {', '.join(CHOICES[name])}; got {value!r}"
+    for value in ("rotary", "", "POST", "sinusoidal", None, 3, ["pre"], True, 0):
+        message = refusal(**{"d_model": 9, "n_heads": 3, "positions": "learned"} | {name: value})
+        assert message == f"{name} must be one of {', '.join(CHOICES[name])}; got {value!r}"
 
 
 @pytest.mark.parametrize("name", CHOICES)
@@ -124,22 +124,17 @@ def test_each_choice_is_taken(name: str):
 
 
 @pytest.mark.parametrize("name", SWITCHES)
-@pytest.mark.parametrize("value", ["no", 0, 1, None])
-def test_a_switch_is_true_or_false(name: str, value: object):
-    assert refusal(**{name: value}) == f"{name} must be true or false, got {value!r}"
-
-
-@pytest.mark.parametrize("name", SWITCHES)
-def test_each_switch_goes_either_way(name: str):
+def test_a_switch_is_true_or_false(name: str):
+    for value in ("no", 0, 1, None):
+        assert refusal(**{name: value}) == f"{name} must be true or false, got {value!r}"
     for value in (True, False):
         assert getattr(config(**ENCODER | {name: value}), name) is value
 
 
 @pytest.mark.parametrize("name", TOKENS)
-@pytest.mark.parametrize("value", [-1, 100, 1.5, "1", True])
-def test_a_special_token_is_in_the_vocabulary(name: str, value: object):
-    message = refusal(**{name: value})
-    assert f"{name} ({value!r})" in message and "0 to 99" in message
+def test_a_special_token_is_in_the_vocabulary(name: str):
+    for value in (-1, 100, 1.5, "1", True):
+        assert refusal(**{name: value}) == f"{name} ({value!r}) must be a token of the vocabulary, 0 to 99"
 
 
 def test_only_padding_may_be_missing():
@@ -338,10 +333,11 @@ def test_which_positions_are_rotations():
     assert rotary == {"rotary_halves", "rotary_interleaved"}
 
 
-def merged(parts: tuple[dict[str, Any], ...]) -> dict[str, Any]:
+def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
 
+@settings(max_examples=50)
 @given(
     st.tuples(
         st.fixed_dictionaries({"vocab_size": st.integers(3, 10**6)}),

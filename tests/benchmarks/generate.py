@@ -1,6 +1,7 @@
 """Greedy decoding and a search with four beams against transformers' `generate`, with the same weights."""
 
 from dataclasses import replace
+from functools import partial
 
 import torch
 
@@ -44,7 +45,7 @@ def run() -> list[Row]:
                 return tc.greedy_decode(model, prompt, max_new_tokens=N_NEW)
             return tc.beam_search(model, prompt, n_beams=n_beams, max_new_tokens=N_NEW)
 
-        times = interleaved({"ours": decode, "generate": lambda n=n_beams: generate(n)}, rounds=7)
+        times = interleaved({"ours": decode, "generate": partial(generate, n_beams)}, rounds=7)
         ratio = speed_up(times["generate"], times["ours"])
         for who, values in times.items():
             note = f"ours is {ratio:.2f} times as fast" if who == "generate" else ""

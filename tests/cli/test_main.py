@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixture[str]):
     for arguments, words in [
-        (["--help"], ["train", "decode"]),
+        (["--help"], ["train", "decode", "import"]),
         (
             ["train", "--help"],
             ["--corpus", "--resume", "--keep", "d_model", "warmup_steps", "transformer_big", "Ctrl-C"],
         ),
-        (["decode", "--help"], ["CHECKPOINT", "TEXT", "standard input"]),
+        (["decode", "--help"], ["MODEL", "TEXT", "standard input"]),
     ]:
         with pytest.raises(SystemExit) as exit_:
             main(arguments)

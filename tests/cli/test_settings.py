@@ -35,7 +35,7 @@ def test_the_last_one_counts():
         ("d_model", "takes key=value, got 'd_model'"),
         ("d_modle=64", "no setting 'd_modle'; did you mean d_model"),
         ("head=4", "did you mean .*n_heads"),
-        ("zzzz=4", "known are d_model, .*steps"),
+        ("zzzz=4", "known are architecture, .*steps"),
         ("vocab_size=100", "comes from the corpus's tokenizer"),
         ("eos_id=3", "comes from the corpus's tokenizer"),
         ("d_model=many", "d_model must be a whole number, got 'many'"),
@@ -43,7 +43,7 @@ def test_the_last_one_counts():
         ("dropout=some", "dropout must be a number, got 'some'"),
         ("dropout=", "dropout must be a number, got ''"),
         ("clip_norm=off", "clip_norm must be a number, got 'off'"),
-        ("attention_bias=1", "attention_bias must be true or false, got '1'"),
+        ("gated=1", "gated must be true or false, got '1'"),
     ],
 )
 def test_what_is_wrong_is_said(assignment: str, message: Any):

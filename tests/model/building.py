@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import transformer_core as tc
+from transformer_core.model.stack import Stack
 
 PAD = 0
 
@@ -94,6 +95,12 @@ def shaken_model(config: tc.ModelConfig, seed: int = 0) -> tc.Transformer:
 def varied_model(variation: str, **changes: Any) -> tc.Transformer:
     """A model of `VARIATIONS`, with every parameter random, in evaluation mode."""
     return shaken_model(odd_config(**VARIATIONS[variation] | changes))
+
+
+def both_stacks(model: tc.Transformer) -> tuple[Stack, Stack]:
+    """Encoder and decoder of a model that has both."""
+    assert model.encoder is not None and model.decoder is not None
+    return model.encoder, model.decoder
 
 
 def random_tokens(lengths: Sequence[int], *, vocab_size: int, n_positions: int | None = None, seed: int = 0) -> Tensor:

@@ -11,6 +11,7 @@ from tests.model.building import (
     DECODER,
     ENCODER,
     VARIATIONS,
+    both_stacks,
     each_variation,
     odd_config,
     random_inputs,
@@ -29,9 +30,8 @@ SAME_STORAGE = {
 
 
 def shared(model: tc.Transformer) -> dict[str, bool]:
-    source, target, unembed = (
-        weight.data_ptr() for weight in (model.encoder.embed.weight, model.decoder.embed.weight, model.unembed.weight)
-    )
+    embeddings = [stack.embed.weight for stack in both_stacks(model)]
+    source, target, unembed = (weight.data_ptr() for weight in (*embeddings, model.unembed.weight))
     return {"source and target": source == target, "target and unembed": target == unembed}
 
 
@@ -51,10 +51,8 @@ def test_a_shared_matrix_learns_from_all_its_places():
     src, tgt = random_tokens([7, 4], vocab_size=37), random_tokens([3, 5], vocab_size=37, seed=1)
     for model in (tied, separate):
         model(src, tgt).square().mean().backward()
-    parts = [
-        weight.grad
-        for weight in (separate.encoder.embed.weight, separate.decoder.embed.weight, separate.unembed.weight)
-    ]
+    embeddings = [stack.embed.weight for stack in both_stacks(separate)]
+    parts = [weight.grad for weight in (*embeddings, separate.unembed.weight)]
     assert tied.unembed.weight.grad is not None
     torch.testing.assert_close(tied.unembed.weight.grad, sum(parts), rtol=1e-5, atol=1e-6)
 

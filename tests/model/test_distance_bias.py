@@ -82,7 +82,7 @@ def bucket_by_hand(distance: int, *, n_buckets: int, max_distance: int, is_causa
 @pytest.mark.parametrize("is_causal", [True, False])
 @pytest.mark.parametrize("n_buckets, max_distance", [(32, 128), (8, 9), (7, 20), (4, 3), (64, 1000)])
 def test_buckets_by_hand(n_buckets: int, max_distance: int, is_causal: bool):
-    shape = {"n_buckets": n_buckets, "max_distance": max_distance, "is_causal": is_causal}
+    shape: dict[str, Any] = {"n_buckets": n_buckets, "max_distance": max_distance, "is_causal": is_causal}
     distances = torch.arange(-2 * max_distance, 2 * max_distance + 1)
     expected = [bucket_by_hand(int(distance), **shape) for distance in distances]
     assert relative_bucket(distances[None], **shape)[0].tolist() == expected

@@ -155,7 +155,7 @@ def test_the_embedding_of_padding_is_never_read():
     src, tgt = random_tokens([7, 3], vocab_size=37), random_tokens([2, 6], vocab_size=37)
     before = model(src, tgt)[..., 1:]  # without the logit of the padding itself, which is tied to its embedding
     with torch.no_grad():
-        model.decoder.embed.weight[PAD] += 100.0
+        model.unembed.weight[PAD] += 100.0  # which is also both embeddings
     after = model(src, tgt)[..., 1:]
     torch.testing.assert_close(after[tgt != PAD], before[tgt != PAD], rtol=0, atol=1e-6)
 

@@ -1,5 +1,7 @@
 """The presets: the papers' numbers, and as many parameters as was published, and as a formula says exactly."""
 
+from collections.abc import Callable
+
 import pytest
 
 import transformer_core as tc
@@ -43,16 +45,16 @@ def test_as_many_parameters_as_the_paper_says(name: str, millions: int, within: 
 
 
 @pytest.mark.parametrize(
-    "name, published",
+    "preset, published",
     [
-        ("gpt2", 124_439_808),  # of the released gpt2, counted without its masks
-        ("bert-base", 109_514_298),  # of the released bert-base-uncased with its masked-token head, without the pooler
-        ("t5-small", 60_506_624),  # of the released t5-small
-        ("llama-like", 134_515_008),  # of the released SmolLM-135M
+        (tc.presets.gpt2, 124_439_808),  # gpt2, without its masks
+        (tc.presets.bert_base, 109_514_298),  # bert-base-uncased with its masked-token head, without the pooler
+        (tc.presets.t5_small, 60_506_624),  # t5-small
+        (tc.presets.llama_like, 134_515_008),  # SmolLM-135M
     ],
 )
-def test_as_many_parameters_as_the_released_model_has(name: str, published: int):
-    assert n_parameters(PRESETS[name]()) == published
+def test_as_many_parameters_as_the_released_model_has(preset: Callable[[], ModelConfig], published: int):
+    assert n_parameters(preset()) == published
 
 
 @pytest.mark.parametrize(

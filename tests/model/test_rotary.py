@@ -181,9 +181,9 @@ def test_in_self_attention_queries_and_keys_are_turned_and_values_are_not(layout
     with tc.capture(model, "*.0.hook_resid_pre", "*.0.self_attn.hook_[qkv]") as acts:
         model(random_tokens([7], vocab_size=37), random_tokens([5], vocab_size=37))
     for stack, n in (("encoder", 7), ("decoder", 5)):
-        block, rotation = model.get_submodule(f"{stack}.blocks.0"), rotary(layout)(0, n, CPU)
+        self_attn, rotation = model.get_submodule(f"{stack}.blocks.0.self_attn"), rotary(layout)(0, n, CPU)
         for stem, turn in (("q", rotation.turn), ("k", rotation.turn), ("v", lambda x: x)):
-            projected = of_heads(block.self_attn.get_submodule(stem), acts[f"{stack}.blocks.0.hook_resid_pre"])
+            projected = of_heads(self_attn.get_submodule(stem), acts[f"{stack}.blocks.0.hook_resid_pre"])
             torch.testing.assert_close(acts[f"{stack}.blocks.0.self_attn.hook_{stem}"], turn(projected))
 
 

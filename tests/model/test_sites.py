@@ -16,6 +16,7 @@ from tests.model.building import (
     small_config,
     varied_model,
 )
+from transformer_core.model.feed_forward import FeedForward
 
 ATTENTION = {"hook_q", "hook_k", "hook_v", "hook_mask", "hook_attn_scores", "hook_pattern", "hook_z", "hook_result"}
 ATTENTION |= {"hook_attn_out"}
@@ -209,6 +210,7 @@ def test_rows_with_nothing_to_attend_to_are_zero(model: tc.Transformer, acts: tc
 def test_the_mlp_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Activations):
     for stack in stacks_of(model) if model.config.d_ff else ():
         mlp = model.get_submodule(f"{stack}.blocks.1.mlp")
+        assert isinstance(mlp, FeedForward)
         pre, post = (acts[f"{stack}.blocks.1.mlp.hook_{stem}"] for stem in ("pre", "post"))
         assert (pre < 0).any()
         activated = mlp.activation(pre)
@@ -248,4 +250,4 @@ def test_gradients_are_the_same_watched_or_not(model: tc.Transformer, inputs: tu
     with tc.capture(model):
         watched = torch.autograd.grad(model(*inputs).square().mean(), [*parameters.values()])
     for name, one, other in zip(parameters, watched, unwatched, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5, msg=lambda said, name=name: f"{name}: {said}")
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5, msg=f"{name} differs")

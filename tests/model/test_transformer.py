@@ -13,6 +13,7 @@ from tests.model.building import (
     DECODER,
     ENCODER,
     PAD,
+    both_stacks,
     each_variation,
     odd_config,
     random_inputs,
@@ -70,7 +71,7 @@ def torch_twin(model: tc.Transformer) -> nn.Transformer:
         batch_first=True,
     )
     state: dict[str, Tensor] = {}
-    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
+    for side, stack in zip(("encoder", "decoder"), both_stacks(model), strict=True):
         for i, block in enumerate(stack.blocks):
             assert isinstance(block, Block)
             state |= block_state(f"{side}.layers.{i}", block)
@@ -88,9 +89,10 @@ def twin_logits(twin: nn.Transformer, model: tc.Transformer, src: Tensor, tgt: T
         positions = [[by_hand.sinusoid(pos, i, d_model) for i in range(d_model)] for pos in range(tokens.shape[1])]
         return weight[tokens] * d_model**0.5 + torch.tensor(positions)
 
+    encoder, decoder = both_stacks(model)
     final = twin(
-        embedded(src, model.encoder.embed.weight),
-        embedded(tgt, model.decoder.embed.weight),
+        embedded(src, encoder.embed.weight),
+        embedded(tgt, decoder.embed.weight),
         tgt_mask=nn.Transformer.generate_square_subsequent_mask(tgt.shape[1]) != 0,
         src_key_padding_mask=src == PAD,
         tgt_key_padding_mask=tgt == PAD,
@@ -136,7 +138,7 @@ def test_torch_s_gradients(norm_position: str):
     for name, gradient in shared_by_both.items():
         torch.testing.assert_close(ours[name], gradient, rtol=1e-5, atol=1e-5)
     compared = 0
-    for side, stack in (("encoder", model.encoder), ("decoder", model.decoder)):
+    for side, stack in zip(("encoder", "decoder"), both_stacks(model), strict=True):
         for i, block in enumerate(stack.blocks):
             assert isinstance(block, Block)
             for parameter in block.parameters():

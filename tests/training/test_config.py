@@ -10,7 +10,7 @@ import pytest
 from transformer_core.errors import ConfigError
 from transformer_core.training.config import TrainingConfig
 
-NEEDED = {"steps": 10, "batch_size": 4, "warmup_steps": 5}
+NEEDED: dict[str, Any] = {"steps": 10, "batch_size": 4, "warmup_steps": 5}
 
 
 def test_the_defaults_are_the_paper_s():
@@ -65,3 +65,10 @@ def without_type_checks() -> Iterator[None]:
 def test_a_schedule_is_one_of_the_known(value: Any):
     with pytest.raises(ConfigError, match=f"^schedule must be one of paper, cosine; got {value!r}"):
         TrainingConfig(**NEEDED, schedule=value)
+
+
+@pytest.mark.usefixtures("without_type_checks")
+@pytest.mark.parametrize("value", ["fp16", "", None, 32])
+def test_a_precision_is_one_of_the_known(value: Any):
+    with pytest.raises(ConfigError, match=f"^precision must be one of fp32, bf16; got {value!r}"):
+        TrainingConfig(**NEEDED, precision=value)

@@ -25,10 +25,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser = commands.add_parser(
         "decode",
         help="print what a model makes of texts",
-        description=(
-            "Print what a model makes of each text: what one with a decoder writes, by greedy decoding, or "
-            "the text with what an encoder alone finds likeliest in each gap."
-        ),
+        description="Print what a model writes, greedily, or a text with what an encoder finds likeliest in each gap.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -45,7 +45,12 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         metavar="NAME",
         help=f"what to train on: {', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts",
     )
-    parser.add_argument("--preset", choices=tuple(PRESETS), help="the model's size, and its training (tiny)")
+    parser.add_argument(
+        "--preset",
+        metavar="NAME",
+        choices=tuple(PRESETS),
+        help=f"the model's size, and its training (tiny): {', '.join(PRESETS)}",
+    )
     parser.add_argument("--run", metavar="FOLDER", type=Path, required=True, help="the folder of this training")
     parser.add_argument("--steps", metavar="N", type=int, help="optimizer steps (the preset has its own)")
     parser.add_argument("--seed", metavar="N", type=int, help="of the first weights, the data's order, and dropout (0)")
