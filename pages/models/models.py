@@ -227,7 +227,9 @@ def tokenizer_of(card: ModelCard) -> None:
     st.html(f"<p class='hl-look'>{fact} Your text, as the model reads it:</p><div class='hl-tokens'>{tokens}</div>")
     wanted = st.text_input("Find a token", placeholder="a part of it, or its number")
     table, n_found = shelf.token_table(card, wanted)
-    st.dataframe(table, hide_index=True, height=360, column_config={"number": st.column_config.NumberColumn(width=80)})
+    st.dataframe(
+        table, hide_index=True, height=360, column_config={"number": st.column_config.NumberColumn(width="small")}
+    )
     if n_found > len(table):
         st.caption(f"The first {len(table):,} of {n_found:,} tokens.")
 
@@ -245,7 +247,7 @@ def card_of(card: ModelCard) -> None:
 @st.dialog("Delete this model?")
 def confirm_deletion(name: str, title: str) -> None:
     """Ask once more."""
-    st.write(f"“{title}” will be gone for good. Hand it out first if you may want it back. Its folder is")
+    st.write(f"“{title}” will be gone for good. Keep a copy if you may want it back. Its folder is")
     st.code(models.at_root(models.folder() / name), language=None, wrap_lines=True)
     with st.container(horizontal=True):
         is_deleted = st.button("Delete it", type="primary", on_click=delete, args=(name, title))

@@ -26,8 +26,14 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     _, tokenizer = tc.load(place / "tales")
     config = tc.ModelConfig(
         vocab_size=tokenizer.vocab_size,
-        **{"architecture": "decoder_only", "d_model": 128, "d_ff": 7_000, "n_heads": 4, "max_seq_len": 32},
-        **{"n_encoder_layers": 0, "n_decoder_layers": 1, "tie_embeddings": "target"},
+        architecture="decoder_only",
+        d_model=128,
+        d_ff=7_000,
+        n_heads=4,
+        n_encoder_layers=0,
+        n_decoder_layers=1,
+        max_seq_len=32,
+        tie_embeddings="target",
     )
     tc.save(place / "tales", tc.build(config), tokenizer, tc.read_card(place / "tales"))
     return place

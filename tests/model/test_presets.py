@@ -73,16 +73,21 @@ def test_as_many_parameters_as_the_formula_says(config: ModelConfig):
     assert n_parameters(config) == n_parameters_by_formula(config)
 
 
-def test_the_tiny_ones_by_hand():
-    """Width 128, vocabulary 300, tied unless said otherwise; each matrix, each bias, each norm."""
-    feed_forward, attention, norm = 128 * 512 + 512 + 512 * 128 + 128, 4 * (128 * 128 + 128), 2 * 128
-    with_feed_forward = 300 * 128 + 128 * 128 + 4 * (attention + feed_forward + 2 * norm) + norm
-    assert n_parameters(tc.presets.tiny_decoder(300)) == with_feed_forward
-    assert n_parameters(tc.presets.tiny_encoder(300)) == with_feed_forward
-    assert n_parameters(tc.presets.tiny_attention(300)) == 2 * 300 * 128 + 2 * (attention + norm) + norm
+@pytest.mark.parametrize("name", sorted(TINY - {"tiny"}))
+def test_the_tiny_ones_of_one_stack(name: str):
+    """Matrix by matrix; without a feed-forward network a layer is one attention and one norm."""
+    config = PRESETS[name](301)
+    d_model, d_ff = config.d_model, config.d_ff
+    attention, norm = 4 * (d_model * d_model + d_model), 2 * d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model + norm if d_ff else 0
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    n_matrices = 1 if config.tie_embeddings == "target" else 2
+    learned = config.max_seq_len * d_model if config.positions == "learned" else 0
+    expected = n_matrices * 301 * d_model + learned + n_layers * (attention + norm + feed_forward) + norm
+    assert n_parameters(config) == expected
 
 
-@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize("name", sorted(TINY))
 def test_a_built_model_has_as_many(name: str):
     model = tc.build(PRESETS[name](301))
     assert sum(p.numel() for p in model.parameters()) == n_parameters(model.config)

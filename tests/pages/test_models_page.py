@@ -111,7 +111,7 @@ def test_one_from_all_sides(name: str, stacks: set[str], kind: str, place: Path,
     assert tokens["role"][tokenizer.eos_id] == "ends"
     assert json.loads(app.json[0].value) == json.loads((place / name / "card.json").read_text())
     assert f"It {kind}: " in words_of(app)
-    text = app.text_input(key="text").value
+    text = str(app.text_input(key="text").value)
     first = tokenizer.labels_for(text, model.config.architecture)[0].replace("<", "&lt;").replace(">", "&gt;")
     assert f"<bdi>{first}</bdi>" in words_of(app)
     assert not app.warning

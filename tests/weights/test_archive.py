@@ -28,7 +28,7 @@ def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkpoint of ours; not to be written to."""
     folder = tmp_path_factory.mktemp("ours") / "small"
     tokenizer = tc.train_tokenizer(TEXTS, kind="word")
-    sizes: dict[str, int] = {"d_model": 12, "d_ff": 20, "n_heads": 3, "n_encoder_layers": 1, "n_decoder_layers": 2}
+    sizes: dict[str, Any] = {"d_model": 12, "d_ff": 20, "n_heads": 3, "n_encoder_layers": 1, "n_decoder_layers": 2}
     config = tc.ModelConfig(vocab_size=tokenizer.vocab_size, max_seq_len=16, **sizes)
     tc.save(folder, tc.build(config, seed=3), tokenizer, CARD)
     return folder

@@ -22,7 +22,7 @@ from transformer_core.weights.tensor_files import TensorFiles, find_tensor_files
 MAX_FILES = 60  # of a model; large ones keep their weights in several
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
 MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
-MAX_TABLE = 2**28  # numbers in a table of positions, which no file holds and a configuration alone asks for
+MAX_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
 
 _SUFFIXES = (".json", ".safetensors", ".txt", ".model", ".spm")  # what a model's folder holds; never a pickle
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
@@ -152,8 +152,8 @@ def _refuse_boundless(folder: Path) -> None:
         )
     if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
         raise CheckpointError(
-            f"{CONFIG} asks for a table of {config.max_seq_len:,} positions, which is too large here; make max_seq_len "
-            "smaller"
+            f"{CONFIG} asks for a table of {config.max_seq_len:,} positions with {config.d_model:,} numbers each, "
+            "which is too large here; make max_seq_len smaller"
         )
 
 
