@@ -1,6 +1,7 @@
 """Batches of pairs: shifted right, padded, nothing lost, and a pair that is too long named by its line."""
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -50,7 +51,7 @@ def rows_of(batch: Batch) -> list[tuple[Row, Row, Row]]:
     ]
 
 
-def rows_by_hand(pairs: list[Pair], tokenizer: Tokenizer) -> list[tuple[Row, Row, Row]]:
+def rows_by_hand(pairs: Sequence[Pair], tokenizer: Tokenizer) -> list[tuple[Row, Row, Row]]:
     return [
         (
             (*tokenizer.encode(pair.source), EOS),
