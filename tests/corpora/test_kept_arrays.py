@@ -16,7 +16,7 @@ from transformer_core.corpora import kept_arrays as module
 from transformer_core.corpora.kept_arrays import Sink, cache_folder, kept_arrays
 from transformer_core.errors import CorpusError
 
-DTYPES = {"small": np.dtype(np.uint16), "large": np.dtype(np.int64)}
+DTYPES: dict[str, np.dtype[Any]] = {"small": np.dtype(np.uint16), "large": np.dtype(np.int64)}
 
 
 class Maker:
