@@ -75,15 +75,10 @@ def tokenize(
         on_progress: told of items that are encoded, and of all; not called where nothing is to be done.
 
     Raises:
-        CorpusError: the tokenizer has no tokens that begin and end a text; or the tokens are more than memory may hold,
+        CorpusError: the tokenizer has no token that begins or ends a text; or the tokens are more than memory may hold,
             and the cache folder cannot be written.
     """
-    if tokenizer.bos_id is None or tokenizer.eos_id is None:
-        raise CorpusError(
-            "this tokenizer has no tokens that begin and end a text, which training needs; use one that is trained here"
-        )
-
-    bos_id, eos_id = tokenizer.bos_id, tokenizer.eos_id
+    bos_id, eos_id = special_token(tokenizer.bos_id, "begins a text"), special_token(tokenizer.eos_id, "ends a text")
 
     def fill(sinks: Mapping[str, Sink]) -> None:
         n_items, n_tokens = 0, 0
