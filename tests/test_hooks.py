@@ -9,10 +9,13 @@ from torch import Tensor, nn
 
 from transformer_core.hooks import (
     HookPoint,
+    SourcePoint,
     first_position,
     handling,
+    is_anybody_looking,
     is_watched,
     named_hook_points,
+    named_source_points,
     reading_from,
 )
 
@@ -138,6 +141,31 @@ def test_points_are_named_by_their_place_in_the_order_of_building():
     points = named_hook_points(model)
     assert list(points) == ["first.hook_b", "first.hook_a", "second.0.hook_b", "second.0.hook_a"]
     assert all(model.get_submodule(name) is point for name, point in points.items())
+
+
+def test_a_source_point_is_no_site_and_can_be_watched():
+    class Part(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hook_a, self.source = HookPoint(), SourcePoint()
+
+    model = nn.ModuleDict({"part": Part()})
+    source = model.get_submodule("part.source")
+    assert list(named_hook_points(model)) == ["part.hook_a"]
+    assert named_source_points(model) == {"part.source": source} and isinstance(source, SourcePoint)
+    seen: list[object] = []
+    with handling({source: lambda value: seen.append(value) or value}):
+        assert is_watched(source) and source("ingredients") == "ingredients"
+    assert seen == ["ingredients"] and not is_watched(source)
+
+
+def test_is_anybody_looking():
+    assert not is_anybody_looking()
+    with handling({}):
+        assert not is_anybody_looking()
+    with handling({HookPoint(): add(1)}):
+        assert is_anybody_looking()
+    assert not is_anybody_looking()
 
 
 def test_a_point_has_nothing_to_train_or_store():

@@ -62,16 +62,28 @@ def test_a_fixed_store_projects_once():
     assert next(n_calls) == 1
 
 
-@pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves", "learned"])
-@pytest.mark.parametrize("norm_position", ["post", "pre"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"positions": "sinusoidal_halves", "norm_position": "pre"},
+        {"positions": "learned", "sliding_window": 3},
+        {"positions": "rotary_halves", "n_kv_heads": 1},
+        {"positions": "rotary_interleaved", "qk_norm": True, "norm": "rms"},
+        {"positions": "alibi", "sliding_window": 2, "gated": True},
+        {"positions": "relative_buckets", "n_relative_buckets": 5, "relative_max_distance": 4},
+        {"positions": "none", "d_ff": 0, "norm_position": "pre"},
+    ],
+    ids=lambda parts: parts.get("positions", "the paper's"),
+)
 @pytest.mark.parametrize("sizes", [[1] * 7, [1, 4, 2]])
 @torch.inference_mode()
-def test_reading_piece_by_piece_is_reading_at_once(positions: str, norm_position: str, sizes: list[int]):
-    model = small_model(positions=positions, norm_position=norm_position)
+def test_reading_piece_by_piece_is_reading_at_once(parts: dict[str, Any], sizes: list[int]):
+    model = small_model(**parts)
     memory = model.encode(SRC)
     cache = KeyValueCache(n_layers=2, max_positions=9)
-    parts = [model.decode(part, memory, SRC, cache) for part in TGT.split(sizes, dim=1)]
-    torch.testing.assert_close(torch.cat(parts, dim=1), model.decode(TGT, memory, SRC), rtol=0, atol=1e-12)
+    pieces = [model.decode(piece, memory, SRC, cache) for piece in TGT.split(sizes, dim=1)]
+    torch.testing.assert_close(torch.cat(pieces, dim=1), model.decode(TGT, memory, SRC), rtol=0, atol=1e-12)
 
 
 @torch.inference_mode()
