@@ -5,7 +5,7 @@
 
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip install --disable-pip-version-check
-SLOW := browser or training or faults
+SLOW := browser or training or faults or slow
 
 # A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.
 $(shell test -x $(PYTHON) || rm -rf .venv)
@@ -14,10 +14,10 @@ $(shell test -x $(PYTHON) || rm -rf .venv)
 run: .venv/app.stamp
 	$(PYTHON) -m streamlit run app.py
 
-# All tests: first the fast ones, on all cores, then those that train or use a real browser.
+# All tests: first the fast ones, on all cores, then those that train, use a real browser, or take long.
 test: .venv/dev.stamp
 	$(PYTHON) -m tests.e2e.browser
-	$(PYTHON) -m pytest -n auto --maxprocesses 4 -m "not ($(SLOW))"
+	$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not ($(SLOW))"
 	$(PYTHON) -m pytest -m "$(SLOW)"
 
 # Lint, format, types, and the direction of imports.

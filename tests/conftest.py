@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import hypothesis
-import jaxtyping
 import pytest
 
 from tests import shapes
@@ -12,7 +11,7 @@ from tests import shapes
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the real Hub; downloads come from a server of ours
 
 # Before the first import of the core: every annotated shape is checked by beartype, in the tests only.
-jaxtyping.install_import_hook("transformer_core", f"{shapes.__name__}.check")
+shapes.install()
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -6,9 +6,12 @@ import pkgutil
 import jaxtyping
 import pytest
 import torch
+from beartype.roar import BeartypeCallHintViolation
 
 import transformer_core
 from tests import shapes
+from transformer_core.decoding.greedy import Decoding
+from transformer_core.instrument import interventions
 from transformer_core.model import attention
 
 
@@ -21,5 +24,17 @@ def test_every_function_of_the_core_is_checked():
 
 def test_a_wrong_shape_is_seen():
     q, k = torch.zeros(1, 1, 3, 4), torch.zeros(1, 1, 3, 5)
-    with pytest.raises(jaxtyping.TypeCheckError, match="d_head"):
+    with pytest.raises(BeartypeCallHintViolation, match="k="):
         attention.attention_scores(q, k)
+    assert attention.attention_scores(q, q).shape == (1, 1, 3, 3)
+
+
+def test_a_wrong_shape_in_a_record_is_seen():
+    Decoding(torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 4))
+    with pytest.raises(jaxtyping.TypeCheckError, match="log_probs"):
+        Decoding(torch.zeros(2, 5, dtype=torch.int64), torch.zeros(2, 5))
+
+
+def test_a_wrong_type_is_seen():
+    with pytest.raises(BeartypeCallHintViolation, match="heads"):
+        interventions.zero_heads("first")

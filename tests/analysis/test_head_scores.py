@@ -45,7 +45,7 @@ def test_a_decoder_cell_by_cell(tokenizer: tc.Tokenizer):
     # unit t is token t + 1: it is said at place t, and unit s is key s + 1
     aligned = (pattern[5, 2] + pattern[6, 3] + pattern[7, 4]) / 3
     assert of(scores, "decoder", 1, 2).aligned == pytest.approx(float(aligned), rel=1e-4)
-    previous, first = [], []
+    previous, first, near = [], [], []
     for text in TEXTS:
         ids = tokenizer.encode(text.text, bos=True, eos=True)[:-1]
         with tc.capture(model, "decoder.blocks.1.self_attn.hook_pattern") as acts:
@@ -54,8 +54,11 @@ def test_a_decoder_cell_by_cell(tokenizer: tc.Tokenizer):
         queries = range(2, len(ids))
         previous.append(sum(float(cells[q, q - 1]) for q in queries) / len(queries))
         first.append(sum(float(cells[q, 0]) for q in queries) / len(queries))
+        near += [sum(float(cells[q, k]) for k in range(q - 3, q + 1)) for q in range(4, len(ids))]
     assert of(scores, "decoder", 1, 2).previous == pytest.approx(sum(previous) / 2, rel=1e-4)
     assert of(scores, "decoder", 1, 2).first == pytest.approx(sum(first) / 2, rel=1e-4)
+    assert len(near) == 5  # all of the first text: the second has no token with more than three others to look at
+    assert of(scores, "decoder", 1, 2).near == pytest.approx(sum(near) / 5, rel=1e-4)
 
 
 @torch.no_grad()
@@ -97,17 +100,33 @@ def test_an_encoder_is_measured_at_its_masks(tokenizer: tc.Tokenizer):
         without = F.cross_entropy(model(torch.tensor([seen]))[0, places], targets)
     assert of(scores, "encoder", 1, 0).effect == pytest.approx(float(without - whole), abs=1e-5)
     assert all(score.aligned is None for score in scores)
+    with tc.capture(model, "encoder.blocks.0.self_attn.hook_pattern") as acts:
+        model(torch.tensor([seen]))
+    cells = acts["encoder.blocks.0.self_attn.hook_pattern"][0, 1]
+    near = [sum(float(cells[q, k]) for k in range(len(ids)) if abs(q - k) <= 3) for q in range(4, len(ids))]
+    assert of(scores, "encoder", 0, 1).near == pytest.approx(sum(near) / len(near), rel=1e-4)
 
 
 def test_a_card_names_what_stands_out_the_most_needed_first():
     def score(head: int, **changes: Any) -> HeadScore:
-        values: dict[str, Any] = {"aligned": None, "previous": 0.1, "first": 0.1, "effect": 0.0} | changes
+        values: dict[str, Any] = {"aligned": None, "previous": 0.1, "first": 0.1, "near": 0.2, "effect": 0.0} | changes
         return HeadScore(attention="decoder", layer=1, head=head, **values)
 
-    known = known_heads([score(0), score(1, aligned=0.93, effect=0.5), score(2, effect=2.0), score(3, first=0.8)])
-    assert [head["head"] for head in known] == [2, 1, 3]
-    assert known[0]["does"] == (
-        "Decoder self-attention, layer 1, head 2: looks here and there; without it the loss changes by +2.00 nats."
-    )
-    assert "looks at what determines the next token with 93% of its attention" in known[1]["does"]
-    assert "rests on the first token with 80%" in known[2]["does"]
+    scores = [
+        score(0),
+        score(1, aligned=0.93, effect=0.5),
+        score(2, effect=2.0),
+        score(3, first=0.8),
+        score(4, near=0.67, effect=-0.3),
+        score(5, near=0.99, previous=0.5, effect=0.1),
+    ]
+    known = known_heads(scores)
+    assert [head["head"] for head in known] == [2, 1, 5, 3, 4]
+    assert [head["does"].partition(f"head {head['head']}: ")[2] for head in known] == [
+        "has none of the plain habits and is needed all the same; without it the loss rises by 2.00 nats.",
+        "looks at what determines the next token with 93% of its attention; without it the loss rises by 0.50 nats.",
+        "looks at the token before with 50% of its attention; without it the loss rises by 0.10 nats.",
+        "rests on the first token with 80% of its attention; without it the loss stays as it is.",
+        "stays within 3 tokens with 67% of its attention; without it the loss falls by 0.30 nats.",
+    ]
+    assert known[0]["does"].startswith("Decoder self-attention, layer 1, head 2: ")

@@ -1,5 +1,6 @@
 """The generated corpora, made once a test run and without the run-time checks, which make them many times slower."""
 
+import hashlib
 import json
 import os
 import pickle
@@ -10,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from transformer_core.corpora import Corpus, Pair, exact_match
 from transformer_core.corpora.en_fr import pronoun
@@ -31,14 +33,28 @@ pickle.dump(load_corpus(sys.argv[1]), sys.stdout.buffer)
 """
 
 
-def answer(program: str, *arguments: str) -> bytes:
-    environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+@pytest.fixture(scope="session")
+def answer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
+    """Give what a program prints, which runs once in a test run: workers that ask for the same share the answer."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+
+    @cache
+    def ask(program: str, *arguments: str) -> bytes:
+        path = folder / hashlib.sha256("\0".join((program, *arguments)).encode()).hexdigest()
+        with FileLock(f"{path}.lock"):
+            if not path.exists():
+                environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
+                command = [sys.executable, "-c", program, *arguments]
+                path.write_bytes(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+        return path.read_bytes()
+
+    return ask
 
 
 @pytest.fixture(scope="session")
-def en_fr() -> Corpus:
+def en_fr(answer: Callable[..., bytes]) -> Corpus:
     """load_corpus("en-fr"), with the alignments of what is held out."""
     name, description, train, held_out, examples, fingerprint = json.loads(answer(PRINT_CORPUS))
     corpus = Corpus(
@@ -56,7 +72,7 @@ def en_fr() -> Corpus:
 
 
 @pytest.fixture(scope="session")
-def made() -> Callable[[str], Corpus]:
+def made(answer: Callable[..., bytes]) -> Callable[[str], Corpus]:
     """Give load_corpus(name), for any small generated corpus."""
 
     @cache

@@ -34,16 +34,14 @@ def every_text(model: tc.Transformer, prompt: Tensor, n_new: int, penalty: float
     """The best text by trying all of them: (tokens, rank)."""
     config = model.config
     letters = [t for t in range(config.vocab_size) if t not in (config.pad_id, config.eos_id)]
-    texts = [[*middle, config.eos_id] for n in range(n_new) for middle in itertools.product(letters, repeat=n)] + [
-        [*middle] for middle in itertools.product(letters, repeat=n_new)
-    ]
     best: tuple[list[int], float] = ([], -math.inf)
-    for text in texts:
-        tokens = torch.cat([prompt, torch.tensor(text)])[None]
-        log_probs = model(tokens[:, :-1]).log_softmax(-1)[0, len(prompt) - 1 :]
-        log_p = float(sum(log_probs[i, t] for i, t in enumerate(text)))
-        rank = log_p / len(text) ** penalty
-        best = max(best, (text, rank), key=lambda found: found[1])
+    for n in range(n_new + 1):
+        last = [config.eos_id] if n < n_new else []
+        texts = torch.tensor([[*middle, *last] for middle in itertools.product(letters, repeat=n)])
+        tokens = torch.cat([prompt.expand(len(texts), -1), texts], dim=1)
+        log_probs = model(tokens[:, :-1]).log_softmax(-1)[:, len(prompt) - 1 :]
+        ranks = log_probs.gather(-1, texts[..., None]).sum((1, 2)) / texts.shape[1] ** penalty
+        best = max(best, (texts[ranks.argmax()].tolist(), float(ranks.max())), key=lambda found: found[1])
     return best
 
 

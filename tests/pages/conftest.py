@@ -3,13 +3,15 @@
 import base64
 import json
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
@@ -106,6 +108,14 @@ def checkpoints(two_models: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The app finds `two_models`."""
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(two_models))
     return two_models
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_look_at_the_installed_packages() -> Iterator[None]:
+    """Each AppTest reads what every installed package says of itself, which takes longer than our page and is kept."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -31,7 +31,7 @@ def never(pair: Pair, output: str) -> bool | None:
 @pytest.fixture
 def half_trained(model: Transformer, batches: PairBatches, config: TrainingConfig) -> Transformer:
     """A model that gets some pairs right and some wrong."""
-    for _ in train(model, batches, replace(config, steps=150, warmup_steps=50)):
+    for _ in train(model, batches, replace(config, steps=80, warmup_steps=40)):
         pass
     return model.eval()
 

@@ -88,9 +88,20 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     assert card["parameters"] == sum(parameter.numel() for parameter in job.model.parameters())
 
 
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory, turns: Corpus) -> Path:
+    """The folder of a run that nothing broke off."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "load_corpus", lambda name, *, seed: turns)
+        work(begin(folder / "run"))
+    return folder / "run"
+
+
 @pytest.mark.parametrize("breaks", [[1], [10], [4, 5, 19]])
-def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(tmp_path: Path, breaks: list[int]):
-    work(begin(tmp_path / "unbroken"))
+def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
+    tmp_path: Path, unbroken: Path, breaks: list[int]
+):
     job = begin(tmp_path / "broken")
     for step in breaks:
         work(job, until=step)
@@ -100,14 +111,13 @@ def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(tmp_path:
         job = go_on(tmp_path / "broken")
         assert job.step == step
     work(job)
-    assert logged(tmp_path / "broken") == logged(tmp_path / "unbroken")
-    one, other = (load(tmp_path / name / "last")[0] for name in ("unbroken", "broken"))
+    assert logged(tmp_path / "broken") == logged(unbroken)
+    one, other = (load(folder / "last")[0] for folder in (unbroken, tmp_path / "broken"))
     assert all(torch.equal(parameter, other.get_parameter(name)) for name, parameter in one.named_parameters())
 
 
 @pytest.mark.parametrize("killed_after", [2, 6])
-def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, killed_after: int):
-    work(begin(tmp_path / "unbroken"))
+def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, unbroken: Path, killed_after: int):
     job = begin(tmp_path / "killed")
     events = worker.work(job)
     while next(events).step < killed_after:
@@ -117,18 +127,17 @@ def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, killed_after
     job = go_on(tmp_path / "killed")
     assert job.step == killed_after // 4 * 4  # nothing, or the save at step 4
     work(job)
-    assert logged(tmp_path / "killed") == logged(tmp_path / "unbroken")
+    assert logged(tmp_path / "killed") == logged(unbroken)
 
 
-def test_a_finished_run_can_train_longer(tmp_path: Path):
-    work(begin(tmp_path / "long"))
+def test_a_finished_run_can_train_longer(tmp_path: Path, unbroken: Path):
     work(begin(tmp_path / "short", steps=12))
     work(go_on(tmp_path / "short", steps=20))
 
-    def losses(name: str) -> list[float]:
-        return [record["loss"] for record in logged(tmp_path / name) if "loss" in record]
+    def losses(run: Path) -> list[float]:
+        return [record["loss"] for record in logged(run) if "loss" in record]
 
-    assert losses("short") == losses("long")
+    assert losses(tmp_path / "short") == losses(unbroken)
     assert RunDirectory.open(tmp_path / "short").request.training.steps == 20
     assert "--steps 20" in read_card(tmp_path / "short" / "last")["trained"]["command"]
     with pytest.raises(RunError, match="has done 20 steps already"):
@@ -237,7 +246,7 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path):
     worker.keep(job, tmp_path / "kept")  # an older checkpoint is replaced
     model, tokenizer = load(tmp_path / "kept")
     assert tokenizer.vocab_size == model.config.vocab_size
-    assert read_card(tmp_path / "kept") == read_card(tmp_path / "run" / "last")
+    assert read_card(tmp_path / "kept") == read_card(tmp_path / "run" / "last") | {"name": "kept"}
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="not a checkpoint"):

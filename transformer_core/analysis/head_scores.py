@@ -25,14 +25,15 @@ from transformer_core.text.tokenizer import Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class HeadScore:
-    """One head, measured on some texts; each of the first three is a mean share of its attention, in [0, 1]."""
+    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None in cross-attention."""
 
     attention: str  # its name in ATTENTIONS
     layer: int
     head: int
     aligned: float | None  # on the places that truly determine what is said next; None: not known for these texts
-    previous: float | None  # on the token before; None in cross-attention
-    first: float | None  # on the first token; None in cross-attention
+    previous: float | None  # on the token before
+    first: float | None  # on the first token
+    near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
     effect: float  # nats by which the loss of what is determined rises without the head
 
     def in_words(self) -> str:
@@ -43,15 +44,21 @@ class HeadScore:
             "rests on the first token": self.first,
         }
         habit, share = max(((h, s) for h, s in habits.items() if s is not None), key=lambda found: found[1])
-        if share < _NOTABLE_SHARE:
-            return "" if self.effect < _NOTABLE_EFFECT else f"looks here and there; {self._loss_in_words()}"
+        if share < _NOTABLE_SHARE and (self.near or 0.0) >= _NOTABLE_SHARE_NEAR:
+            habit, share = f"stays within {_NEAR} tokens", self.near or 0.0
+        elif share < _NOTABLE_SHARE:
+            needed = f"has none of the plain habits and is needed all the same; {self._loss_in_words()}"
+            return needed if self.effect >= _NOTABLE_EFFECT else ""
         return f"{habit} with {share:.0%} of its attention; {self._loss_in_words()}"
 
     def _loss_in_words(self) -> str:
-        return f"without it the loss changes by {self.effect:+.2f} nats"
+        if abs(self.effect) < 0.005:
+            return "without it the loss stays as it is"
+        return f"without it the loss {'rises' if self.effect > 0 else 'falls'} by {abs(self.effect):.2f} nats"
 
 
-_NOTABLE_SHARE, _NOTABLE_EFFECT = 0.4, 0.1
+_NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.1
+_NEAR = 3  # tokens
 _MASKED_EVERY = 7  # tokens: about the share that training masks
 
 
@@ -86,7 +93,7 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
                 with intervene(model, {attention.site(layer, "hook_z"): zero_heads([head])}):
                     effect = _mean_loss(model, cases) - whole
                 found = [share[name, layer] for share in shares]
-                aligned, previous, first = (_mean([f[i] for f in found], head) for i in range(3))
+                aligned, previous, first, near = (_mean([f[i] for f in found], head) for i in range(4))
                 scores.append(
                     HeadScore(
                         attention=name,
@@ -95,6 +102,7 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
                         aligned=aligned,
                         previous=previous,
                         first=first,
+                        near=near,
                         effect=effect,
                     )
                 )
@@ -152,7 +160,7 @@ def _mean_loss(model: Transformer, cases: Sequence[_Case]) -> float:
 
 
 def _shares(model: Transformer, case: _Case) -> dict[tuple[str, int], tuple[Tensor | None, ...]]:
-    """Return, by attention and layer, each head's share on aligned keys, on the token before, and on the first."""
+    """Return, by attention and layer, what each head's habits are."""
     with capture(model, "*.hook_pattern") as acts:
         model(*case.inputs)
     return {
@@ -163,8 +171,8 @@ def _shares(model: Transformer, case: _Case) -> dict[tuple[str, int], tuple[Tens
 
 
 def _habits(attention: Attention, pattern: Tensor, case: _Case) -> tuple[Tensor | None, ...]:
-    """Return the three shares [head] of one layer's patterns [head, query, key]."""
-    aligned = previous = first = None
+    """Return the four shares [head] of one layer's patterns [head, query, key]; None where one cannot be known."""
+    aligned = previous = first = near = None
     speaks_of_keys = attention.name == ("cross" if len(case.inputs) == 2 else "decoder")
     if speaks_of_keys and case.sources:
         on_keys = [pattern[:, q, list(keys)].sum(-1) for q, keys in zip(case.determined, case.sources, strict=True)]
@@ -172,7 +180,9 @@ def _habits(attention: Attention, pattern: Tensor, case: _Case) -> tuple[Tensor 
     if attention.queries_from == attention.keys_from and pattern.shape[1] > 2:
         previous = pattern.diagonal(offset=-1, dim1=1, dim2=2)[:, 1:].mean(dim=-1)  # of queries that have a choice
         first = pattern[:, 2:, 0].mean(dim=-1)
-    return aligned, previous, first
+        if pattern.shape[1] > _NEAR + 1:
+            near = pattern.triu(-_NEAR).tril(_NEAR)[:, _NEAR + 1 :].sum(dim=-1).mean(dim=-1)
+    return aligned, previous, first, near
 
 
 def _mean(shares: Sequence[Tensor | None], head: int) -> float | None:

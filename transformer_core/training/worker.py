@@ -85,18 +85,18 @@ class Job:
 
     def card(self) -> dict[str, Any]:
         """Return the card of the model as it is now."""
-        request = self.directory.request
+        request, architecture = self.directory.request, self.model.config.architecture
         return {
             "name": self.corpus.name,
-            "kind": self.model.config.architecture.replace("_", "-"),
-            "title": self.corpus.title,
+            "kind": architecture.replace("_", "-"),
+            "title": f"{self.corpus.title}, with gaps" if architecture == "encoder_only" else self.corpus.title,
             "description": self.corpus.description,
             "corpus": {
                 "name": request.corpus,
                 "fingerprint": request.corpus_fingerprint,
                 "seed": request.corpus_seed,
             },
-            "examples": list(self.corpus.examples_for(self.model.config.architecture)),
+            "examples": list(self.corpus.examples_for(architecture)),
             "trained": {
                 "steps": self.step,
                 "seed": request.training.seed,
@@ -258,7 +258,8 @@ def keep(job: Job, folder: Path, *, heads: Sequence[Mapping[str, Any]] = ()) -> 
         RunError: the folder cannot be written.
     """
     try:
-        save(folder, job.model, job.tokenizer, job.card() | ({"heads": list(heads)} if heads else {}))
+        card = job.card() | {"name": folder.resolve().name} | ({"heads": list(heads)} if heads else {})
+        save(folder, job.model, job.tokenizer, card)
     except OSError as error:
         raise RunError(
             f"{folder} cannot be written ({error.strerror}); --resume with another --keep tries again"
