@@ -33,6 +33,13 @@ pickle.dump(load_corpus(sys.argv[1]), sys.stdout.buffer)
 """
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what reads a whole corpus as slow."""
+    for item in items:
+        if "answer" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session")
 def answer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
     """Give what a program prints, which runs once in a test run: workers that ask for the same share the answer."""

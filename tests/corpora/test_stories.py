@@ -127,7 +127,6 @@ def test_every_wording_is_told_somewhere(whole: Whole) -> None:
     assert whole.untold == []
 
 
-@pytest.mark.slow
 def test_the_reader_has_nothing_against_any_held_out_tale(whole: Whole) -> None:
     assert [(text, found) for text in whole.held_out if (found := faults(text))] == []
 
