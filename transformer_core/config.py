@@ -128,6 +128,11 @@ class ModelConfig:
         return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
 
     @property
+    def never_written(self) -> int | None:
+        """The token that is nothing to write: padding, unless the same token ends texts."""
+        return None if self.pad_id == self.eos_id else self.pad_id
+
+    @property
     def has_encoder(self) -> bool:
         """Whether there is a stack that sees its whole text."""
         return self.architecture != "decoder_only"

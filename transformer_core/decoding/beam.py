@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 
 import torch
 from jaxtyping import Float, Int
@@ -15,19 +16,28 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(frozen=True)
 class _Beam:
-    """A text on its way, or at its end."""
+    """A text on its way, or at its end: its last token, and the beam that it goes on from."""
 
-    tokens: tuple[int, ...]
-    log_probs: tuple[float, ...]  # nats, of each token behind the first
+    token: int
+    log_prob: float  # nats
     score: float  # nats, sum of what was written; of a finished text, divided by the length's penalty
+    before: "_Beam | None"
+
+    def written(self) -> list["_Beam"]:
+        """Return the beams on its way, one a token that was written."""
+        backwards, beam = [], self
+        while beam.before is not None:
+            backwards.append(beam)
+            beam = beam.before
+        return backwards[::-1]
 
 
 class _Search:
     """The search for one row: the beams that go on, and the best texts that have ended."""
 
-    def __init__(self, prompt: list[int], prompt_log_probs: list[float], *, n_beams: int, eos_id: int) -> None:
-        """Begin with one beam, the prompt."""
-        self.running = [_Beam(tuple(prompt), tuple(prompt_log_probs), 0.0)]
+    def __init__(self, *, n_beams: int, eos_id: int) -> None:
+        """Begin with one beam, of which nothing is written yet."""
+        self.running = [_Beam(token=-1, log_prob=0.0, score=0.0, before=None)]
         self.finished: list[_Beam] = []
         self.n_beams, self.eos_id = n_beams, eos_id
         self.is_over = False
@@ -45,17 +55,15 @@ class _Search:
         Returns:
             Beam and token of each one that goes on.
         """
-        longer = [_Beam((*(beam := self.running[b]).tokens, t), (*beam.log_probs, p), s) for s, b, t, p in best]
-        ends = [is_last or beam.tokens[-1] == self.eos_id for beam in longer]
-        ended = [beam for beam, has_ended in zip(longer[: self.n_beams], ends, strict=False) if has_ended]
-        self.finished += [_Beam(beam.tokens, beam.log_probs, beam.score / penalty) for beam in ended]
+        ended = [one for one in best[: self.n_beams] if is_last or one[2] == self.eos_id]
+        self.finished += [_Beam(token, p, score / penalty, self.running[b]) for score, b, token, p in ended]
         self.finished = sorted(self.finished, key=lambda beam: -beam.score)[: self.n_beams]
-        chosen = [i for i in range(len(longer)) if longer[i].tokens[-1] != self.eos_id][: self.n_beams]
-        self.running = [longer[i] for i in chosen]
+        going_on = [one for one in best if one[2] != self.eos_id][: self.n_beams]
         full = len(self.finished) == self.n_beams
-        best_possible = self.running[0].score / penalty if self.running else -math.inf
-        self.is_over = is_last or not self.running or (full and best_possible <= self.finished[-1].score)
-        return [(best[i][1], best[i][2]) for i in chosen]
+        best_possible = going_on[0][0] / penalty if going_on else -math.inf
+        self.is_over = is_last or not going_on or (full and best_possible <= self.finished[-1].score)
+        self.running = [_Beam(token, p, score, self.running[b]) for score, b, token, p in going_on]
+        return [(b, token) for _, b, token, _ in going_on]
 
 
 @torch.no_grad()
@@ -96,11 +104,8 @@ def beam_search(
         raise TextError("beam search goes on from prompts of one length, at least one token; search them one by one")
 
     log_probs = writing.read()  # [batch, new, vocab]
-    of_prompt = log_probs[:, :-1].gather(-1, prompt[:, 1:, None])[..., 0].tolist()
-    searches = [
-        _Search(row, row_log_probs, n_beams=n_beams, eos_id=model.config.eos_id)
-        for row, row_log_probs in zip(prompt.tolist(), of_prompt, strict=True)
-    ]
+    of_prompt = log_probs[:, :-1].gather(-1, prompt[:, 1:, None])[..., 0]
+    searches = [_Search(n_beams=n_beams, eos_id=model.config.eos_id) for _ in prompt]
     writing.repeat(n_beams)
     candidates = log_probs[:, -1:]  # [batch, beam, vocab]; at first all beams are the same text, and one counts
     for n_new in range(1, writing.n_new + 1):
@@ -116,32 +121,30 @@ def beam_search(
         if all(search.is_over for search in searches):
             break
         writing.reorder(rows)
-        writing.write(prompt.new_tensor(following))
+        writing.write(following)
         candidates = writing.read()[:, -1].unflatten(0, (len(searches), n_beams))
-    return _decoding([search.finished[0] for search in searches], prompt, writing.filler)
+    texts = [search.finished[0].written() for search in searches]
+    longest = max(map(len, texts))
+    written = [[beam.token for beam in text] + [writing.filler] * (longest - len(text)) for text in texts]
+    of_written = [[beam.log_prob for beam in text] + [0.0] * (longest - len(text)) for text in texts]
+    return Decoding(
+        torch.cat([prompt, prompt.new_tensor(written)], dim=1),
+        torch.cat([of_prompt, of_prompt.new_tensor(of_written)], dim=1),
+    )
 
 
 def _best(
     searches: list[_Search], log_probs: Float[Tensor, "batch beam vocab"], n_best: int
 ) -> list[list[tuple[float, int, int, float]]]:
     """Return, for each row, the best beginnings that are one token longer, as `_Search.go_on` takes them."""
-    n_beams, vocab_size = log_probs.shape[1:]
-    so_far = [
-        [search.running[i].score if i < len(search.running) else -math.inf for i in range(n_beams)]
-        for search in searches
-    ]
-    sums = (log_probs + log_probs.new_tensor(so_far)[..., None]).flatten(1)  # [batch, beam * vocab]
-    scores, places = sums.topk(min(n_best, sums.shape[1]), dim=1)
-    found = zip(scores.tolist(), places.tolist(), log_probs.flatten(1).gather(1, places).tolist(), strict=True)
-    return [
-        [(s, i // vocab_size, i % vocab_size, p) for s, i, p in zip(*row, strict=True) if s > -math.inf]
-        for row in found
-    ]
-
-
-def _decoding(texts: list[_Beam], like: Tensor, filler: int) -> Decoding:
-    """Return texts of different lengths as one record, filled up on the right."""
-    longest = max(len(text.tokens) for text in texts)
-    rows = [[*text.tokens, *[filler] * (longest - len(text.tokens))] for text in texts]
-    log_probs = [[*text.log_probs, *[0.0] * (longest - len(text.tokens))] for text in texts]
-    return Decoding(like.new_tensor(rows), torch.tensor(log_probs, device=like.device))
+    of_each, tokens = log_probs.topk(min(n_best, log_probs.shape[2]), dim=2)  # [batch, beam, best]
+    found = []
+    for search, row_log_probs, row_tokens in zip(searches, of_each.tolist(), tokens.tolist(), strict=True):
+        longer = [
+            (beam.score + p, i, token, p)
+            for i, beam in enumerate(search.running)
+            for p, token in zip(row_log_probs[i], row_tokens[i], strict=True)
+            if p > -math.inf
+        ]
+        found.append(sorted(longer, key=itemgetter(0), reverse=True)[:n_best])
+    return found

@@ -16,7 +16,7 @@ class GrowingStore:
         """Plan for at most `max_positions`; memory is taken at the first call."""
         self.max_positions = max_positions
         self.n_positions = 0
-        self._k_v: Tensor | None = None  # [batch, head of keys, then head of values, pos, d_head]
+        self.k_v: Tensor | None = None  # [batch, head of keys, then head of values, pos, d_head]
 
     def keys_values(self, project: Project) -> tuple[Tensor, Tensor]:
         """Return keys and values [batch, head, key, d_head] of all positions so far, the new ones included."""
@@ -25,22 +25,22 @@ class GrowingStore:
     def add(self, k_v: Tensor) -> tuple[Tensor, Tensor]:
         """Add keys and, behind them, values [batch, 2 head, new, d_head] of new positions, and return all so far."""
         n_heads, n_new = k_v.shape[1] // 2, k_v.shape[2]
-        if self._k_v is None:
-            self._k_v = k_v.new_empty(k_v.shape[0], 2 * n_heads, self.max_positions, k_v.shape[-1])
-        self._k_v.narrow(2, self.n_positions, n_new).copy_(k_v)
+        if self.k_v is None:
+            self.k_v = k_v.new_empty(k_v.shape[0], 2 * n_heads, self.max_positions, k_v.shape[-1])
+        self.k_v.narrow(2, self.n_positions, n_new).copy_(k_v)
         self.n_positions += n_new
-        keys, values = self._k_v.narrow(2, 0, self.n_positions).split(n_heads, dim=1)
+        keys, values = self.k_v.narrow(2, 0, self.n_positions).split(n_heads, dim=1)
         return keys, values
 
     def repeat(self, n_times: int) -> None:
         """Keep each row `n_times`, one beside the other."""
-        if self._k_v is not None:
-            self._k_v = self._k_v.repeat_interleave(n_times, dim=0)
+        if self.k_v is not None:
+            self.k_v = self.k_v.repeat_interleave(n_times, dim=0)
 
     def copy_rows(self, sources: Tensor, targets: Tensor) -> None:
         """Write some rows in the place of others."""
-        if self._k_v is not None:
-            written = self._k_v.narrow(2, 0, self.n_positions)
+        if self.k_v is not None:
+            written = self.k_v.narrow(2, 0, self.n_positions)
             written[targets] = written[sources]
 
 

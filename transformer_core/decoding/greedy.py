@@ -42,28 +42,36 @@ def greedy_decode(
         ConfigError: more tokens asked for than the model has positions, or a model that does not write.
     """
     writing = Writing(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
-    prompt, lengths = writing.tokens, writing.prompt_lengths
-    if not int(lengths.min()):
+    prompt, lengths = writing.tokens, writing.prompt_lengths.tolist()
+    shortest, longest = min(lengths), max(lengths)
+    if not shortest:
         raise TextError("there is no token to go on from; give at least one")
-    shortest, longest = int(lengths.min()), int(lengths.max())
 
-    writing.tokens = prompt[:, :shortest]
-    log_probs: list[Tensor] = []
-    has_ended = torch.zeros(prompt.shape[0], dtype=torch.bool, device=prompt.device)
+    writing.rows = prompt[:, :shortest].tolist()
+    of_prompt = prompt.new_zeros((len(lengths), 0), dtype=torch.float32)  # log-probabilities
+    of_written: list[Tensor] = []
+    has_ended = [False] * len(lengths)
     for place in range(shortest, longest + writing.n_new):
         candidates = writing.read()  # [batch, new, vocab]
         if place == shortest > 1:  # the first reading also says how probable the prompts were
-            log_probs.append(candidates[:, : shortest - 1].gather(-1, prompt[:, 1:shortest, None])[..., 0])
+            of_prompt = candidates[:, : shortest - 1].gather(-1, prompt[:, 1:shortest, None])[..., 0]
         log_prob, token = candidates[:, -1].max(dim=-1)  # [batch]
         if shortest < longest:  # prompts of different lengths: some still stand here, some have had their room
-            is_prompt = lengths > place
+            is_prompt = writing.prompt_lengths > place
             token = torch.where(is_prompt, prompt[:, min(place, longest - 1)], token)
             log_prob = candidates[:, -1].gather(-1, token[:, None])[:, 0]
-            has_ended = has_ended & ~is_prompt | (lengths + writing.n_new <= place)
-        token = token.masked_fill(has_ended, writing.filler)
-        log_probs.append(log_prob.masked_fill(has_ended, 0.0)[:, None])
-        writing.write(token)
-        has_ended = has_ended | (token == model.config.eos_id)
-        if place >= longest - 1 and bool(has_ended.all()):
+            has_ended = [
+                (ended and length <= place) or length + writing.n_new <= place
+                for ended, length in zip(has_ended, lengths, strict=True)
+            ]
+        if any(has_ended):
+            is_over = torch.tensor(has_ended, device=token.device)
+            token = token.masked_fill(is_over, writing.filler)
+            log_prob = log_prob.masked_fill(is_over, 0.0)
+        of_written.append(log_prob)
+        written = token.tolist()
+        writing.write(written)
+        has_ended = [ended or one == model.config.eos_id for ended, one in zip(has_ended, written, strict=True)]
+        if place >= longest - 1 and all(has_ended):
             break
-    return Decoding(writing.tokens, torch.cat(log_probs, dim=1))
+    return Decoding(writing.tokens, torch.cat([of_prompt, torch.stack(of_written, dim=1)], dim=1))

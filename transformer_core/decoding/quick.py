@@ -1,15 +1,18 @@
-"""The decoder's step for one new token a row, as one function: the sums of the modules, in as few calls as they need.
+"""The decoder's step for one new token a row, in NumPy: the sums of the modules, in as few calls as they need.
 
-A small model's step is a hundred small products, and most of its time goes into getting from one module to the next. So
-where nobody is looking, the step is made once of the modules' weights and run as it is; watched, or on several devices,
-the modules do it. The tests hold both to the same numbers, for every part that a configuration can choose.
+A small model's step is a hundred small products, and most of them take less time than torch needs to begin with one;
+NumPy begins several times faster and works on the same memory. So where nobody is looking, and the weights lie on the
+CPU, the step is made once of the modules' weights and run as it is; else the modules do it. The tests hold both to the
+same numbers, for every part that a configuration can choose. What is large, or has no name in NumPy, torch does.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from transformer_core.decoding.cache import FixedStore, GrowingStore, KeyValueCache
@@ -22,71 +25,216 @@ from transformer_core.model.rotary import Rotation
 from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer
 
-attend = torch.nn.functional.scaled_dot_product_attention
-Step = Callable[[Tensor], Tensor]  # [row, width] -> [row, width]
+Array = NDArray[Any]
+Step = Callable[[Array], Array]  # [row, width] -> [row, width]
 
-_SMALL = 1 << 20  # weights, of the projections of a layer: their copy costs less than the calls that it saves
+_ROOM = 16  # more keys a beam, before those that no beam sees any more are dropped
+_FEW = 64  # heads of all searches: to NumPy each is a product of its own
+_SMALL = 1 << 20  # products of two numbers; more of them are worth torch's beginning, and its threads
 
 
-@dataclass
 class _Moment:
-    """Where the writing stands: what all layers of one step share."""
+    """Where the writing stands: what all layers of one step share.
 
-    place: int = 0  # position of the new token
-    first_key: int = 0  # of the sliding window
-    rotation: Rotation | None = None
-    bias: Float[Tensor, "1 head 1 key"] | None = None  # of the positions, for the keys from `first_key` on
+    The beams of a search keep their keys in one row, side by side, and each sees its own: what several beams begin with
+    is there once, and a beam that goes on from another one takes over what that one sees.
+    """
+
+    def __init__(self, n_searches: int, n_beams: int, group: int, n_read: int, dtype: np.dtype[Any]) -> None:
+        """Stand behind the first `n_read` positions, which all beams of a search share.
+
+        Args:
+            n_searches: texts that are gone on with, each in `n_beams` ways.
+            n_beams: rows of a search.
+            group: heads of queries that one head of keys serves.
+            n_read: positions read so far.
+            dtype: of the scores.
+        """
+        self.n_searches, self.n_beams, self.group = n_searches, n_beams, group
+        self.place = n_read  # position of the new token
+        self.rotation: Rotation | None = None
+        self.added: Array | None = None  # to the scores: [search or 1, kv_head or 1, beam * group, key]
+        self.keys = slice(0, n_read)  # the columns of the stores that are looked at
+        self.new = slice(n_read, n_read + n_beams)  # and those that the new tokens' keys are put into
+        n_columns = n_read + _ROOM * n_beams
+        self.unseen = np.full((n_searches, n_beams, group, n_columns), -np.inf, dtype)  # 0 where the beam sees the key
+        self.unseen[..., :n_read] = 0.0
+        self.own = np.where(np.eye(n_beams, dtype=bool), 0.0, -np.inf).astype(dtype)[:, None]  # [beam, 1, beam]
+        self.positions = np.zeros((n_searches, n_columns), np.int64)  # of each key
+        self.positions[:, :n_read] = np.arange(n_read)
+
+    def go_on(self, place: int, window: int | None, bias: Array | None) -> None:
+        """Make room for one more key a beam, and say what each beam sees of the keys.
+
+        Args:
+            place: position of the new tokens.
+            window: positions that a query sees, itself included; None: all before it.
+            bias: [head, place + 1], of the positions, by the key's position.
+        """
+        self.place = place
+        if self.n_beams == 1:  # keys stand at their positions
+            first = 0 if window is None else max(0, place - window + 1)
+            self.new, self.keys = slice(place, place + 1), slice(first, place + 1)
+            self.added = None if bias is None else bias[:, first:].reshape(1, -1, self.group, place + 1 - first)
+            return
+        n_keys = self.keys.stop + self.n_beams
+        self.new, self.keys = slice(self.keys.stop, n_keys), slice(0, n_keys)
+        self.unseen[..., self.new] = self.own
+        self.positions[:, self.new] = place
+        added = self.unseen[:, None, :, :, :n_keys]  # [search, kv_head or 1, beam, group, key]
+        positions = self.positions[:, :n_keys]
+        if window is not None:
+            added = np.where(positions[:, None, None, None] > place - window, added, -np.inf).astype(added.dtype)
+        if bias is not None:
+            added = added + bias[:, positions].swapaxes(0, 1).reshape(self.n_searches, -1, 1, self.group, n_keys)
+        self.added = added.reshape(self.n_searches, -1, self.n_beams * self.group, n_keys)
+
+    def reorder(self, rows: list[int]) -> None:
+        """Let each beam see what another one of its search sees."""
+        self.unseen = self.unseen.reshape(len(rows), -1)[rows].reshape(self.unseen.shape)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is no room for another key a beam."""
+        return self.n_beams > 1 and self.keys.stop + self.n_beams > self.unseen.shape[-1]
+
+    def drop_unseen(self) -> list[Array]:
+        """Forget keys that no beam sees; return which columns stay, and in which order, for each search alike many."""
+        is_seen = (self.unseen[:, :, 0, self.keys] == 0.0).any(axis=1)
+        n_keys = int(is_seen.sum(axis=1).max())
+        order = [np.flatnonzero(row)[:n_keys] if row.sum() == n_keys else np.argsort(~row)[:n_keys] for row in is_seen]
+        unseen, positions, n_columns = self.unseen, self.positions, n_keys + _ROOM * self.n_beams
+        self.unseen = np.full((*unseen.shape[:3], n_columns), -np.inf, unseen.dtype)
+        self.positions = np.zeros((self.n_searches, n_columns), np.int64)
+        for search, columns in enumerate(order):
+            self.unseen[search, ..., :n_keys] = unseen[search][..., columns]
+            self.positions[search, :n_keys] = positions[search, columns]
+        self.keys = slice(0, n_keys)
+        return order
+
+    def columns(self, search: int, beam: int) -> Array:
+        """Return the columns that a beam sees, in the order of their positions."""
+        seen = np.flatnonzero(self.unseen[search, beam, 0, self.keys] == 0.0)
+        return seen[np.argsort(self.positions[search, seen])]
+
+
+class _Store:
+    """Keys and values of one layer's self-attention, the beams of a search in one row."""
+
+    def __init__(self, store: GrowingStore, moment: _Moment) -> None:
+        """Take over what was read; without beams the memory stays the store's own."""
+        assert store.k_v is not None, "the model has not read anything yet"
+        self.store, self.moment = store, moment
+        self.k_v = _array(store.k_v)  # [search, head of keys, then head of values, key, d_head]
+        if moment.n_beams > 1:
+            self._take_over([row[:, : moment.keys.stop] for row in self.k_v[:: moment.n_beams]])
+
+    def _take_over(self, k_v: list[Array]) -> None:
+        n_heads, n_keys, d_head = k_v[0].shape
+        self.k_v = np.empty((len(k_v), n_heads, self.moment.unseen.shape[-1], d_head), k_v[0].dtype)
+        for row, found in zip(self.k_v, k_v, strict=True):
+            row[:, :n_keys] = found
+
+    def keep(self, order: list[Array]) -> None:
+        """Keep these columns of each search only."""
+        self._take_over([row[:, columns] for row, columns in zip(self.k_v, order, strict=True)])
+
+    def give_back(self) -> None:
+        """Let the store have what its rows' beams see."""
+        assert self.store.k_v is not None, "it was taken over from there"
+        n_beams, rows = self.moment.n_beams, _array(self.store.k_v)
+        for row in range(len(rows) if n_beams > 1 else 0):
+            search, beam = divmod(row, n_beams)
+            rows[row, :, : self.store.n_positions] = self.k_v[search][:, self.moment.columns(search, beam)]
 
 
 class QuickStep:
     """A decoder at the step of one token a row, with its modules' weights and the stores of a cache."""
 
     def __init__(
-        self, model: Transformer, cache: KeyValueCache, memory_mask: Float[Tensor, "row 1 1 src"] | None
+        self,
+        model: Transformer,
+        cache: KeyValueCache,
+        memory_mask: Float[Tensor, "row 1 1 src"] | None,
+        *,
+        n_beams: int = 1,
     ) -> None:
         """Make the step; the cache must have been filled by the model with at least one position.
 
         Args:
-            model: in evaluation mode, with a decoder.
-            cache: read and written by the step.
+            model: one for which `can_be_quick`.
+            cache: what was read so far; `give_back` brings it up to date.
             memory_mask: 0 where the source may be looked at, else -inf; None where all of it may be, or there is none.
+            n_beams: so many neighbouring rows are of one search, and have read the same so far.
         """
         assert model.decoder is not None, "only a decoder writes"
         self.config, self.stack, self.cache = model.config, model.decoder, cache
-        self.moment = _Moment()
+        k_v = cache.blocks[0].self_attn.k_v
+        assert k_v is not None, "the model has not read anything yet"
+        n_rows, group = k_v.shape[0], self.config.n_heads // self.config.n_key_value_heads
+        self.moment = _Moment(n_rows // n_beams, n_beams, group, cache.n_positions, _array(k_v).dtype)
+        self.stores = [_Store(stores.self_attn, self.moment) for stores in cache.blocks]
+        self.embed = _embed_step(self.stack)
         self.blocks = [
-            _block_step(block, stores.self_attn, stores.cross_attn, memory_mask, self.moment)
-            for block, stores in zip(_blocks(self.stack), cache.blocks, strict=True)
+            _block_step(
+                block, store, stores.cross_attn, None if memory_mask is None else memory_mask.numpy(), self.moment
+            )
+            for block, store, stores in zip(_blocks(self.stack), self.stores, cache.blocks, strict=True)
         ]
         self.ln_final = None if self.stack.ln_final is None else _norm_step(self.stack.ln_final)
-        self.unembed = _linear_step(model.unembed)
+        self.unembed = _linear_step(n_rows, model.unembed)
 
-    def logits(self, tokens: Int[Tensor, " row"]) -> Float[Tensor, "row vocab"]:
-        """Read one more token of each row, and return the logits of what follows."""
+    def log_probs(self, tokens: list[int]) -> Float[Tensor, "row vocab"]:
+        """Read one more token of each row, and return the log-probabilities of what follows: -inf of padding."""
         moment, stack, place = self.moment, self.stack, self.cache.n_positions
-        window = self.config.sliding_window
-        moment.place, moment.first_key = place, 0 if window is None else max(0, place - window + 1)
-        if stack.rotary is not None:
-            moment.rotation = stack.rotary(place, 1, tokens.device)
+        if moment.is_full:
+            order = moment.drop_unseen()
+            for store in self.stores:
+                store.keep(order)
+        bias = None
         if stack.position_bias is not None:
-            key = torch.arange(moment.first_key, place + 1, device=tokens.device)
-            moment.bias = stack.position_bias((key - place)[None])[None].to(stack.embed.weight.dtype)
-        x = stack.embed(tokens[:, None])[:, 0]
-        if stack.pos_embed is not None:
-            x = x + stack.pos_embed(place, 1)
-        if stack.embedding_norm is not None:
-            x = stack.embedding_norm(x)
+            bias = _array(stack.position_bias((torch.arange(place + 1) - place)[None])[:, 0])
+        moment.go_on(place, self.config.sliding_window, bias)
+        if stack.rotary is not None:
+            moment.rotation = stack.rotary(place, 1, torch.device("cpu"))
+        x = self.embed(tokens, place)
         for block in self.blocks:
             x = block(x)
         if self.ln_final is not None:
             x = self.ln_final(x)
-        return self.unembed(x * self.config.d_model**-0.5 if self.config.scale_logits else x)
+        logits = self.unembed(x * self.config.d_model**-0.5 if self.config.scale_logits else x)
+        logits -= logits.max(axis=-1, keepdims=True)
+        logits -= np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+        if self.config.never_written is not None:
+            logits[:, self.config.never_written] = -np.inf
+        return torch.from_numpy(logits)
+
+    def reorder(self, rows: list[int]) -> None:
+        """Go on with these rows in this order; each stays in its search."""
+        if self.moment.n_beams == 1:
+            self.cache.reorder(rows)
+        else:
+            self.moment.reorder(rows)
+
+    def give_back(self) -> None:
+        """Bring the cache up to date, for somebody else to go on with."""
+        for store in self.stores:
+            store.give_back()
 
 
 def can_be_quick(model: Transformer) -> bool:
-    """Return whether nobody looks, nothing is dropped, and all weights lie together."""
-    devices = {parameter.device for parameter in model.parameters()}
-    return not is_anybody_looking() and not model.training and len(devices) == 1 and devices != {torch.device("meta")}
+    """Return whether nobody looks, nothing is dropped, and all weights lie on the CPU in single precision or double."""
+    kinds = {(parameter.device.type, parameter.dtype) for parameter in model.parameters()}
+    return (
+        not is_anybody_looking()
+        and not model.training
+        and kinds in ({("cpu", torch.float32)}, {("cpu", torch.float64)})
+    )
+
+
+def _array(tensor: Tensor) -> Array:
+    """Return the same numbers in the same memory."""
+    return tensor.detach().numpy()
 
 
 def _blocks(stack: Stack) -> list[Block]:
@@ -94,24 +242,41 @@ def _blocks(stack: Stack) -> list[Block]:
     return [block for block in stack.blocks if isinstance(block, Block)]
 
 
+def _embed_step(stack: Stack) -> Callable[[list[int], int], Array]:
+    """Return what makes the first vector of each row out of its new token and that token's position."""
+    weight, scale = _array(stack.embed.weight), stack.embed.scale
+    table = None if stack.pos_embed is None else _array(stack.pos_embed.table)
+    norm = None if stack.embedding_norm is None else _norm_step(stack.embedding_norm)
+
+    def step(tokens: list[int], place: int) -> Array:
+        x = weight[tokens]
+        if scale != 1.0:
+            x *= scale
+        if table is not None:
+            x += table[place]
+        return x if norm is None else norm(x)
+
+    return step
+
+
 def _block_step(
-    block: Block, self_store: GrowingStore, cross_store: FixedStore, memory_mask: Tensor | None, moment: _Moment
+    block: Block, self_store: _Store, cross_store: FixedStore, memory_mask: Array | None, moment: _Moment
 ) -> Step:
     """Return the block's sub-layers, each in its residual connection."""
     sublayers = [(_self_attention_step(block.self_attn, self_store, moment), _norm_step(block.ln1))]
     if block.has_cross_attention:
-        sublayers.append(
-            (_cross_attention_step(block.cross_attn, cross_store, memory_mask), _norm_step(block.ln_cross))
-        )
+        cross_attention = _cross_attention_step(block.cross_attn, cross_store, memory_mask, moment)
+        sublayers.append((cross_attention, _norm_step(block.ln_cross)))
     if block.has_feed_forward:
-        sublayers.append((_feed_forward_step(block.mlp), _norm_step(block.ln2)))
+        n_rows = moment.n_searches * moment.n_beams
+        sublayers.append((_feed_forward_step(n_rows, block.mlp), _norm_step(block.ln2)))
 
-    def pre_norm(x: Tensor) -> Tensor:
+    def pre_norm(x: Array) -> Array:
         for sublayer, norm in sublayers:
             x = x + sublayer(norm(x))
         return x
 
-    def post_norm(x: Tensor) -> Tensor:
+    def post_norm(x: Array) -> Array:
         for sublayer, norm in sublayers:
             x = norm(x + sublayer(x))
         return x
@@ -119,79 +284,149 @@ def _block_step(
     return pre_norm if block.is_pre_norm else post_norm
 
 
-def _self_attention_step(attention: MultiHeadAttention, store: GrowingStore, moment: _Moment) -> Step:
-    project, to_out = _side_by_side(attention.q, attention.k, attention.v), _linear_step(attention.out)
+def _self_attention_step(attention: MultiHeadAttention, store: _Store, moment: _Moment) -> Step:
+    n_searches, n_beams = moment.n_searches, moment.n_beams
+    n_rows = n_searches * n_beams
+    project, attend = _linear_step(n_rows, attention.q, attention.k, attention.v), _attend_step(attention, moment)
     q_norm = None if attention.q_norm is None else _norm_step(attention.q_norm)
     k_norm = None if attention.k_norm is None else _norm_step(attention.k_norm)
-    n_heads, n_kv_heads, d_head, scale = attention.n_heads, attention.n_kv_heads, attention.d_head, attention.scale
+    n_heads, n_kv_heads, d_head = attention.n_heads, attention.n_kv_heads, attention.d_head
 
-    def step(x: Tensor) -> Tensor:
-        n_rows = x.shape[0]
-        q, k_v = (
-            project(x).view(n_rows, -1, 1, d_head).split((n_heads, 2 * n_kv_heads), dim=1)
-        )  # [row, head, 1, d_head]
+    def step(x: Array) -> Array:
+        heads = project(x).reshape(n_rows, -1, 1, d_head)
+        q, k = heads[:, :n_heads], heads[:, n_heads : n_heads + n_kv_heads]
         if q_norm is not None and k_norm is not None:
-            k, v = k_v.chunk(2, dim=1)
-            q, k_v = q_norm(q), torch.cat([k_norm(k), v], dim=1)
+            q, k = q_norm(q), k_norm(k)
         if moment.rotation is not None:
-            k, v = k_v.chunk(2, dim=1)
-            q, k_v = moment.rotation.turn(q), torch.cat([moment.rotation.turn(k), v], dim=1)
-        keys, values = store.add(k_v)
-        if moment.first_key:
-            keys, values = keys[:, :, moment.first_key :], values[:, :, moment.first_key :]
-        z = attend(q, keys, values, attn_mask=moment.bias, scale=scale, enable_gqa=n_kv_heads != n_heads)
-        return to_out(z.view(n_rows, n_heads * d_head))
+            q, k = (_array(moment.rotation.turn(torch.from_numpy(turned))) for turned in (q, k))
+        by_beam = (n_searches, n_beams, n_kv_heads, d_head)
+        new = store.k_v[:, :, moment.new]  # [search, head, beam, d_head]
+        new[:, :n_kv_heads] = k.reshape(by_beam).swapaxes(1, 2)
+        new[:, n_kv_heads:] = heads[:, n_heads + n_kv_heads :].reshape(by_beam).swapaxes(1, 2)
+        store.store.n_positions = moment.place + 1
+        written = store.k_v[:, :, moment.keys]
+        return attend(q, written[:, :n_kv_heads], written[:, n_kv_heads:], moment.added)
 
     return step
 
 
-def _cross_attention_step(attention: MultiHeadAttention, store: FixedStore, memory_mask: Tensor | None) -> Step:
-    to_q, to_out = _linear_step(attention.q), _linear_step(attention.out)
+def _cross_attention_step(
+    attention: MultiHeadAttention, store: FixedStore, memory_mask: Array | None, moment: _Moment
+) -> Step:
+    n_rows, n_beams = moment.n_searches * moment.n_beams, moment.n_beams
+    to_q, attend = _linear_step(n_rows, attention.q), _attend_step(attention, moment)
     q_norm = None if attention.q_norm is None else _norm_step(attention.q_norm)
-    n_heads, d_head, scale = attention.n_heads, attention.d_head, attention.scale
-    is_grouped = attention.n_kv_heads != n_heads
+    n_heads, d_head = attention.n_heads, attention.d_head
+    k, v = store.kept()
+    keys, values = _array(k)[::n_beams], _array(v)[::n_beams]  # the beams of a search have the same source
+    mask = None if memory_mask is None else memory_mask[::n_beams]
 
-    def step(x: Tensor) -> Tensor:
-        n_rows = x.shape[0]
-        q = to_q(x).view(n_rows, n_heads, 1, d_head)
-        q = q if q_norm is None else q_norm(q)
-        keys, values = store.kept()
-        z = attend(q, keys, values, attn_mask=memory_mask, scale=scale, enable_gqa=is_grouped)
-        return to_out(z.view(n_rows, n_heads * d_head))
+    def step(x: Array) -> Array:
+        q = to_q(x).reshape(n_rows, n_heads, 1, d_head)
+        return attend(q if q_norm is None else q_norm(q), keys, values, mask)
 
     return step
 
 
-def _feed_forward_step(mlp: FeedForward) -> Step:
-    up, down, activation = _linear_step(mlp.up), _linear_step(mlp.down), mlp.activation
+def _attend_step(
+    attention: MultiHeadAttention, moment: _Moment
+) -> Callable[[Array, Array, Array, Array | None], Array]:
+    """Return the sub-layer behind its projections: queries [row, head, 1, d_head], keys and values of each search.
+
+    The last argument is added to the scores: [search or 1, kv_head or 1, beam * group or 1, key].
+    """
+    n_searches, n_beams, n_kv_heads, d_head = moment.n_searches, moment.n_beams, attention.n_kv_heads, attention.d_head
+    scale, group = attention.scale, attention.n_heads // n_kv_heads
+    n_rows, width = n_searches * n_beams, attention.n_heads * d_head
+    to_out = _linear_step(n_rows, attention.out)
+    limits = np.finfo(_array(attention.out.weight).dtype)
+    lowest, smallest = limits.min, limits.tiny  # in place of -inf and 0 where nothing may be attended to: then z is 0
+
+    def with_numpy(q: Array, keys: Array, values: Array, added: Array | None) -> Array:
+        scores = (q * scale) @ keys.swapaxes(2, 3)  # [search, kv_head, beam * group, key]
+        if added is not None:
+            scores += added
+        scores -= np.maximum.reduce(scores, axis=-1, keepdims=True, initial=lowest)
+        np.exp(scores, out=scores)
+        scores /= np.maximum(np.add.reduce(scores, axis=-1, keepdims=True), smallest)
+        return scores @ values
+
+    def with_torch(q: Array, keys: Array, values: Array, added: Array | None) -> Array:
+        z = nn.functional.scaled_dot_product_attention(
+            torch.from_numpy(q),
+            torch.from_numpy(keys),
+            torch.from_numpy(values),
+            attn_mask=None if added is None else torch.from_numpy(added),
+            scale=scale,
+        )
+        return _array(z)
+
+    attend = with_numpy if n_searches * n_kv_heads <= _FEW else with_torch
+    by_search, by_beam = (
+        (n_searches, n_beams, n_kv_heads, group, d_head),
+        (n_searches, n_kv_heads, n_beams, group, d_head),
+    )
+
+    def step(q: Array, keys: Array, values: Array, added: Array | None) -> Array:
+        grouped = q.reshape(by_search).swapaxes(1, 2).reshape(n_searches, n_kv_heads, n_beams * group, d_head)
+        z = attend(grouped, keys, values, added)
+        return to_out(z.reshape(by_beam).swapaxes(1, 2).reshape(n_rows, width))
+
+    return step
+
+
+def _feed_forward_step(n_rows: int, mlp: FeedForward) -> Step:
+    up, down, activation = _linear_step(n_rows, mlp.up), _linear_step(n_rows, mlp.down), _activation_step(mlp)
     if not mlp.is_gated:
         return lambda x: down(activation(up(x)))
-    gate = _linear_step(mlp.gate)
+    gate = _linear_step(n_rows, mlp.gate)
     return lambda x: down(activation(gate(x)) * up(x))
 
 
-def _side_by_side(*linears: nn.Linear) -> Step:
-    """Return what several layers make of the same input, as one product where their weights are few enough to copy."""
-    if sum(linear.weight.numel() for linear in linears) > _SMALL:
-        steps = [_linear_step(linear) for linear in linears]
-        return lambda x: torch.cat([step(x) for step in steps], dim=-1)
-    bias = None if linears[0].bias is None else torch.cat([linear.bias for linear in linears])
-    return _product(torch.cat([linear.weight for linear in linears]).T, bias)
+def _activation_step(mlp: FeedForward) -> Step:
+    activation = mlp.activation
+    if activation is torch.nn.functional.relu:
+        return lambda x: np.maximum(x, 0.0, out=x)
+    return lambda x: _array(activation(torch.from_numpy(x)))
 
 
-def _linear_step(linear: nn.Linear) -> Step:
-    return _product(linear.weight.T, linear.bias)
-
-
-def _product(weight: Tensor, bias: Tensor | None) -> Step:
+def _linear_step(n_rows: int, *linears: nn.Linear) -> Step:
+    """Return what layers make of the same input, side by side."""
+    n_products = n_rows * sum(linear.weight.numel() for linear in linears)
+    if n_products > _SMALL and len(linears) > 1:
+        steps = [_linear_step(n_rows, linear) for linear in linears]
+        return lambda x: np.concatenate([step(x) for step in steps], axis=-1)
+    biases: list[Tensor | None] = [linear.bias for linear in linears]
+    bias = torch.cat([bias for bias in biases if bias is not None]) if biases[0] is not None else None
+    weight = torch.cat([linear.weight for linear in linears]) if len(linears) > 1 else linears[0].weight
+    if n_products > _SMALL:
+        return lambda x: _array(nn.functional.linear(torch.from_numpy(x), weight, bias))
+    matrix = _array(weight.T.contiguous())  # in the order in which it is read
     if bias is None:
-        return lambda x: x.mm(weight)
-    return lambda x: torch.addmm(bias, x, weight)
+        return lambda x: x.dot(matrix)
+    added = _array(bias)
+
+    def step(x: Array) -> Array:
+        y = x.dot(matrix)
+        y += added
+        return y
+
+    return step
 
 
 def _norm_step(norm: LayerNorm | RMSNorm) -> Step:
-    weight, eps, width = norm.weight, norm.eps, norm.weight.shape
+    weight, eps = _array(norm.weight), norm.eps
+    mean = np.full((len(weight), 1), 1 / len(weight), dtype=weight.dtype)
     if isinstance(norm, RMSNorm):
-        return lambda x: torch.rms_norm(x, width, weight, eps)
-    bias = norm.bias
-    return lambda x: torch.layer_norm(x, width, weight, bias, eps)
+        return lambda x: x / np.sqrt((x * x) @ mean + eps) * weight
+    bias = torch.zeros_like(norm.weight) if norm.bias is None else norm.bias
+    added = _array(bias)
+
+    def step(x: Array) -> Array:
+        centred = x - x @ mean
+        centred /= np.sqrt((centred * centred) @ mean + eps)
+        centred *= weight
+        centred += added
+        return centred
+
+    return step

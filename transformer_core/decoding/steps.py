@@ -51,11 +51,13 @@ class Writing:
         if model.encoder is not None:
             self.memory, self.src = model.encode(tokens), tokens
             tokens = tokens.new_full((tokens.shape[0], 1), config.bos_id)
-        self.tokens = tokens  # of each row, all so far
+        self.rows: list[list[int]] = tokens.tolist()  # of each, all tokens so far
+        self.device = tokens.device
         self.prompt_lengths = _real_lengths(tokens, None if model.encoder is not None else config.pad_id)  # [batch]
         longest = int(self.prompt_lengths.max()) if tokens.shape[1] else 0
         self.n_new = _room(config.max_seq_len, longest, max_new_tokens, is_prompt=model.encoder is None)
         self.cache = KeyValueCache(config.n_decoder_layers, max_positions=longest + self.n_new) if use_cache else None
+        self.n_beams = 1  # neighbouring rows that go on from the same beginning
         self.quick: QuickStep | None = None
 
     def read(self) -> Float[Tensor, "row new vocab"]:
@@ -64,39 +66,52 @@ class Writing:
         Padding gets -inf: it is nothing to write.
         """
         if self.quick is not None and is_anybody_looking():  # somebody came in between two steps
+            self.quick.give_back()
             self.quick = None
         if self.quick is not None:
-            logits = self.quick.logits(self.tokens[:, -1])[:, None]
+            log_probs = self.quick.log_probs([row[-1] for row in self.rows])[:, None]
         else:
-            unread = self.tokens if self.cache is None else self.tokens[:, self.cache.n_positions :]
+            n_read = 0 if self.cache is None else self.cache.n_positions
+            unread = torch.tensor([row[n_read:] for row in self.rows], device=self.device)
             logits = self.model.decode(unread, self.memory, self.src, self.cache)
-            if self.cache is not None and can_be_quick(self.model):
+            if self.cache is not None and self.n_beams == 1 and can_be_quick(self.model):
                 self.quick = QuickStep(self.model, self.cache, self._memory_mask())
-        log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-        if self.config.pad_id is not None and self.config.pad_id != self.config.eos_id:
-            log_probs[..., self.config.pad_id] = -math.inf
+            log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+            if self.config.never_written is not None:
+                log_probs[..., self.config.never_written] = -math.inf
         return log_probs
 
-    def write(self, tokens: Int[Tensor, " row"]) -> None:
-        """Add one token to each row."""
-        self.tokens = torch.cat([self.tokens, tokens[:, None]], dim=1)
+    @property
+    def tokens(self) -> Int[Tensor, "row pos"]:
+        """All tokens so far."""
+        return torch.tensor(self.rows, dtype=torch.int64, device=self.device)
 
-    def repeat(self, n_times: int) -> None:
-        """Go on with each row `n_times`, one beside the other."""
-        self.tokens = self.tokens.repeat_interleave(n_times, dim=0)
-        if self.cache is not None:
-            self.cache.repeat(n_times)
+    def write(self, tokens: list[int]) -> None:
+        """Add one token to each row."""
+        for row, token in zip(self.rows, tokens, strict=True):
+            row.append(token)
+
+    def repeat(self, n_beams: int) -> None:
+        """Go on with each row in `n_beams` ways, one beside the other; once, before any of them is written to."""
+        self.n_beams = n_beams
+        self.rows = [row.copy() for row in self.rows for _ in range(n_beams)]
         if self.memory is not None and self.src is not None:
-            self.memory = self.memory.repeat_interleave(n_times, dim=0)
-            self.src = self.src.repeat_interleave(n_times, dim=0)
-        self.quick = None  # its mask is of fewer rows
+            self.memory = self.memory.repeat_interleave(n_beams, dim=0)
+            self.src = self.src.repeat_interleave(n_beams, dim=0)
+        if self.cache is not None:
+            self.cache.repeat(n_beams)
+            is_quick = can_be_quick(self.model)
+            self.quick = QuickStep(self.model, self.cache, self._memory_mask(), n_beams=n_beams) if is_quick else None
 
     def reorder(self, rows: list[int]) -> None:
         """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
-        if rows != [*range(len(rows))]:
-            self.tokens = self.tokens[rows]
-            if self.cache is not None:
-                self.cache.reorder(rows)
+        if rows == [*range(len(rows))]:
+            return
+        self.rows = [self.rows[row].copy() for row in rows]
+        if self.quick is not None:
+            self.quick.reorder(rows)
+        elif self.cache is not None:
+            self.cache.reorder(rows)
 
     def _memory_mask(self) -> Tensor | None:
         """Return what is added to the scores of cross-attention [row, 1, 1, src]; None where all may be looked at."""

@@ -49,16 +49,20 @@ def attention_scores(
 
     Source: Vaswani et al. 2017, sec. 3.2.1, the argument of the softmax in eq. (1); the -inf: sec. 3.2.3.
     """
-    attn_scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    attn_scores = (q * scale) @ k.transpose(-2, -1)  # the queries are fewer numbers to scale than the scores
     if bias is not None:
-        attn_scores = attn_scores + bias
-    return attn_scores if mask is None else attn_scores.masked_fill(~mask, -math.inf)
+        attn_scores += bias
+    return attn_scores if mask is None else attn_scores.masked_fill_(~mask, -math.inf)
 
 
 def attention_pattern(
     attn_scores: Float[Tensor, "batch head query key"],
 ) -> Float[Tensor, "batch head query key"]:
     """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf)."""
+    pattern = attn_scores.softmax(dim=-1)
+    if not pattern[..., :1].isnan().any():
+        return pattern
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
