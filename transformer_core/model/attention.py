@@ -53,13 +53,23 @@ def attention_scores(
     attn_scores = (q * scale) @ k.transpose(-2, -1)  # the queries are fewer numbers to scale than the scores
     if bias is not None:
         attn_scores += bias
-    return attn_scores if mask is None else attn_scores.masked_fill_(~mask, -math.inf)
+    if mask is not None:  # written as a bias, mostly once for all heads: added is quicker than filled in
+        attn_scores += torch.zeros_like(mask, dtype=q.dtype).masked_fill_(~mask, -math.inf)
+    return attn_scores
 
 
 def attention_pattern(
-    attn_scores: Float[Tensor, "batch head query key"],
+    attn_scores: Float[Tensor, "batch head query key"], *, overwrite: bool = False
 ) -> Float[Tensor, "batch head query key"]:
-    """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf)."""
+    """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf).
+
+    Args:
+        attn_scores: from `attention_scores`.
+        overwrite: put the pattern into the scores' memory; nobody else needs them, and each row has something to
+            attend to.
+    """
+    if overwrite:
+        return torch.softmax(attn_scores, dim=-1, out=attn_scores)
     pattern = attn_scores.softmax(dim=-1)
     if not pattern[..., :1].isnan().any():
         return pattern
@@ -220,7 +230,9 @@ class MultiHeadAttention(nn.Module):
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
             keys, values = self._for_each_head(k), self._for_each_head(v)
             attn_scores = attention_scores(q, keys, written_mask, bias=written_bias, scale=self.scale)
-            pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
+            is_ours = not attn_scores.requires_grad and not is_watched(self.hook_attn_scores)
+            overwrite = is_ours and (written_mask is None or bool(written_mask.any(dim=-1).all()))
+            pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores), overwrite=overwrite))
         if is_watched(self.pattern_source):
             self.pattern_source(PatternSource(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
         if pattern is not None:
