@@ -27,7 +27,7 @@ def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, cap
 
 def test_what_it_names_is_there():
     models = re.findall(r"^\| `([a-z-]+)` \|", README, re.MULTILINE)
-    assert len(models) == 3
+    assert len(models) == 5
     for model in models:
         assert (ROOT / "checkpoints" / model / "card.json").is_file(), model
     rooms = set(re.findall(r"^\| `([^`]+)`", README, re.MULTILINE)) - set(models)

@@ -10,12 +10,16 @@ import pytest
 import torch
 
 import transformer_core as tc
+from transformer_core.corpora import Text
+from transformer_core.corpora.stories import coherent
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = {
     "en-fr": "encoder_decoder",
     "dates": "encoder_decoder",
+    "stories": "decoder_only",
     "induction": "decoder_only",
+    "fill-in": "encoder_only",
 }
 MAX_BYTES = 4_000_000  # of a folder
 
@@ -23,6 +27,8 @@ MAX_BYTES = 4_000_000  # of a folder
 LEAST: dict[str, tuple[int, dict[str, float]]] = {
     "en-fr": (2000, {"exact_match": 0.99, "pronoun": 0.99}),
     "dates": (2000, {"exact_match": 0.99}),
+    "stories": (300, {"coherent": 0.8, "grammatical": 0.98}),
+    "fill-in": (2000, {"accuracy": 0.95}),
     "induction": (1000, {"determined_accuracy": 0.95, "continued": 0.9}),
 }
 
@@ -72,6 +78,7 @@ def test_its_card_tells_what_it_is_and_how_to_make_it_again(name: str, folder: P
     assert card["trained"]["minutes"] > 0 and card["trained"]["seed"] == 0
     assert len(card["heads"]) >= 1 and all(head["does"] for head in card["heads"])
     assert len(card["examples"]) >= 4
+    assert card["name"] == name
 
 
 def test_its_examples_are_texts_that_it_knows(folder: Path, card: dict[str, Any]):
@@ -79,6 +86,7 @@ def test_its_examples_are_texts_that_it_knows(folder: Path, card: dict[str, Any]
     for example in card["examples"]:
         ids = tokenizer.encode_for(example, model.config.architecture)
         assert tokenizer.unk_id not in ids and len(ids) < model.config.max_seq_len, example
+        assert (tokenizer.mask_id in ids) == (model.config.architecture == "encoder_only"), example
 
 
 @pytest.mark.parametrize(
@@ -106,11 +114,26 @@ def test_dates_writes_them_the_iso_way(date: str, iso: str):
     assert written("dates", date) == iso
 
 
+def test_stories_brings_back_what_was_lost():
+    opening = "One sunny morning, Mia took her red ball to the park."
+    rest = written("stories", opening)
+    assert coherent(Text(f"{opening} {rest}"), rest) and rest.count("ball") >= 2
+
+
+def test_fill_in_knows_who_is_meant():
+    model, tokenizer = tc.load(ROOT / "checkpoints" / "fill-in")
+    text = "Sam was sure that his sister Anna had eaten the pears. But ____ had not done it."
+    tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")])
+    (gap,) = (tokens[0] == tokenizer.mask_id).nonzero()[:, 0].tolist()
+    assert tokenizer.decode([int(model(tokens)[0, gap].argmax())]).strip() in ("Anna", "she")
+
+
 def written(name: str, text: str) -> str:
-    """What an encoder-decoder makes of a text."""
+    """What an encoder-decoder makes of a text, or a decoder writes behind it."""
     model, tokenizer = tc.load(ROOT / "checkpoints" / name)
-    src = torch.tensor([tokenizer.encode(text, eos=True)])
-    return tokenizer.decode(tc.greedy_decode(model, src).tokens[0].tolist())
+    tokens = tokenizer.encode_for(text, model.config.architecture)
+    n_prompt = 0 if model.config.has_encoder else len(tokens)
+    return tokenizer.decode(tc.greedy_decode(model, torch.tensor([tokens])).tokens[0, n_prompt:].tolist())
 
 
 def test_induction_has_induction_heads():

@@ -57,7 +57,7 @@ class HeadScore:
         return f"without it the loss {'rises' if self.effect > 0 else 'falls'} by {abs(self.effect):.2f} nats"
 
 
-_NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.1
+_NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04
 _NEAR = 3  # tokens
 _MASKED_EVERY = 7  # tokens: about the share that training masks
 
