@@ -44,7 +44,7 @@ class ModelCard:
     examples: tuple[str, ...]
     heads: tuple[str, ...]  # what some of its heads are known to do, a sentence each
     n_parameters: int
-    exact_match: float | None  # on held-out pairs, in [0, 1]; None: not measured
+    success: str  # how well it does on what was held out, in a few words; "": not measured
     config: ModelConfig
 
     @property
@@ -76,9 +76,7 @@ class ModelCard:
             f"{self.n_parameters / 1e6:.1f} M parameters",
             f"trained on {self.corpus}" if self.corpus else "not trained",
         ]
-        if self.exact_match is not None:
-            parts.append(f"{self.exact_match:.1%} of held-out texts exactly right")
-        return ", ".join(parts)
+        return ", ".join([*parts, self.success] if self.success else parts)
 
 
 def folder() -> Path:
@@ -193,7 +191,6 @@ def _card(place: Path) -> ModelCard:
         return card, config, (folder / "model.safetensors").stat()
 
     values, config, weights = reading(place, read)
-    exact_match = values.get("metrics", {}).get("exact_match")
     return ModelCard(
         name=place.name,
         path=at_root(place),
@@ -204,6 +201,19 @@ def _card(place: Path) -> ModelCard:
         examples=tuple(map(str, values.get("examples", ()))),
         heads=tuple(str(head["does"]) for head in values.get("heads", ())),
         n_parameters=int(values.get("parameters", 0)),
-        exact_match=None if exact_match is None else float(exact_match),
+        success=_success(values.get("metrics", {}), config.get("architecture")),
         config=ModelConfig.from_dict(config),
     )
+
+
+_SUCCESSES = {  # the measures of held-out texts that say most, the most telling first
+    "exact_match": "of held-out texts exactly right",
+    "coherent": "of the tales that it tells hang together",
+    "continued": "of what can be known said again",
+}
+
+
+def _success(metrics: Mapping[str, Any], architecture: object) -> str:
+    """Say in a few words how well a model does."""
+    telling = _SUCCESSES | ({"accuracy": "of masked tokens right"} if architecture == "encoder_only" else {})
+    return next((f"{float(metrics[name]):.1%} {words}" for name, words in telling.items() if name in metrics), "")

@@ -1,6 +1,8 @@
 """Which models the app offers, and under which titles."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,3 +16,24 @@ def test_models_of_the_same_title_are_told_apart(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     titles = {name: card.title for name, card in models.available().items()}
     assert titles == {"first": "English to French (first)", "second": "English to French (second)", "third": "Copy"}
+
+
+@pytest.mark.parametrize(
+    ("architecture", "metrics", "said"),
+    [
+        ("encoder_decoder", {"loss": 0.1, "exact_match": 0.996}, ", 99.6% of held-out texts exactly right"),
+        ("decoder_only", {"accuracy": 0.9, "coherent": 0.8735}, ", 87.4% of the tales that it tells hang together"),
+        ("encoder_only", {"accuracy": 0.958}, ", 95.8% of masked tokens right"),
+        ("decoder_only", {"accuracy": 0.4}, ""),
+        ("decoder_only", {}, ""),
+    ],
+)
+def test_how_well_it_does_is_said_in_the_words_of_its_task(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Any, metrics: dict[str, float], said: str
+):
+    folder = tmp_path / "one"
+    save_model(folder, n_layers=1, n_heads=1, title="One", examples=("A dog.",), architecture=architecture)
+    card = json.loads((folder / "card.json").read_text())
+    (folder / "card.json").write_text(json.dumps(card | {"metrics": metrics}))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    assert models.available()["one"].claim().endswith(f"trained on en-fr{said}")

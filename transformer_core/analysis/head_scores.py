@@ -36,20 +36,26 @@ class HeadScore:
     near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
     effect: float  # nats by which the loss of what is determined rises without the head
 
-    def in_words(self) -> str:
-        """Return one sentence about what the head does, or "" where nothing stands out."""
+    @property
+    def habit(self) -> str:
+        """What it does with most of its attention, and with how much; "" where it has none of the plain habits."""
         habits = {
             "looks at what determines the next token": self.aligned,
             "looks at the token before": self.previous,
             "rests on the first token": self.first,
         }
         habit, share = max(((h, s) for h, s in habits.items() if s is not None), key=lambda found: found[1])
-        if share < _NOTABLE_SHARE and (self.near or 0.0) >= _NOTABLE_SHARE_NEAR:
-            habit, share = f"stays within {_NEAR} tokens", self.near or 0.0
-        elif share < _NOTABLE_SHARE:
-            needed = f"has none of the plain habits and is needed all the same; {self._loss_in_words()}"
-            return needed if self.effect >= _NOTABLE_EFFECT else ""
-        return f"{habit} with {share:.0%} of its attention; {self._loss_in_words()}"
+        if share >= _NOTABLE_SHARE:
+            return f"{habit} with {share:.0%} of its attention"
+        if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR:
+            return f"stays within {_NEAR} tokens with {self.near:.0%} of its attention"
+        return ""
+
+    def in_words(self) -> str:
+        """Return one sentence about what the head does, or "" where nothing stands out."""
+        if not self.habit and self.effect < _NOTABLE_EFFECT:
+            return ""
+        return f"{self.habit or 'has none of the plain habits and is needed all the same'}; {self._loss_in_words()}"
 
     def _loss_in_words(self) -> str:
         if abs(self.effect) < 0.005:
@@ -110,8 +116,13 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
 
 
 def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[str, Any]]:
-    """Return what a card says of heads: those with a habit or an effect that stands out, the most needed first."""
-    telling = sorted((score for score in scores if score.in_words()), key=lambda score: -score.effect)[:n_most]
+    """Return what a card says of heads: those with a habit, and two of those that are needed without one.
+
+    The most needed come first.
+    """
+    needed = sorted((score for score in scores if score.in_words()), key=lambda score: -score.effect)
+    without_habit = [score for score in needed if not score.habit][:2]
+    telling = [score for score in needed if score.habit or score in without_habit][:n_most]
     return [
         {
             "does": f"{ATTENTIONS[s.attention].title}, layer {s.layer}, head {s.head}: {s.in_words()}.",
