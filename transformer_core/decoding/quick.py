@@ -7,145 +7,26 @@ same numbers, for every part that a configuration can choose. What is large, or 
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from transformer_core.decoding.cache import FixedStore, GrowingStore, KeyValueCache
+from transformer_core.decoding.beam_keys import Array, BeamStore, Moment, array
+from transformer_core.decoding.cache import FixedStore, KeyValueCache
 from transformer_core.hooks import is_anybody_looking
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.block import Block
 from transformer_core.model.feed_forward import FeedForward
 from transformer_core.model.norms import LayerNorm, RMSNorm
-from transformer_core.model.rotary import Rotation
 from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer
 
-Array = NDArray[Any]
 Step = Callable[[Array], Array]  # [row, width] -> [row, width]
 
-_ROOM = 16  # more keys a beam, before those that no beam sees any more are dropped
 _FEW = 64  # heads of all searches: to NumPy each is a product of its own
 _SMALL = 1 << 20  # products of two numbers; more of them are worth torch's beginning, and its threads
-
-
-class _Moment:
-    """Where the writing stands: what all layers of one step share.
-
-    The beams of a search keep their keys in one row, side by side, and each sees its own: what several beams begin with
-    is there once, and a beam that goes on from another one takes over what that one sees.
-    """
-
-    def __init__(self, n_searches: int, n_beams: int, group: int, n_read: int, dtype: np.dtype[Any]) -> None:
-        """Stand behind the first `n_read` positions, which all beams of a search share.
-
-        Args:
-            n_searches: texts that are gone on with, each in `n_beams` ways.
-            n_beams: rows of a search.
-            group: heads of queries that one head of keys serves.
-            n_read: positions read so far.
-            dtype: of the scores.
-        """
-        self.n_searches, self.n_beams, self.group = n_searches, n_beams, group
-        self.place = n_read  # position of the new token
-        self.rotation: Rotation | None = None
-        self.added: Array | None = None  # to the scores: [search or 1, kv_head or 1, beam * group, key]
-        self.keys = slice(0, n_read)  # the columns of the stores that are looked at
-        self.new = slice(n_read, n_read + n_beams)  # and those that the new tokens' keys are put into
-        n_columns = n_read + _ROOM * n_beams
-        self.unseen = np.full((n_searches, n_beams, group, n_columns), -np.inf, dtype)  # 0 where the beam sees the key
-        self.unseen[..., :n_read] = 0.0
-        self.own = np.where(np.eye(n_beams, dtype=bool), 0.0, -np.inf).astype(dtype)[:, None]  # [beam, 1, beam]
-        self.positions = np.zeros((n_searches, n_columns), np.int64)  # of each key
-        self.positions[:, :n_read] = np.arange(n_read)
-
-    def go_on(self, place: int, window: int | None, bias: Array | None) -> None:
-        """Make room for one more key a beam, and say what each beam sees of the keys.
-
-        Args:
-            place: position of the new tokens.
-            window: positions that a query sees, itself included; None: all before it.
-            bias: [head, place + 1], of the positions, by the key's position.
-        """
-        self.place = place
-        if self.n_beams == 1:  # keys stand at their positions
-            first = 0 if window is None else max(0, place - window + 1)
-            self.new, self.keys = slice(place, place + 1), slice(first, place + 1)
-            self.added = None if bias is None else bias[:, first:].reshape(1, -1, self.group, place + 1 - first)
-            return
-        n_keys = self.keys.stop + self.n_beams
-        self.new, self.keys = slice(self.keys.stop, n_keys), slice(0, n_keys)
-        self.unseen[..., self.new] = self.own
-        self.positions[:, self.new] = place
-        added = self.unseen[:, None, :, :, :n_keys]  # [search, kv_head or 1, beam, group, key]
-        positions = self.positions[:, :n_keys]
-        if window is not None:
-            added = np.where(positions[:, None, None, None] > place - window, added, -np.inf).astype(added.dtype)
-        if bias is not None:
-            added = added + bias[:, positions].swapaxes(0, 1).reshape(self.n_searches, -1, 1, self.group, n_keys)
-        self.added = added.reshape(self.n_searches, -1, self.n_beams * self.group, n_keys)
-
-    def reorder(self, rows: list[int]) -> None:
-        """Let each beam see what another one of its search sees."""
-        self.unseen = self.unseen.reshape(len(rows), -1)[rows].reshape(self.unseen.shape)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there is no room for another key a beam."""
-        return self.n_beams > 1 and self.keys.stop + self.n_beams > self.unseen.shape[-1]
-
-    def drop_unseen(self) -> list[Array]:
-        """Forget keys that no beam sees; return which columns stay, and in which order, for each search alike many."""
-        is_seen = (self.unseen[:, :, 0, self.keys] == 0.0).any(axis=1)
-        n_keys = int(is_seen.sum(axis=1).max())
-        order = [np.flatnonzero(row)[:n_keys] if row.sum() == n_keys else np.argsort(~row)[:n_keys] for row in is_seen]
-        unseen, positions, n_columns = self.unseen, self.positions, n_keys + _ROOM * self.n_beams
-        self.unseen = np.full((*unseen.shape[:3], n_columns), -np.inf, unseen.dtype)
-        self.positions = np.zeros((self.n_searches, n_columns), np.int64)
-        for search, columns in enumerate(order):
-            self.unseen[search, ..., :n_keys] = unseen[search][..., columns]
-            self.positions[search, :n_keys] = positions[search, columns]
-        self.keys = slice(0, n_keys)
-        return order
-
-    def columns(self, search: int, beam: int) -> Array:
-        """Return the columns that a beam sees, in the order of their positions."""
-        seen = np.flatnonzero(self.unseen[search, beam, 0, self.keys] == 0.0)
-        return seen[np.argsort(self.positions[search, seen])]
-
-
-class _Store:
-    """Keys and values of one layer's self-attention, the beams of a search in one row."""
-
-    def __init__(self, store: GrowingStore, moment: _Moment) -> None:
-        """Take over what was read; without beams the memory stays the store's own."""
-        assert store.k_v is not None, "the model has not read anything yet"
-        self.store, self.moment = store, moment
-        self.k_v = _array(store.k_v)  # [search, head of keys, then head of values, key, d_head]
-        if moment.n_beams > 1:
-            self._take_over([row[:, : moment.keys.stop] for row in self.k_v[:: moment.n_beams]])
-
-    def _take_over(self, k_v: list[Array]) -> None:
-        n_heads, n_keys, d_head = k_v[0].shape
-        self.k_v = np.empty((len(k_v), n_heads, self.moment.unseen.shape[-1], d_head), k_v[0].dtype)
-        for row, found in zip(self.k_v, k_v, strict=True):
-            row[:, :n_keys] = found
-
-    def keep(self, order: list[Array]) -> None:
-        """Keep these columns of each search only."""
-        self._take_over([row[:, columns] for row, columns in zip(self.k_v, order, strict=True)])
-
-    def give_back(self) -> None:
-        """Let the store have what its rows' beams see."""
-        assert self.store.k_v is not None, "it was taken over from there"
-        n_beams, rows = self.moment.n_beams, _array(self.store.k_v)
-        for row in range(len(rows) if n_beams > 1 else 0):
-            search, beam = divmod(row, n_beams)
-            rows[row, :, : self.store.n_positions] = self.k_v[search][:, self.moment.columns(search, beam)]
 
 
 class QuickStep:
@@ -172,8 +53,8 @@ class QuickStep:
         k_v = cache.blocks[0].self_attn.k_v
         assert k_v is not None, "the model has not read anything yet"
         n_rows, group = k_v.shape[0], self.config.n_heads // self.config.n_key_value_heads
-        self.moment = _Moment(n_rows // n_beams, n_beams, group, cache.n_positions, _array(k_v).dtype)
-        self.stores = [_Store(stores.self_attn, self.moment) for stores in cache.blocks]
+        self.moment = Moment(n_rows // n_beams, n_beams, group, cache.n_positions, array(k_v).dtype)
+        self.stores = [BeamStore(stores.self_attn, self.moment) for stores in cache.blocks]
         self.embed = _embed_step(self.stack)
         self.blocks = [
             _block_step(
@@ -193,7 +74,7 @@ class QuickStep:
                 store.keep(order)
         bias = None
         if stack.position_bias is not None:
-            bias = _array(stack.position_bias((torch.arange(place + 1) - place)[None])[:, 0])
+            bias = array(stack.position_bias((torch.arange(place + 1) - place)[None])[:, 0])
         moment.go_on(place, self.config.sliding_window, bias)
         if stack.rotary is not None:
             moment.rotation = stack.rotary(place, 1, torch.device("cpu"))
@@ -232,11 +113,6 @@ def can_be_quick(model: Transformer) -> bool:
     )
 
 
-def _array(tensor: Tensor) -> Array:
-    """Return the same numbers in the same memory."""
-    return tensor.detach().numpy()
-
-
 def _blocks(stack: Stack) -> list[Block]:
     """Return the blocks, as what they are."""
     return [block for block in stack.blocks if isinstance(block, Block)]
@@ -244,8 +120,8 @@ def _blocks(stack: Stack) -> list[Block]:
 
 def _embed_step(stack: Stack) -> Callable[[list[int], int], Array]:
     """Return what makes the first vector of each row out of its new token and that token's position."""
-    weight, scale = _array(stack.embed.weight), stack.embed.scale
-    table = None if stack.pos_embed is None else _array(stack.pos_embed.table)
+    weight, scale = array(stack.embed.weight), stack.embed.scale
+    table = None if stack.pos_embed is None else array(stack.pos_embed.table)
     norm = None if stack.embedding_norm is None else _norm_step(stack.embedding_norm)
 
     def step(tokens: list[int], place: int) -> Array:
@@ -260,7 +136,7 @@ def _embed_step(stack: Stack) -> Callable[[list[int], int], Array]:
 
 
 def _block_step(
-    block: Block, self_store: _Store, cross_store: FixedStore, memory_mask: Array | None, moment: _Moment
+    block: Block, self_store: BeamStore, cross_store: FixedStore, memory_mask: Array | None, moment: Moment
 ) -> Step:
     """Return the block's sub-layers, each in its residual connection."""
     sublayers = [(_self_attention_step(block.self_attn, self_store, moment), _norm_step(block.ln1))]
@@ -284,7 +160,7 @@ def _block_step(
     return pre_norm if block.is_pre_norm else post_norm
 
 
-def _self_attention_step(attention: MultiHeadAttention, store: _Store, moment: _Moment) -> Step:
+def _self_attention_step(attention: MultiHeadAttention, store: BeamStore, moment: Moment) -> Step:
     n_searches, n_beams = moment.n_searches, moment.n_beams
     n_rows = n_searches * n_beams
     project, attend = _linear_step(n_rows, attention.q, attention.k, attention.v), _attend_step(attention, moment)
@@ -298,7 +174,7 @@ def _self_attention_step(attention: MultiHeadAttention, store: _Store, moment: _
         if q_norm is not None and k_norm is not None:
             q, k = q_norm(q), k_norm(k)
         if moment.rotation is not None:
-            q, k = (_array(moment.rotation.turn(torch.from_numpy(turned))) for turned in (q, k))
+            q, k = (array(moment.rotation.turn(torch.from_numpy(turned))) for turned in (q, k))
         by_beam = (n_searches, n_beams, n_kv_heads, d_head)
         new = store.k_v[:, :, moment.new]  # [search, head, beam, d_head]
         new[:, :n_kv_heads] = k.reshape(by_beam).swapaxes(1, 2)
@@ -311,14 +187,14 @@ def _self_attention_step(attention: MultiHeadAttention, store: _Store, moment: _
 
 
 def _cross_attention_step(
-    attention: MultiHeadAttention, store: FixedStore, memory_mask: Array | None, moment: _Moment
+    attention: MultiHeadAttention, store: FixedStore, memory_mask: Array | None, moment: Moment
 ) -> Step:
     n_rows, n_beams = moment.n_searches * moment.n_beams, moment.n_beams
     to_q, attend = _linear_step(n_rows, attention.q), _attend_step(attention, moment)
     q_norm = None if attention.q_norm is None else _norm_step(attention.q_norm)
     n_heads, d_head = attention.n_heads, attention.d_head
     k, v = store.kept()
-    keys, values = _array(k)[::n_beams], _array(v)[::n_beams]  # the beams of a search have the same source
+    keys, values = array(k)[::n_beams], array(v)[::n_beams]  # the beams of a search have the same source
     mask = None if memory_mask is None else memory_mask[::n_beams]
 
     def step(x: Array) -> Array:
@@ -328,9 +204,7 @@ def _cross_attention_step(
     return step
 
 
-def _attend_step(
-    attention: MultiHeadAttention, moment: _Moment
-) -> Callable[[Array, Array, Array, Array | None], Array]:
+def _attend_step(attention: MultiHeadAttention, moment: Moment) -> Callable[[Array, Array, Array, Array | None], Array]:
     """Return the sub-layer behind its projections: queries [row, head, 1, d_head], keys and values of each search.
 
     The last argument is added to the scores: [search or 1, kv_head or 1, beam * group or 1, key].
@@ -339,7 +213,7 @@ def _attend_step(
     scale, group = attention.scale, attention.n_heads // n_kv_heads
     n_rows, width = n_searches * n_beams, attention.n_heads * d_head
     to_out = _linear_step(n_rows, attention.out)
-    limits = np.finfo(_array(attention.out.weight).dtype)
+    limits = np.finfo(array(attention.out.weight).dtype)
     lowest, smallest = limits.min, limits.tiny  # in place of -inf and 0 where nothing may be attended to: then z is 0
 
     def with_numpy(q: Array, keys: Array, values: Array, added: Array | None) -> Array:
@@ -359,7 +233,7 @@ def _attend_step(
             attn_mask=None if added is None else torch.from_numpy(added),
             scale=scale,
         )
-        return _array(z)
+        return array(z)
 
     attend = with_numpy if n_searches * n_kv_heads <= _FEW else with_torch
     by_search, by_beam = (
@@ -387,7 +261,7 @@ def _activation_step(mlp: FeedForward) -> Step:
     activation = mlp.activation
     if activation is torch.nn.functional.relu:
         return lambda x: np.maximum(x, 0.0, out=x)
-    return lambda x: _array(activation(torch.from_numpy(x)))
+    return lambda x: array(activation(torch.from_numpy(x)))
 
 
 def _linear_step(n_rows: int, *linears: nn.Linear) -> Step:
@@ -400,11 +274,11 @@ def _linear_step(n_rows: int, *linears: nn.Linear) -> Step:
     bias = torch.cat([bias for bias in biases if bias is not None]) if biases[0] is not None else None
     weight = torch.cat([linear.weight for linear in linears]) if len(linears) > 1 else linears[0].weight
     if n_products > _SMALL:
-        return lambda x: _array(nn.functional.linear(torch.from_numpy(x), weight, bias))
-    matrix = _array(weight.T.contiguous())  # in the order in which it is read
+        return lambda x: array(nn.functional.linear(torch.from_numpy(x), weight, bias))
+    matrix = array(weight.T.contiguous())  # in the order in which it is read
     if bias is None:
         return lambda x: x.dot(matrix)
-    added = _array(bias)
+    added = array(bias)
 
     def step(x: Array) -> Array:
         y = x.dot(matrix)
@@ -415,12 +289,12 @@ def _linear_step(n_rows: int, *linears: nn.Linear) -> Step:
 
 
 def _norm_step(norm: LayerNorm | RMSNorm) -> Step:
-    weight, eps = _array(norm.weight), norm.eps
+    weight, eps = array(norm.weight), norm.eps
     mean = np.full((len(weight), 1), 1 / len(weight), dtype=weight.dtype)
     if isinstance(norm, RMSNorm):
         return lambda x: x / np.sqrt((x * x) @ mean + eps) * weight
     bias = torch.zeros_like(norm.weight) if norm.bias is None else norm.bias
-    added = _array(bias)
+    added = array(bias)
 
     def step(x: Array) -> Array:
         centred = x - x @ mean
