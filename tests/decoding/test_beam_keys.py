@@ -23,7 +23,8 @@ def test_each_beam_sees_its_own_text(seed: int, group: int):
     texts = [[i + 100.0 * (row // N_BEAMS) for i in range(N_READ)] for row in range(N_SEARCHES * N_BEAMS)]
     n_dropped = 0
     for step in range(N_STEPS):
-        rows = (random.integers(N_BEAMS, size=(N_SEARCHES, N_BEAMS)) + [[0], [N_BEAMS]]).ravel().tolist()
+        first = N_BEAMS * np.arange(N_SEARCHES)[:, None]  # row of each search
+        rows = (first + random.integers(N_BEAMS, size=(N_SEARCHES, N_BEAMS))).ravel().tolist()
         moment.reorder(rows)
         texts = [texts[row].copy() for row in rows]
         if moment.is_full:

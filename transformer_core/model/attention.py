@@ -70,9 +70,6 @@ def attention_pattern(
     """
     if overwrite:
         return torch.softmax(attn_scores, dim=-1, out=attn_scores)
-    pattern = attn_scores.softmax(dim=-1)
-    if not pattern[..., :1].isnan().any():
-        return pattern
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
@@ -230,8 +227,11 @@ class MultiHeadAttention(nn.Module):
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
             keys, values = self._for_each_head(k), self._for_each_head(v)
             attn_scores = attention_scores(q, keys, written_mask, bias=written_bias, scale=self.scale)
-            is_ours = not attn_scores.requires_grad and not is_watched(self.hook_attn_scores)
-            overwrite = is_ours and (written_mask is None or bool(written_mask.any(dim=-1).all()))
+            overwrite = (
+                (mask is None or (isinstance(mask, AttentionMask) and mask.always_allows_something))
+                and not is_watched(self.hook_attn_scores)
+                and not attn_scores.requires_grad
+            )
             pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores), overwrite=overwrite))
         if is_watched(self.pattern_source):
             self.pattern_source(PatternSource(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
