@@ -15,6 +15,7 @@ from transformer_core.errors import CheckpointError
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.weights.families import FAMILIES
 from transformer_core.weights.family import Entry, Family, Ignored
+from transformer_core.weights.placement import put
 
 Place = Callable[[str, Tensor], Tensor]
 """Takes a parameter's name and value, and returns the value where, and in the precision in which, it shall be."""
@@ -53,7 +54,7 @@ def convert(
         for name, part in zip(entry.names, source.cut(entry, key, weight, expected), strict=True):
             own = part if len(entry.names) == 1 else part.clone(memory_format=torch.contiguous_format)
             placed = own.to(precision) if place is None else place(name, own)
-            _put(model, name, nn.Parameter(placed.contiguous()))
+            put(model, [name], nn.Parameter(placed.contiguous()))
             del expected[name]
     assert not expected, f"the table of {family.model_type} fills no {min(expected)}"
     model.tie()
@@ -237,9 +238,3 @@ def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
     tied = {"none": (), "target": ("unembed.weight",), "three_way": ("unembed.weight", "encoder.embed.weight")}
     following = tied[model.config.tie_embeddings]
     return {name: p for name, p in model.named_parameters(remove_duplicate=False) if name not in following}
-
-
-def _put(model: nn.Module, name: str, parameter: nn.Parameter) -> None:
-    """Put a parameter in the place of the empty one."""
-    path, _, attribute = name.rpartition(".")
-    setattr(model.get_submodule(path), attribute, parameter)
