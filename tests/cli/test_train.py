@@ -34,7 +34,7 @@ def start(*arguments: str) -> "subprocess.Popen[str]":
 
 def logged(run: Path) -> list[dict[str, float]]:
     """The metrics without what depends on the clock."""
-    records = RunDirectory.open(run).read_metrics()
+    records = RunDirectory.open(run).metrics.read()
     return [{name: value for name, value in record.items() if name != "tokens_per_second"} for record in records]
 
 

@@ -21,8 +21,8 @@ def test_the_defaults_are_the_paper_s():
 
 
 def test_it_goes_through_json_unchanged():
-    config = TrainingConfig(**NEEDED, clip_norm=None, seed=3)
-    assert TrainingConfig(**json.loads(json.dumps(config.to_dict()))) == config
+    config = TrainingConfig(**NEEDED, clip_norm=None, seed=3, rate_changes=((3, 0.5), (7, 2.0)))
+    assert TrainingConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def without_type_checks() -> Iterator[None]:
 @pytest.mark.usefixtures("without_type_checks")
 @pytest.mark.parametrize("value", ["linear", "", None])
 def test_a_schedule_is_one_of_the_known(value: Any):
-    with pytest.raises(ConfigError, match=f"^schedule must be one of paper, cosine; got {value!r}"):
+    with pytest.raises(ConfigError, match=f"^schedule must be one of paper, cosine, constant; got {value!r}"):
         TrainingConfig(**NEEDED, schedule=value)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -46,10 +47,18 @@ def directory(tmp_path: Path, request_: RunRequest) -> RunDirectory:
 
 
 @pytest.fixture
-def another_process() -> Iterator[int]:
-    process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+def another_process(directory: RunDirectory) -> Iterator[int]:
+    """A process that holds the run, until the test is over."""
+    directory.release()
+    hold = "import sys; from filelock import FileLock as L; a = L(sys.argv[1]); a.acquire(); print(flush=True); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", hold, str(directory.path / ".lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
     yield process.pid
-    process.communicate(b"\n")
+    process.kill()
+    process.communicate()
 
 
 def say(directory: RunDirectory, **changes: object) -> None:
@@ -62,7 +71,7 @@ def test_what_was_asked_is_found_again(directory: RunDirectory, request_: RunReq
     assert RunDirectory.open(directory.path).request == request_
     status = directory.status()
     assert status is not None
-    assert (status.state, status.step, status.pid) == ("running", 0, os.getpid())
+    assert (status.state, status.step, status.pid) == ("queued", 0, os.getpid())
 
 
 def test_an_empty_folder_may_be_used_and_no_other(tmp_path: Path, directory: RunDirectory, request_: RunRequest):
@@ -99,24 +108,48 @@ def test_a_folder_without_a_run_cannot_be_opened(tmp_path: Path, directory: RunD
 
 
 def test_a_live_run_is_not_taken_over(directory: RunDirectory, another_process: int):
-    say(directory, pid=another_process, heartbeat=time.time(), step=5)
+    say(directory, pid=another_process, state="running", step=5, heartbeat=0.0)  # a step may take an hour
     with pytest.raises(RunError, match=rf"being trained by process {another_process} \(step 5\)"):
         directory.claim()
-
-
-@pytest.mark.parametrize("changes", [{"heartbeat": 0.0}, {"state": "stopped"}, {"state": "failed"}, {"pid": None}])
-def test_a_run_that_nobody_works_on_is_taken_over(
-    directory: RunDirectory, another_process: int, changes: dict[str, object]
-):
-    gone = subprocess.Popen([sys.executable, "-c", ""])
-    gone.wait()
-    say(directory, **({"pid": another_process, "heartbeat": time.time(), "step": 5} | changes))
-    if changes == {"pid": None}:
-        say(directory, pid=gone.pid)
-    directory.claim()
-    status = directory.status()
+    status = directory.standing()
     assert status is not None
-    assert (status.state, status.step, status.pid) == ("running", 5, os.getpid())
+    assert (status.state, status.step) == ("running", 5)
+
+
+def test_a_run_whose_process_was_killed_has_failed_and_is_taken_over(directory: RunDirectory, another_process: int):
+    say(directory, pid=another_process, state="running", step=5, heartbeat=time.time())
+    os.kill(another_process, signal.SIGKILL)
+    while directory.standing() == directory.status():  # the system takes a moment
+        time.sleep(0.01)
+    status = directory.standing()
+    assert status is not None
+    assert (status.state, status.step) == ("failed", 5)
+    assert "ended without a word" in status.reason
+    directory.claim()
+    status = directory.standing()
+    assert status is not None
+    assert (status.state, status.step, status.pid) == ("queued", 5, os.getpid())
+
+
+def test_a_process_of_another_machine_is_believed_for_a_minute(directory: RunDirectory):
+    directory.release()
+    say(directory, state="running", host="elsewhere", heartbeat=time.time())
+    status = directory.standing()
+    assert status is not None
+    assert status.state == "running"
+    say(directory, state="running", host="elsewhere", heartbeat=time.time() - 61)
+    status = directory.standing()
+    assert status is not None
+    assert status.state == "failed"
+
+
+@pytest.mark.parametrize("state", ["stopped", "finished", "failed"])
+def test_what_has_ended_stays_as_it_ended(directory: RunDirectory, state: str):
+    directory.release()
+    say(directory, state=state, reason="so")
+    status = directory.standing()
+    assert status is not None
+    assert (status.state, status.reason) == (state, "so")
 
 
 def test_the_heartbeat_is_not_written_at_every_step(directory: RunDirectory):
@@ -128,36 +161,36 @@ def test_the_heartbeat_is_not_written_at_every_step(directory: RunDirectory):
 
 
 def test_a_torn_last_line_of_the_metrics_is_left_out(directory: RunDirectory):
-    assert directory.read_metrics() == []
+    assert directory.metrics.read() == []
     records = [{"step": step, "loss": 1 / step} for step in (1, 2, 3)]
     for record in records:
-        directory.append_metrics(record)
+        directory.metrics.append(record)
     path = directory.path / "metrics.jsonl"
     whole = path.read_bytes()
     for n_bytes in range(len(whole)):
         path.write_bytes(whole[:n_bytes])
-        assert directory.read_metrics() == records[: whole[:n_bytes].count(b"\n")]
+        assert directory.metrics.read() == records[: whole[:n_bytes].count(b"\n")]
 
 
 def test_going_back_forgets_later_lines_and_a_torn_one(directory: RunDirectory):
     for step in (1, 2, 2, 3, 4):
-        directory.append_metrics({"step": step})
+        directory.metrics.append({"step": step})
     with (directory.path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 5, "lo')
-    directory.rewind_metrics(step=2)
-    directory.append_metrics({"step": 3, "loss": 0.5})
-    assert directory.read_metrics() == [{"step": 1}, {"step": 2}, {"step": 2}, {"step": 3, "loss": 0.5}]
+    directory.rewind(step=2)
+    directory.metrics.append({"step": 3, "loss": 0.5})
+    assert directory.metrics.read() == [{"step": 1}, {"step": 2}, {"step": 2}, {"step": 3, "loss": 0.5}]
 
 
 def test_a_damaged_line_in_the_middle_is_told(directory: RunDirectory):
     (directory.path / "metrics.jsonl").write_bytes(b'{"step": 1}\n\xff{{\n{"step": 2}\n')
     with pytest.raises(RunError, match=r"metrics\.jsonl is damaged"):
-        directory.read_metrics()
+        directory.metrics.read()
 
 
 def test_no_number_is_no_metric(directory: RunDirectory):
     with pytest.raises(ValueError, match="not JSON compliant"):
-        directory.append_metrics({"step": 1, "loss": float("nan")})
+        directory.metrics.append({"step": 1, "loss": float("nan")})
 
 
 def test_what_is_saved_is_found_again(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
@@ -191,7 +224,13 @@ def test_a_save_that_fails_leaves_the_former_one(directory: RunDirectory, model:
     saved = directory.read_last()
     assert saved is not None
     assert (saved.card["name"], saved.progress.step) == ("former", 7)
-    assert sorted(path.name for path in directory.path.iterdir()) == ["last", "run.json", "status.json"]
+    assert sorted(path.name for path in directory.path.iterdir()) == [
+        ".lock",
+        ".reserve",
+        "last",
+        "run.json",
+        "status.json",
+    ]
 
 
 def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
@@ -205,7 +244,13 @@ def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Tr
     saved = directory.read_last()
     assert saved is not None
     assert saved.card == {"name": "former"}
-    assert sorted(path.name for path in directory.path.iterdir()) == ["last", "run.json", "status.json"]
+    assert sorted(path.name for path in directory.path.iterdir()) == [
+        ".lock",
+        ".reserve",
+        "last",
+        "run.json",
+        "status.json",
+    ]
 
 
 @pytest.mark.parametrize("part", ["optimizer.safetensors", "training.json"])

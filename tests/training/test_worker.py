@@ -11,10 +11,13 @@ import torch
 
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.errors import CheckpointError, ConfigError, CorpusError, RunError
+from transformer_core.training import begin as beginning
 from transformer_core.training import worker
+from transformer_core.training.begin import Settings
+from transformer_core.training.job import Job, keep
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run_directory import RunDirectory
-from transformer_core.training.worker import Job, Measurement, Settings
+from transformer_core.training.worker import Event, Measurement
 from transformer_core.weights.checkpoint import load, read_card
 
 MODEL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
@@ -34,7 +37,7 @@ TRAINING = {
 def corpora(monkeypatch: pytest.MonkeyPatch, turns: Corpus) -> dict[str, Corpus]:
     """The corpora that can be trained on here."""
     known = {"turns": turns}
-    monkeypatch.setattr(worker, "load_corpus", lambda name, *, seed: known[name])
+    monkeypatch.setattr(beginning, "load_corpus", lambda name, *, seed: known[name])
     return known
 
 
@@ -47,22 +50,24 @@ def normal_denormals() -> Iterator[None]:
 
 def begin(path: Path, **training: Any) -> Job:
     settings = Settings(model=MODEL, training=TRAINING | training)
-    return worker.begin(path, corpus_name="turns", preset="tiny", settings=settings)
+    return beginning.begin(path, corpus_name="turns", preset="tiny", settings=settings)
 
 
 def go_on(path: Path, *, corpus_name: str | None = None, preset: str | None = None, **settings: Any) -> Job:
     model = {name: settings.pop(name) for name in list(settings) if name in MODEL}
-    return worker.go_on(path, corpus_name=corpus_name, preset=preset, settings=Settings(model=model, training=settings))
+    return beginning.go_on(
+        path, corpus_name=corpus_name, preset=preset, settings=Settings(model=model, training=settings)
+    )
 
 
-def work(job: Job, *, until: int | None = None) -> list[StepRecord | Measurement]:
+def work(job: Job, *, until: int | None = None) -> list[Event]:
     """Work until the run is done, or until somebody asks it to stop after a step."""
     return list(worker.work(job, stop_reason=lambda: "enough" if job.step == until else ""))
 
 
 def logged(path: Path) -> list[dict[str, float]]:
     """The metrics without what depends on the clock."""
-    records = RunDirectory.open(path).read_metrics()
+    records = RunDirectory.open(path).metrics.read()
     return [{name: value for name, value in record.items() if name != "tokens_per_second"} for record in records]
 
 
@@ -78,7 +83,7 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     status = job.directory.status()
     assert status is not None
     assert (status.state, status.step, status.reason) == ("finished", 20, "")
-    steps = [record for record in job.directory.read_metrics() if "loss" in record]
+    steps = [record for record in job.directory.metrics.read() if "loss" in record]
     assert [record["step"] for record in steps] == list(range(1, 21))
     assert steps[-1]["loss"] < steps[0]["loss"]
     card = read_card(tmp_path / "first" / "last")
@@ -93,7 +98,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, turns: Corpus) -> Path:
     """The folder of a run that nothing broke off."""
     folder = tmp_path_factory.mktemp("unbroken")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "load_corpus", lambda name, *, seed: turns)
+        patch.setattr(beginning, "load_corpus", lambda name, *, seed: turns)
         work(begin(folder / "run"))
     return folder / "run"
 
@@ -124,6 +129,7 @@ def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, unbroken: Pa
         pass
     with (job.directory.path / "metrics.jsonl").open("a") as file:
         file.write('{"step": 7, "los')
+    job.directory.release()  # what the system does for a process that is killed
     job = go_on(tmp_path / "killed")
     assert job.step == killed_after // 4 * 4  # nothing, or the save at step 4
     work(job)
@@ -181,7 +187,9 @@ def test_what_was_asked_cannot_change_on_the_way(tmp_path: Path, change: dict[st
     work(begin(tmp_path / "run"), until=2)
     with pytest.raises(RunError, match=message):
         go_on(tmp_path / "run", **change)
-    go_on(tmp_path / "run", corpus_name="turns", preset="tiny", seed=0, d_model=16)  # the same may be said again
+    go_on(
+        tmp_path / "run", corpus_name="turns", preset="tiny", seed=0, d_model=16
+    ).directory.release()  # the same may be said again
 
 
 def test_a_corpus_that_is_another_one_now_is_refused(tmp_path: Path, corpora: dict[str, Corpus]):
@@ -196,7 +204,7 @@ def test_a_run_that_cannot_begin_leaves_no_folder(tmp_path: Path):
         begin(tmp_path / "run", batch_size=0)
     settings = Settings(model=MODEL | {"max_seq_len": 3}, training=TRAINING)
     with pytest.raises(CorpusError, match="tokens"):
-        worker.begin(tmp_path / "run", corpus_name="turns", preset="tiny", settings=settings)
+        beginning.begin(tmp_path / "run", corpus_name="turns", preset="tiny", settings=settings)
     assert not (tmp_path / "run").exists()
 
 
@@ -208,7 +216,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_the_last_save(tmp_pat
     with torch.no_grad():
         next(job.model.parameters()).fill_(math.nan)
     with pytest.raises(RunError, match="became nan at step 7"):
-        next(events)
+        list(events)
     status = job.directory.status()
     assert status is not None
     assert status.state == "failed"
@@ -221,7 +229,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_the_last_save(tmp_pat
 def test_no_room_fails_the_run_in_a_sentence(tmp_path: Path):
     job = begin(tmp_path / "run")
     (tmp_path / "run" / "metrics.jsonl").mkdir()  # stands for any place that cannot be written
-    with pytest.raises(RunError, match=r"cannot be written .*--resume"):
+    with pytest.raises(RunError, match=r"cannot be written: .*--resume"):
         work(job)
     status = job.directory.status()
     assert status is not None
@@ -242,12 +250,12 @@ def test_the_card_says_what_differs_from_the_preset(tmp_path: Path):
 def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path):
     job = begin(tmp_path / "run")
     work(job)
-    worker.keep(job, tmp_path / "kept")
-    worker.keep(job, tmp_path / "kept")  # an older checkpoint is replaced
+    keep(job, tmp_path / "kept")
+    keep(job, tmp_path / "kept")  # an older checkpoint is replaced
     model, tokenizer = load(tmp_path / "kept")
     assert tokenizer.vocab_size == model.config.vocab_size
     assert read_card(tmp_path / "kept") == read_card(tmp_path / "run" / "last") | {"name": "kept"}
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="not a checkpoint"):
-        worker.keep(job, tmp_path / "other")
+        keep(job, tmp_path / "other")

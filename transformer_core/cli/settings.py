@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
-from transformer_core.training.config import TrainingConfig
+from transformer_core.training.config import RateChanges, TrainingConfig
 
 _FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # the tokenizer says these
 
@@ -48,6 +48,8 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         if text.lower() == "none":
             return None
         (kind,) = (member for member in get_args(kind) if member is not NoneType)
+    if kind == RateChanges:
+        return _parse_changes(name, text)
     if get_origin(kind) is Literal:
         return text  # the configuration knows its choices, and names them
     if kind is bool:
@@ -59,3 +61,12 @@ def _parse(name: str, text: str, kind: Any) -> Any:
     except ValueError:
         what = "a whole number" if kind is int else "a number"
         raise ConfigError(f"{name} must be {what}, got {text!r}") from None
+
+
+def _parse_changes(name: str, text: str) -> RateChanges:
+    """Read "120:0.5,300:0.1": from step 120 on times 0.5, from step 300 on times 0.1."""
+    try:
+        pairs = [change.split(":") for change in text.split(",") if change.strip()]
+        return tuple((int(step), float(factor)) for step, factor in pairs)
+    except ValueError:
+        raise ConfigError(f"{name} must be steps and factors like 120:0.5,300:0.1, got {text!r}") from None

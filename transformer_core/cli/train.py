@@ -4,8 +4,10 @@ import argparse
 import shlex
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from transformer_core.cli.progress import Progress, duration
 from transformer_core.cli.settings import MODEL_FIELDS, TRAINING_FIELDS, parse_settings
@@ -13,6 +15,9 @@ from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError
 from transformer_core.model.presets import PRESETS
+
+if TYPE_CHECKING:  # it imports torch
+    from transformer_core.training.job import Job
 
 N_SCORED = 64  # held-out items on which a finished model's heads are measured
 
@@ -58,6 +63,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
     )
+    parser.add_argument(
+        "--queue", action="store_true", help="wait while this machine trains as many others as it can side by side"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the training in FOLDER from its last save")
     parser.add_argument(
         "--keep", metavar="FOLDER", type=Path, help="when finished, write the model there, to use and share"
@@ -73,58 +81,85 @@ def run(options: argparse.Namespace) -> int:
     }
     if options.corpus is None and not options.resume:
         raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
-    print("Preparing the corpus and the model ...", flush=True)
+    from transformer_core.training.processes import Processes
 
-    from transformer_core.analysis.head_scores import known_heads, score_heads
-    from transformer_core.training import worker
-    from transformer_core.training.loop import StepRecord
+    processes = Processes.from_environment()
+    say: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
+    say("Preparing the corpus and the model ...")
+
+    from transformer_core.training.begin import Settings, begin, go_on
+    from transformer_core.training.job import keep
     from transformer_core.weights.checkpoint import refuse_to_replace
 
     if options.keep is not None:
         refuse_to_replace(options.keep)
-    settings = worker.Settings(model=model_settings, training=training_settings)
+    settings = Settings(model=model_settings, training=training_settings)
+    device = processes.device(options.device)
     with StopSignals() as signals:
         if options.resume:
-            job = worker.go_on(
+            job = go_on(
                 options.run,
                 corpus_name=options.corpus,
                 preset=options.preset,
                 settings=settings,
-                device=options.device,
+                device=device,
+                processes=processes,
             )
         else:
-            preset = options.preset or "tiny"
-            job = worker.begin(
-                options.run, corpus_name=options.corpus, preset=preset, settings=settings, device=options.device
+            job = begin(
+                options.run,
+                corpus_name=options.corpus,
+                preset=options.preset or "tiny",
+                settings=settings,
+                device=device,
+                processes=processes,
             )
-        request = job.directory.request
-        n_parameters, n_steps = job.card()["parameters"], request.training.steps
-        print(f"{request.corpus}, {request.preset}: {n_parameters:,} parameters, {n_steps:,} steps, in {options.run}")
-        if job.step:
-            print(f"Going on after step {job.step:,}.")
-        progress = Progress(n_steps=n_steps, steps_done=job.step, is_terminal=sys.stdout.isatty())
-        for event in worker.work(job, stop_reason=signals.reason):
-            if isinstance(event, StepRecord):
-                progress.show_step(event)
-            else:
-                progress.show_measurement(event)
-        progress.clear()
+        _train(job, signals, waits=options.queue, say=say)
+    if not processes.is_first:
+        processes.leave()
+        return 0
     folder = shlex.quote(str(options.run))
-    if signals.received is not None and not job.is_complete:
+    if not job.is_complete:
         print(f"Stopped after step {job.step:,}; all is saved. Go on with:")
         print(f"  python -m transformer_core train --run {folder} --resume")
-        return 128 + signals.received
+        return 0 if signals.received is None else 128 + signals.received
     print(f"Finished: {job.step:,} steps in {duration(job.seconds)}.")
     if options.keep is not None:
+        from transformer_core.analysis.head_scores import known_heads, score_heads
+
         print("Measuring what its heads do ...", flush=True)
         job.model.eval()
         scores = score_heads(job.model, job.tokenizer, job.corpus.held_out[:N_SCORED])
-        worker.keep(job, options.keep, heads=known_heads(scores))
+        keep(job, options.keep, heads=known_heads(scores))
+    processes.leave()
     kept = f"{folder}/last" if options.keep is None else shlex.quote(str(options.keep))
     print(f"The model is in {kept}. Try it:")
     example = job.corpus.examples_for(job.model.config.architecture)[0]
     print(f"  python -m transformer_core decode {kept} {shlex.quote(example)}")
     return 0
+
+
+def _train(job: "Job", signals: StopSignals, *, waits: bool, say: Callable[[str], None]) -> None:
+    """Train, and say how far it is."""
+    from transformer_core.training.loop import StepRecord
+    from transformer_core.training.worker import Measurement, work
+
+    request, n_steps = job.directory.request, job.directory.request.training.steps
+    n_parameters = job.card()["parameters"]
+    say(f"{request.corpus}, {request.preset}: {n_parameters:,} parameters, {n_steps:,} steps, in {job.directory.path}")
+    if job.processes.size > 1:
+        say(f"{job.processes.size} processes learn from each batch together.")
+    if job.step:
+        say(f"Going on after step {job.step:,}.")
+    progress = Progress(n_steps=n_steps, steps_done=job.step, is_terminal=sys.stdout.isatty())
+    for event in work(job, stop_reason=signals.reason, waits=waits):
+        if not job.processes.is_first:
+            continue
+        if isinstance(event, StepRecord):
+            progress.show_step(event)
+        elif isinstance(event, Measurement):
+            progress.show_measurement(event)
+    progress.clear()
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -1,13 +1,17 @@
 """The configuration of a training: how long, on how much, how fast; the model's shape is `ModelConfig`."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from transformer_core.config import is_number
 from transformer_core.errors import ConfigError
 
-Schedule = Literal["paper", "cosine"]
+Schedule = Literal["paper", "cosine", "constant"]
+OptimizerName = Literal["adam", "adamw"]
 Precision = Literal["fp32", "bf16"]
+RateChanges = tuple[tuple[int, float], ...]
+"""Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor beside it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +26,23 @@ class TrainingConfig:
 
     steps: int  # optimizer steps
     batch_size: int  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
+    accumulate: int = 1  # parts that a step's batch is computed in, one after another; each needs less memory
     warmup_steps: int  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
     seed: int = 0  # of the first weights, the order of the data, and dropout
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
     learning_rate_factor: float = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
+    learning_rate_floor: float = 0.0  # share of the highest rate at which the cosine ends
+    rate_changes: RateChanges = ()  # what somebody changed on the way: from a step on, the rate times a factor
     label_smoothing: float = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
+    optimizer: OptimizerName = "adam"  # the paper's (sec. 5.3); "adamw": Loshchilov and Hutter 2019
+    weight_decay: float = 0.0  # of matrices, a step, times the learning rate; "adamw" only
     adam_beta1: float = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
     adam_beta2: float = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
     adam_eps: float = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
     clip_norm: float | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
     precision: Precision = "fp32"  # of the products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
+    compile: bool = False  # torch.compile: begins later, then steps are faster; what is faster depends on the machine
+    film_megabytes: int = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
     log_every: int = 10  # steps between two lines of metrics.jsonl
     save_every: int = 500  # steps between two replacements of last/
     evaluate_every: int = 500  # steps between two measurements on held-out pairs
@@ -43,6 +54,7 @@ class TrainingConfig:
             "steps",
             "batch_size",
             "warmup_steps",
+            "accumulate",
             "log_every",
             "save_every",
             "evaluate_every",
@@ -53,11 +65,17 @@ class TrainingConfig:
                 raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
         if type(self.seed) is not int or not 0 <= self.seed < 2**32:
             raise ConfigError(f"seed must be a whole number from 0 to {2**32 - 1}, got {self.seed!r}")
-        if self.schedule not in get_args(Schedule):
-            raise ConfigError(f"schedule must be one of {', '.join(get_args(Schedule))}; got {self.schedule!r}")
-        if self.precision not in get_args(Precision):
-            raise ConfigError(f"precision must be one of {', '.join(get_args(Precision))}; got {self.precision!r}")
-        for name in ("label_smoothing", "adam_beta1", "adam_beta2"):
+        if self.accumulate > self.batch_size:
+            raise ConfigError(
+                f"accumulate ({self.accumulate}) must be at most batch_size ({self.batch_size}): each part needs a row"
+            )
+        if type(self.film_megabytes) is not int or self.film_megabytes < 0:
+            raise ConfigError(f"film_megabytes must be a whole number of at least 0, got {self.film_megabytes!r}")
+        for name, choices in (("schedule", Schedule), ("optimizer", OptimizerName), ("precision", Precision)):
+            value = getattr(self, name)
+            if value not in get_args(choices):
+                raise ConfigError(f"{name} must be one of {', '.join(get_args(choices))}; got {value!r}")
+        for name in ("label_smoothing", "learning_rate_floor", "adam_beta1", "adam_beta2"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
                 raise ConfigError(f"{name} must lie in [0, 1), got {value!r}")
@@ -65,9 +83,32 @@ class TrainingConfig:
             value = getattr(self, name)
             if not is_number(value) or not value > 0:
                 raise ConfigError(f"{name} must be above 0, got {value!r}")
+        if not is_number(self.weight_decay) or self.weight_decay < 0:
+            raise ConfigError(f"weight_decay must be at least 0, got {self.weight_decay!r}")
+        if self.weight_decay and self.optimizer == "adam":
+            raise ConfigError(f"weight_decay ({self.weight_decay}) needs optimizer=adamw; the paper's adam has none")
+        if type(self.compile) is not bool:
+            raise ConfigError(f"compile must be true or false, got {self.compile!r}")
+        self._check_rate_changes()
         if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
             raise ConfigError(f"clip_norm must be above 0, or none for no clipping; got {self.clip_norm!r}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for JSON."""
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a configuration from plain values; an unknown or missing name is a TypeError."""
+        changes = values.get("rate_changes", ())
+        return cls(**{**values, "rate_changes": tuple((step, factor) for step, factor in changes)})
+
+    def _check_rate_changes(self) -> None:
+        """Check that changes of the learning rate are steps that rise, each with a factor."""
+        former = 0
+        for step, factor in self.rate_changes:
+            if type(step) is not int or step <= former:
+                raise ConfigError(f"rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}")
+            if not is_number(factor) or not factor > 0:
+                raise ConfigError(f"rate_changes must multiply by a factor above 0, got {factor!r} at step {step}")
+            former = step

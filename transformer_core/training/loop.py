@@ -1,20 +1,25 @@
 """The loop: batches in, one record a step out."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from time import perf_counter
+from typing import cast
 
-import numpy as np
 import torch
+from torch import Tensor, nn
 
 from transformer_core.corpora.batching import Batch
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.objective import label_smoothed_cross_entropy
-from transformer_core.training.optimizer import paper_adam, set_learning_rate
+from transformer_core.training.optimizer import optimizer_for, set_learning_rate
+from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.schedule import learning_rate
+
+_EXPLODED = 3.0  # times the loss of guessing evenly, or times the first loss where that is more
+_EXPLODED_STEPS = 5  # one after another: a single bad batch is no explosion
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +32,11 @@ class StepRecord:
     gradient_norm: float  # L2 norm over all parameters, before clipping
     tokens_per_second: float  # tokens that the model is given, without padding, per second
 
+    @property
+    def perplexity(self) -> float:
+        """The exponential of the loss."""
+        return math.exp(min(self.loss, 700.0))
+
 
 def train(
     model: Transformer,
@@ -35,59 +45,88 @@ def train(
     *,
     optimizer: torch.optim.Optimizer | None = None,
     steps_done: int = 0,
-) -> Iterator[StepRecord]:
+    processes: Processes = ALONE,
+) -> Generator[StepRecord]:
     """Train the model, yielding after each step; whoever iterates may save, measure, or leave between two steps.
 
     The random numbers of a step (dropout) depend on the seed and the step alone. So the same call gives the same
     losses, and a call that goes on from saved weights, optimizer and position in the data gives the losses of an
-    unbroken one, whatever happened between two steps.
+    unbroken one, whatever happened between two steps. How a batch is divided, into parts one after another or among
+    processes, changes neither losses nor gradients but by rounding (and by dropout, which draws for each part anew).
 
     Args:
         model: trained in place.
-        batches: where the data come from; one is taken a step.
+        batches: where the data come from; one is taken a step, the same one in every process.
         config: the numbers.
-        optimizer: the optimizer to go on with; without one, a new `paper_adam`.
+        optimizer: the optimizer to go on with; without one, a new one as the configuration names it.
         steps_done: steps that lie behind a resumed run; the first step is the next one.
+        processes: those that train together.
 
     Yields:
-        One record a step, from `steps_done` + 1 to `config.steps`.
+        One record a step, from `steps_done` + 1 to `config.steps`; the same in every process, but for the seconds.
 
     Raises:
-        RunError: the loss or the gradient is not a finite number; the weights are those before that step.
+        RunError: the loss or the gradient is not a finite number, and the weights are those before that step; or the
+            loss has grown far beyond what guessing gives.
     """
     if optimizer is None:
-        optimizer = paper_adam(model, config)
+        optimizer = optimizer_for(model, config)
     device = next(model.parameters()).device
+    # a compiled or a wrapped model has the parameters of the one that it stands for
+    forward = processes.wrap(cast(nn.Module, torch.compile(model)) if config.compile else model)
+    watch = _ExplosionWatch(model.config.vocab_size)
     for step in range(steps_done + 1, config.steps + 1):
         start = perf_counter()
-        batch = next(batches).to(device)
-        torch.manual_seed(_step_seed(config.seed, step))
+        batch = next(batches)
+        torch.manual_seed(processes.step_seed(config.seed, step))
         model.train()
 
         rate = learning_rate(step, config, d_model=model.config.d_model)
         set_learning_rate(optimizer, rate)
         optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(device.type, torch.bfloat16, enabled=config.precision == "bf16"):
-            logits = model(*batch.inputs)  # [batch pos vocab]
-        loss = label_smoothed_cross_entropy(logits.float(), batch.targets, smoothing=config.label_smoothing)
-        loss.backward()
+        loss = _backward(forward, batch, config, device, processes)
         longest = math.inf if config.clip_norm is None else config.clip_norm
         gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), longest).item()
-        _refuse_infinite(step, loss.item(), gradient_norm, config)
+        _refuse_infinite(step, loss, gradient_norm, config)
+        watch.see(step, loss, config)
         optimizer.step()
 
         yield StepRecord(
             step=step,
-            loss=loss.item(),
+            loss=loss,
             learning_rate=rate,
             gradient_norm=gradient_norm,
             tokens_per_second=_n_tokens(batch, model.config.pad_id) / (perf_counter() - start),
         )
 
 
-def _step_seed(seed: int, step: int) -> int:
-    """Mix seed and step to the seed of one step; neighbouring steps get unrelated ones."""
-    return int(np.random.SeedSequence((seed, step)).generate_state(1)[0])
+def _backward(
+    forward: nn.Module, batch: Batch, config: TrainingConfig, device: torch.device, processes: Processes
+) -> float:
+    """Add the gradients of a batch to the parameters, part by part; return the mean loss over all of its targets."""
+    total = torch.zeros((), device=device)
+    parts = [*processes.parts(batch, config.accumulate)]
+    for number, (part, weight) in enumerate(parts, start=1):
+        part = part.to(device)
+        if number < len(parts):
+            with processes.holding_back(forward):
+                total += _backward_part(forward, part, weight, config)
+        else:
+            total += _backward_part(forward, part, weight, config)
+    return processes.total(total).item()
+
+
+def _backward_part(forward: nn.Module, part: Batch, weight: float, config: TrainingConfig) -> Tensor:
+    """Add the gradients of one part, times its weight; return its mean loss times its weight."""
+    with torch.autocast(part.targets.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+        logits = forward(*part.inputs)  # [batch pos vocab]
+    if weight:
+        loss = label_smoothed_cross_entropy(logits.float(), part.targets, smoothing=config.label_smoothing)
+    else:  # rows in which nothing is to be learnt; the other processes wait for a gradient all the same
+        loss = logits.sum() * 0.0
+    loss = loss * weight
+    loss.backward()
+    return loss.detach()
 
 
 def _n_tokens(batch: Batch, pad_id: int | None) -> int:
@@ -100,8 +139,35 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
     if math.isfinite(loss) and math.isfinite(gradient_norm):
         return
     what = f"the loss became {loss}" if not math.isfinite(loss) else f"the gradient's norm became {gradient_norm}"
-    raise RunError(
-        f"{what} at step {step:,}; the update was left out, what was saved before is whole. Start a new run with a "
-        f"smaller learning_rate_factor (now {config.learning_rate_factor:g}) or more warmup_steps "
-        f"(now {config.warmup_steps:,})"
+    raise RunError(f"{what} at step {step:,}; the update was left out. {_what_to_try(config)}")
+
+
+class _ExplosionWatch:
+    """Stops a training whose loss has gone far above that of guessing, and stays there."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self.highest = _EXPLODED * math.log(vocab_size)  # nats
+        self.n_steps: int | None = None  # for which the loss has been above that; None: no step was seen yet
+
+    def see(self, step: int, loss: float, config: TrainingConfig) -> None:
+        """Look at the loss of a step; a model may begin with a high one.
+
+        Raises:
+            RunError: it has exploded.
+        """
+        if self.n_steps is None:
+            self.highest, self.n_steps = max(self.highest, _EXPLODED * loss), 0
+        self.n_steps = self.n_steps + 1 if loss > self.highest else 0
+        if self.n_steps >= _EXPLODED_STEPS:
+            raise RunError(
+                f"the loss exploded: at step {step:,} it is {loss:,.1f} nats, and has been above {self.highest:.1f} "
+                f"for {self.n_steps} steps. {_what_to_try(config)}"
+            )
+
+
+def _what_to_try(config: TrainingConfig) -> str:
+    clipping = "" if config.clip_norm is not None else ", or clip_norm 1"
+    return (
+        f"Start a new run with a smaller learning_rate_factor (now {config.learning_rate_factor:g}) or more "
+        f"warmup_steps (now {config.warmup_steps:,}){clipping}"
     )

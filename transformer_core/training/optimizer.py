@@ -1,4 +1,4 @@
-"""The paper's Adam, and its state as named tensors."""
+"""The paper's Adam and AdamW, and their state as named tensors."""
 
 from collections.abc import Mapping
 
@@ -15,8 +15,13 @@ _STATE = (
 )  # what Adam remembers of a parameter: steps, mean gradient, mean squared gradient
 
 
+def optimizer_for(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
+    """Return the optimizer that the configuration names; the loop sets the learning rate before each step."""
+    return paper_adam(model, config) if config.optimizer == "adam" else adamw(model, config)
+
+
 def paper_adam(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """Return Adam with the paper's decays and epsilon; the loop sets the learning rate before each step.
+    """Return Adam with the paper's decays and epsilon.
 
     Torch's fused implementation: on two cores a step over 1.4 million parameters takes 3 ms with it and 8 without.
 
@@ -24,6 +29,21 @@ def paper_adam(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
     """
     betas = (config.adam_beta1, config.adam_beta2)
     return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=config.adam_eps, fused=True)
+
+
+def adamw(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
+    """Return Adam whose weight decay is apart from the gradient; it falls on matrices, not on biases and norms.
+
+    Source: Loshchilov and Hutter 2019, algorithm 2. That vectors are left out is the custom since Radford et al. 2019.
+    """
+    matrices = [parameter for parameter in model.parameters() if parameter.dim() >= 2]
+    vectors = [parameter for parameter in model.parameters() if parameter.dim() < 2]
+    groups = [
+        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": vectors, "weight_decay": 0.0},
+    ]
+    betas = (config.adam_beta1, config.adam_beta2)
+    return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=config.adam_eps, fused=True)
 
 
 def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:

@@ -4,19 +4,19 @@
 run.json        what was asked: corpus and its hash, configurations, seed, versions
 status.json     queued | running | paused | stopped | finished | failed (with the reason), pid, heartbeat, step
 metrics.jsonl   one line a logged step, append-only; a torn last line is ignored
+commands/       what is asked of it while it is trained (commands.py)
+film/, now/     snapshots of the weights (film.py)
 last/           a checkpoint folder, and the state to go on from: optimizer.safetensors, training.json
 ```
 
-Whoever watches a run only reads this folder, at any time: what changes is replaced whole or appended to.
+Whoever watches a run reads this folder, at any time, and writes into `commands/` alone: what changes is replaced whole
+or appended to.
 """
 
-import json
-import os
-import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -27,14 +27,13 @@ from transformer_core.corpora.batching import BatchPosition
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training import commands
 from transformer_core.training.config import TrainingConfig
+from transformer_core.training.film import Film
+from transformer_core.training.metrics import RecordFile
+from transformer_core.training.run_status import RunClaim, RunState, RunStatus, read_object, read_status, standing
 from transformer_core.weights.checkpoint import load, read_card, write_parts
 from transformer_core.weights.folder import reading, replacing, settle, write_json
-
-RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
-
-_HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
-_SILENT_SECONDS = 60.0  # a process that has not written for this long is taken for gone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +43,7 @@ class RunRequest:
     corpus: str  # name, as `load_corpus` takes it
     corpus_seed: int
     corpus_fingerprint: str  # sha256 of all pairs
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of `CorpusReading`
     preset: str  # name of the model preset and of its training
     model: ModelConfig
     training: TrainingConfig
@@ -57,25 +57,8 @@ class RunRequest:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build a request from plain values; a missing or unknown key is a KeyError or TypeError."""
-        model, training = ModelConfig.from_dict(values["model"]), TrainingConfig(**values["training"])
+        model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
         return cls(**{**values, "model": model, "training": training})
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunStatus:
-    """How a run stands."""
-
-    state: RunState
-    step: int  # steps done
-    pid: int  # the process that wrote this
-    heartbeat: float  # when it did, seconds since 1970 (UTC)
-    reason: str = ""  # why it stopped or failed
-
-    @property
-    def is_live(self) -> bool:
-        """Whether another process still works on the run: it is there, and wrote within the last minute."""
-        active = self.state in ("running", "paused") and self.pid != os.getpid()
-        return active and time.time() - self.heartbeat < _SILENT_SECONDS and _process_exists(self.pid)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +88,9 @@ class RunDirectory:
         """Keep the folder and what was asked; nothing is written."""
         self.path = path
         self.request = request
-        self._last_heartbeat = 0.0
+        self.metrics = RecordFile(path / "metrics.jsonl")
+        self.film = Film(path)
+        self._claim = RunClaim(path)
 
     @staticmethod
     def refuse_if_taken(path: Path) -> None:
@@ -131,8 +116,9 @@ class RunDirectory:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             (self.path / "run.json").touch(exist_ok=False)  # of two that try at the same time, one fails
+            self._claim.take()
             write_json(self.path / "run.json", self.request.to_dict())
-            self.write_status("running", step=0)
+            self.write_status("queued", step=0)
         except FileExistsError as error:
             raise RunError(f"another process has just begun a run in {self.path}; choose another folder") from error
         except OSError as error:
@@ -145,12 +131,12 @@ class RunDirectory:
         Raises:
             RunError: the folder holds no run, or its run.json cannot be read.
         """
-        values = _read_json(path / "run.json")
+        values = read_object(path / "run.json")
         if values is None:
             raise RunError(f"{path} holds no run; leave out --resume to begin one there")
         try:
             return cls(path, RunRequest.from_dict(values))
-        except (ConfigError, KeyError, TypeError) as error:
+        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise RunError(
                 f"{path / 'run.json'} was written by another version and cannot be used ({error})"
             ) from error
@@ -159,19 +145,29 @@ class RunDirectory:
         """Make the run this process's own: refuse a live one, and clear away what a killed process left half done.
 
         Raises:
-            RunError: another process works on the run.
+            RunError: another process works on the run, or the folder cannot be written.
         """
         status = self.status()
-        if status is not None and status.is_live:
-            raise RunError(
-                f"{self.path} is being trained by process {status.pid} (step {status.step:,}); stop that one first, "
-                f"or wait a minute if it is gone"
-            )
-        settle(self.path / "last")
-        self.write_status("running", step=0 if status is None else status.step)
+        try:
+            is_taken = not self._claim.take()
+            if is_taken and status is not None:
+                raise RunError(
+                    f"{self.path} is being trained by process {status.pid} (step {status.step:,}); stop that one first"
+                )
+            if is_taken:
+                raise RunError(f"another process has just begun a run in {self.path}; wait a moment and look again")
+            settle(self.path / "last")
+            commands.clear(self.path)
+            self.write_status("queued", step=0 if status is None else status.step)
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be written ({error.strerror}); make room, and try again") from error
+
+    def release(self) -> None:
+        """Let others go on with the run."""
+        self._claim.release()
 
     def extend(self, request: RunRequest) -> None:
-        """Replace run.json: the same run, asked to go further."""
+        """Replace run.json: the same run, asked to go further, or with another learning rate from now on."""
         write_json(self.path / "run.json", request.to_dict())
         self.request = request
 
@@ -181,41 +177,32 @@ class RunDirectory:
         Raises:
             RunError: status.json is damaged.
         """
-        values = _read_json(self.path / "status.json")
-        try:
-            return None if values is None else RunStatus(**values)
-        except TypeError as error:
-            raise RunError(f"{self.path / 'status.json'} was written by another version ({error})") from error
+        return read_status(self.path)
+
+    def standing(self) -> RunStatus | None:
+        """Return how the run truly stands: one whose process is gone has failed.
+
+        Raises:
+            RunError: status.json is damaged.
+        """
+        return standing(self.path)
 
     def write_status(self, state: RunState, *, step: int, reason: str = "") -> None:
         """Replace status.json."""
-        status = RunStatus(state=state, step=step, pid=os.getpid(), heartbeat=time.time(), reason=reason)
-        write_json(self.path / "status.json", asdict(status))
-        self._last_heartbeat = status.heartbeat
+        self._claim.write(state, step=step, reason=reason)
 
-    def heartbeat(self, *, step: int) -> None:
+    def heartbeat(self, state: RunState = "running", *, step: int) -> None:
         """Say that the run is alive; written every two seconds at most."""
-        if time.time() - self._last_heartbeat >= _HEARTBEAT_SECONDS:
-            self.write_status("running", step=step)
+        self._claim.heartbeat(state, step=step)
 
-    def append_metrics(self, record: Mapping[str, int | float]) -> None:
-        """Append one line to metrics.jsonl; `record` has at least `step`."""
-        with (self.path / "metrics.jsonl").open("a", encoding="utf-8") as file:
-            file.write(json.dumps(record, allow_nan=False) + "\n")
-
-    def read_metrics(self) -> list[dict[str, int | float]]:
-        """Return the lines of metrics.jsonl; a torn last one is left out.
+    def rewind(self, *, step: int) -> None:
+        """Forget what was logged and filmed after a step: a run that goes on from there does it again.
 
         Raises:
-            RunError: another line is damaged.
+            RunError: the metrics are damaged.
         """
-        return [json.loads(line) for line in self._metrics_lines()]
-
-    def rewind_metrics(self, *, step: int) -> None:
-        """Forget what was logged after a step: a run that goes on from there logs it again."""
-        kept = [line for line in self._metrics_lines() if json.loads(line)["step"] <= step]
-        if (path := self.path / "metrics.jsonl").exists():
-            os.truncate(path, sum(len(line) + 1 for line in kept))  # steps only rise: what is kept is the beginning
+        self.metrics.rewind(step=step)
+        self.film.rewind(step=step)
 
     def save(
         self,
@@ -271,46 +258,10 @@ class RunDirectory:
             model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
         )
 
-    def _metrics_lines(self) -> list[bytes]:
-        """Return the complete lines of metrics.jsonl, each checked to be JSON."""
-        path = self.path / "metrics.jsonl"
-        lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-        try:
-            for line in lines:
-                json.loads(line)
-        except ValueError as error:  # not JSON, or not UTF-8
-            raise RunError(f"{path} is damaged ({error}); move it away, and --resume goes on without it") from error
-        return lines
-
-
-def _read_json(path: Path) -> dict[str, Any] | None:
-    """Return what a JSON file holds, None where there is no such file."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise RunError(f"{path} is damaged and cannot be read ({error})") from error
-    except OSError as error:
-        raise RunError(f"{path} cannot be read ({error.strerror})") from error
-    if not isinstance(values, dict):
-        raise RunError(f"{path} is damaged: it holds no JSON object")
-    return values
-
 
 def _read_progress(last: Path) -> Progress | None:
-    values = _read_json(last / "training.json")
+    values = read_object(last / "training.json")
     try:
         return None if values is None else Progress(**{**values, "position": BatchPosition(**values["position"])})
     except (KeyError, TypeError) as error:
         raise RunError(f"{last / 'training.json'} was written by another version ({error})") from error
-
-
-def _process_exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass  # it exists, and belongs to somebody else
-    return True

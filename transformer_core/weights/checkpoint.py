@@ -77,14 +77,23 @@ def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Ma
     """
     refuse_other_tokenizer(str(folder), model.config, tokenizer)
     write_json(folder / CONFIG, model.config.to_dict())
-    weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
-    try:
-        save_file(weights, folder / WEIGHTS)
-    except SafetensorError as error:  # what that library says for a full disk
-        raise OSError(errno.EIO, str(error)) from error
-    (folder / WEIGHTS).chmod((folder / CONFIG).stat().st_mode)  # that library lets the owner alone read it
+    write_weights(folder / WEIGHTS, model)
     tokenizer.save(folder / TOKENIZER)
     write_json(folder / CARD, dict(card))
+
+
+def write_weights(path: Path, model: Transformer) -> None:
+    """Write the weights of a model to a file; it may be read by whoever may read the folder.
+
+    Raises:
+        OSError: the disk is full, or the file cannot be written.
+    """
+    weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
+    try:
+        save_file(weights, path)
+    except SafetensorError as error:  # what that library says for a full disk
+        raise OSError(errno.EIO, str(error)) from error
+    path.chmod(path.parent.stat().st_mode & 0o666)  # that library lets the owner alone read it
 
 
 def load(
@@ -133,10 +142,16 @@ def read_checkpoint(
     *,
     device: str | torch.device,
     dtype: str | torch.dtype | None,
-    device_map: DeviceMap | None,
-    on_progress: OnProgress | None,
+    device_map: DeviceMap | None = None,
+    on_progress: OnProgress | None = None,
+    weights: Path | None = None,
 ) -> tuple[Transformer, Tokenizer]:
     """Put the parts of a checkpoint folder together, as they lie there now; `load` reads until they are of one version.
+
+    Args:
+        folder: config.json and tokenizer.json are here.
+        device, dtype, device_map, on_progress: as `load`.
+        weights: the file of the weights; without one, that of the folder.
 
     Raises:
         CheckpointError, ConfigError: as `load`.
@@ -146,7 +161,7 @@ def read_checkpoint(
         config = ModelConfig.from_dict(values)
     except (AttributeError, ConfigError, TypeError) as error:
         raise CheckpointError(f"{folder / CONFIG} does not describe a model: {error}") from error
-    path = existing(folder, WEIGHTS)
+    path = existing(folder, WEIGHTS) if weights is None else weights
     files = TensorFiles([path], on_progress=on_progress, what=f"reading {folder.name}")
     tokenizer = Tokenizer.load(existing(folder, TOKENIZER))
     refuse_other_tokenizer(str(folder), config, tokenizer)

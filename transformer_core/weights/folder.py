@@ -14,7 +14,7 @@ Content = TypeVar("Content")
 
 
 @contextmanager
-def replacing(folder: Path) -> Iterator[Path]:
+def replacing(folder: Path, *, is_durable: bool = True) -> Iterator[Path]:
     """Give a new folder to fill; when that is done it takes the place of `folder`, whole.
 
     After an exception `folder` is as it was. A process that dies between the two renames leaves the former folder
@@ -22,6 +22,8 @@ def replacing(folder: Path) -> Iterator[Path]:
 
     Args:
         folder: the place; it may exist or not. A link is followed.
+        is_durable: whether the disk has it all before the former folder goes, so that not even a power failure can
+            take both; syncing may take tenths of a second.
 
     Yields:
         an empty folder beside it.
@@ -33,13 +35,15 @@ def replacing(folder: Path) -> Iterator[Path]:
     new.mkdir()
     try:
         yield new
-        for path in new.iterdir():
-            _sync(path)
-        _sync(new)
+        if is_durable:
+            for path in new.iterdir():
+                _sync(path)
+            _sync(new)
         if folder.exists():
             folder.rename(_former(folder))
         new.rename(folder)
-        _sync(folder.parent)
+        if is_durable:
+            _sync(folder.parent)
     finally:
         settle(folder)
 
@@ -77,13 +81,14 @@ def settle(folder: Path) -> None:
         shutil.rmtree(left_over, ignore_errors=True)
 
 
-def write_json(path: Path, values: dict[str, Any]) -> None:
+def write_json(path: Path, values: dict[str, Any], *, is_durable: bool = True) -> None:
     """Write a JSON object; readers see the former file or the new one, never a part."""
     text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
     new = path.with_name(f".{path.name}.{uuid4().hex}.new")
     try:
         new.write_text(text, encoding="utf-8", errors="backslashreplace")  # a lone surrogate as JSON's \ud800
-        _sync(new)
+        if is_durable:
+            _sync(new)
         new.replace(path)
     finally:
         new.unlink(missing_ok=True)

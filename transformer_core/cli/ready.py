@@ -1,0 +1,65 @@
+"""`python -m transformer_core ready`: a process that has imported what a training needs, and waits for its command.
+
+Importing torch takes seconds. Whoever starts trainings at a click keeps one such process ready, and writes it a command
+line when the click comes.
+"""
+
+import argparse
+import json
+import os
+import sys
+
+from transformer_core.errors import HeadlightError
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `ready` to the commands."""
+    parser = commands.add_parser(
+        "ready",
+        help="import all that a training needs, then wait for its command line on standard input",
+        description="Import all that a training needs, then read one line from standard input: a JSON object with "
+        "`arguments`, those of another command as a list, and `log`, the file that takes what that command prints.",
+    )
+    parser.set_defaults(run_command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Wait, then run the command that comes; return its status, or 0 where none comes."""
+    import_all()
+    line = sys.stdin.readline()
+    if not line.strip():  # whoever kept this process is gone
+        return 0
+    try:
+        asked = json.loads(line)
+        arguments, log = [str(argument) for argument in asked["arguments"]], str(asked["log"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise HeadlightError(
+            f"standard input must bring one JSON object with arguments and log; got {error}"
+        ) from error
+    _turn_to(log)
+
+    from transformer_core.cli.main import main
+
+    return main(arguments)
+
+
+def import_all() -> None:
+    """Import what a training needs, and let torch start its threads."""
+    import torch
+
+    import transformer_core.analysis.head_measures
+    import transformer_core.training.begin
+    import transformer_core.training.worker  # noqa: F401
+
+    layer = torch.nn.Linear(8, 8)
+    layer(torch.ones(2, 8)).sum().backward()
+
+
+def _turn_to(log: str) -> None:
+    """Let all that is printed from now on go to a file, and nothing come in: the process that asked may end."""
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for stream, descriptor in ((nothing, 0), (out, 1), (out, 2)):
+        os.dup2(stream, descriptor)
+    os.close(out)
+    os.close(nothing)

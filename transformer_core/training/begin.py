@@ -1,0 +1,217 @@
+"""From what is asked to a job: a new run, or one to go on with."""
+
+import platform
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from transformer_core.config import Architecture, ModelConfig
+from transformer_core.corpora import load_corpus
+from transformer_core.corpora.corpus import Corpus
+from transformer_core.devices import choose_device
+from transformer_core.errors import RunError
+from transformer_core.model.presets import PRESETS
+from transformer_core.model.transformer import build
+from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.job import Job
+from transformer_core.training.optimizer import load_optimizer_tensors
+from transformer_core.training.presets import TRAININGS
+from transformer_core.training.processes import ALONE, Processes
+from transformer_core.training.run_directory import Progress, RunDirectory, RunRequest
+
+_CORPUS_SEED = 0  # the generated corpora are the same for every run; `--seed` is the training's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a person sets apart from the preset; the names are fields of the configurations."""
+
+    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
+    training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
+
+
+def begin(
+    path: Path,
+    *,
+    corpus_name: str,
+    preset: str,
+    settings: Settings,
+    device: str = "cpu",
+    processes: Processes = ALONE,
+) -> Job:
+    """Begin a run in a new folder; its status is "queued" until `work` begins.
+
+    Args:
+        path: the folder; it is made.
+        corpus_name: as `load_corpus` knows it.
+        preset: a name of `PRESETS` and `TRAININGS`.
+        settings: what differs from the preset.
+        device: where to train; the first weights are the same everywhere.
+        processes: those that train together.
+
+    Raises:
+        RunError: the folder is taken, or cannot be written.
+        ConfigError: a setting that makes no sense.
+        CorpusError: an unknown corpus, or a pair that is longer than the model takes.
+    """
+    if processes.is_first:
+        RunDirectory.refuse_if_taken(path)
+    place = choose_device(device)
+    processes.join(place)
+    request, corpus, tokenizer = processes.first_first(lambda: asked(path, corpus_name, preset, settings))
+    model = build(request.model, seed=request.training.seed).to(place)
+    job = Job(RunDirectory(path, request), corpus, tokenizer, model, processes=processes)
+    if processes.is_first:
+        job.directory.create()  # only now: a run that cannot begin leaves no folder
+    return job
+
+
+def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tuple[RunRequest, Corpus, OwnTokenizer]:
+    """Return what is asked of a new run, with its corpus and tokenizer; nothing is written.
+
+    Raises:
+        ConfigError: a setting that makes no sense.
+        CorpusError: an unknown corpus.
+    """
+    training = replace(TRAININGS[preset](corpus_name), **settings.training)
+    corpus = load_corpus(corpus_name, seed=_CORPUS_SEED)
+    wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
+    tokenizer = _tokenizer_of(corpus, wanted.architecture)
+    model = replace(
+        wanted,
+        vocab_size=tokenizer.vocab_size,
+        pad_id=tokenizer.pad_id,
+        bos_id=tokenizer.bos_id,
+        eos_id=tokenizer.eos_id,
+    )
+    request = RunRequest(
+        corpus=corpus_name,
+        corpus_seed=_CORPUS_SEED,
+        corpus_fingerprint=corpus.fingerprint,
+        preset=preset,
+        model=model,
+        training=training,
+        command=command(path, corpus_name, preset, model, training),
+        versions={"python": platform.python_version()}
+        | {package: version(package) for package in ("torch", "numpy", "tokenizers", "safetensors")},
+    )
+    return request, corpus, tokenizer
+
+
+def go_on(
+    path: Path,
+    *,
+    corpus_name: str | None,
+    preset: str | None,
+    settings: Settings,
+    device: str = "cpu",
+    processes: Processes = ALONE,
+) -> Job:
+    """Go on with the run of a folder, from its last save, or from the start if it was never saved.
+
+    Args:
+        path: the folder.
+        corpus_name: None, or the corpus of the run.
+        preset: None, or the preset of the run.
+        settings: as the run has them; `steps` alone may differ, to train longer, unless the schedule depends on it.
+        device: where to train; it may be another one than before.
+        processes: those that train together; they may be more or fewer than before.
+
+    Raises:
+        RunError: there is no run, another process works on it, something differs from what the run was begun with, or
+            its files are damaged.
+    """
+    place = choose_device(device)
+    processes.join(place)
+    directory = RunDirectory.open(path)
+    request = directory.request
+    _refuse_changes(request, corpus_name, preset, settings)
+    corpus = processes.first_first(lambda: load_corpus(request.corpus, seed=request.corpus_seed))
+    if corpus.fingerprint != request.corpus_fingerprint:
+        raise RunError(
+            f"the corpus {request.corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; "
+            f"begin a new one in another folder"
+        )
+    steps = settings.training.get("steps", request.training.steps)
+    if steps != request.training.steps:
+        _refuse_other_steps(request.training, steps, directory.progress())
+        training = replace(request.training, steps=steps)
+        own_command = command(path, request.corpus, request.preset, request.model, training)
+        request = replace(request, training=training, command=own_command)
+    if processes.is_first:
+        directory.claim()
+        if request != directory.request:
+            directory.extend(request)
+        progress = directory.progress()
+        directory.rewind(step=-1 if progress is None else progress.step)
+    directory.request = request
+    saved = processes.first_first(directory.read_last)
+    if saved is None:
+        tokenizer = _tokenizer_of(corpus, request.model.architecture)
+        model = build(request.model, seed=request.training.seed).to(place)
+        return Job(directory, corpus, tokenizer, model, processes=processes)
+    job = Job(directory, corpus, saved.tokenizer, saved.model.to(place), processes=processes)
+    load_optimizer_tensors(job.model, job.optimizer, saved.optimizer_tensors)
+    job.batches.seek(saved.progress.position)
+    job.step, job.seconds = saved.progress.step, saved.progress.seconds
+    job.metrics = saved.card["metrics"]
+    return job
+
+
+def command(path: Path, corpus_name: str, preset: str, model: ModelConfig, training: TrainingConfig) -> str:
+    """Return the command that makes the same run again, without what only this machine has."""
+    words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
+    words += ["--run", f"runs/{path.resolve().name}"]
+    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](corpus_name).to_dict()
+    for name, value in (model.to_dict() | training.to_dict()).items():
+        if value != usual[name] and name not in ("pad_id", "bos_id", "eos_id"):  # those are the tokenizer's
+            words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
+    return shlex.join(words)
+
+
+def _written(value: Any) -> str:
+    """Return a setting as `--set` takes it."""
+    if isinstance(value, tuple):
+        return ",".join(f"{step}:{factor:g}" for step, factor in value)
+    return str(value).lower()
+
+
+def _tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
+    """Return the tokenizer of a corpus: one vocabulary of both sides, of what is trained on; a mask for an encoder."""
+    return train_tokenizer(
+        corpus.training_texts(),
+        kind=corpus.tokenizer_kind,
+        vocab_size=corpus.vocab_size,
+        mask=architecture == "encoder_only",
+    )
+
+
+def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
+    """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
+    asked = {"corpus": corpus_name, "preset": preset} | dict(settings.model) | dict(settings.training)
+    begun = {"corpus": request.corpus, "preset": request.preset} | request.model.to_dict() | request.training.to_dict()
+    for name, value in asked.items():
+        if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
+            raise RunError(
+                f"this run was begun with {name} = {begun[name]}, which cannot change to {value} on the way; "
+                f"leave it out to go on, or begin a new run in another folder"
+            )
+
+
+def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress | None) -> None:
+    """Check that a run may be asked for another number of steps: that its past would have been the same."""
+    if progress is None:
+        return
+    if steps <= progress.step:
+        raise RunError(
+            f"this run has done {progress.step:,} steps already; to train longer, --steps must be more than that"
+        )
+    if training.schedule == "cosine":
+        raise RunError(
+            f"this run's learning rate falls to 0 at step {training.steps:,}, so with more steps it would have been "
+            f"another run; begin a new one with --steps {steps}"
+        )

@@ -1,0 +1,116 @@
+"""One run at work: its folder, its data, its model, its optimizer, and how far it has come."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.corpus import Corpus
+from transformer_core.errors import RunError
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.optimizer import optimizer_for, optimizer_tensors
+from transformer_core.training.processes import ALONE, Processes
+from transformer_core.training.run_directory import Progress, RunDirectory
+from transformer_core.weights.checkpoint import save
+
+
+class Job:
+    """One run at work; `begin` and `go_on` make it, `work` does it.
+
+    Args:
+        directory: the run's folder.
+        corpus: the data.
+        tokenizer: of the data.
+        model: on its device, trained in place.
+        processes: those that train together; the first alone writes.
+    """
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        corpus: Corpus,
+        tokenizer: Tokenizer,
+        model: Transformer,
+        *,
+        processes: Processes = ALONE,
+    ) -> None:
+        request = directory.request
+        self.directory = directory
+        self.corpus = corpus
+        self.tokenizer = tokenizer
+        self.model = model
+        self.processes = processes
+        self.optimizer = optimizer_for(model, request.training)
+        self.batches = batches_for(
+            corpus.train,
+            tokenizer,
+            model.config.architecture,
+            max_seq_len=model.config.max_seq_len,
+            batch_size=request.training.batch_size,
+            seed=request.training.seed,
+        )
+        self.step = 0  # steps done
+        self.seconds = 0.0  # spent by this session and those before it
+        self.metrics: Mapping[str, float] = {}  # of the last measurement
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all steps are done."""
+        return self.step >= self.directory.request.training.steps
+
+    def card(self) -> dict[str, Any]:
+        """Return the card of the model as it is now."""
+        request, architecture = self.directory.request, self.model.config.architecture
+        return {
+            "name": self.corpus.name,
+            "kind": architecture.replace("_", "-"),
+            "title": f"{self.corpus.title}, with gaps" if architecture == "encoder_only" else self.corpus.title,
+            "description": self.corpus.description,
+            "corpus": {
+                "name": request.corpus,
+                "fingerprint": request.corpus_fingerprint,
+                "seed": request.corpus_seed,
+            },
+            "examples": list(self.corpus.examples_for(architecture)),
+            "trained": {
+                "steps": self.step,
+                "seed": request.training.seed,
+                "minutes": round(self.seconds / 60, 2),
+                "command": request.command,
+            },
+            "metrics": dict(self.metrics),
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
+            "versions": dict(request.versions),
+        }
+
+    def save(self) -> None:
+        """Replace `last/` by the run as it stands.
+
+        Raises:
+            RunError: there is no room, or the folder cannot be written; `last/` is as it was.
+        """
+        progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
+        tensors = optimizer_tensors(self.model, self.optimizer)
+        self.directory.save(self.model, self.tokenizer, self.card(), tensors, progress)
+
+
+def keep(job: Job, folder: Path, *, heads: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Write the model as it is now, with its card, as a checkpoint folder; an older checkpoint there is replaced.
+
+    Args:
+        job: at work, or done.
+        folder: where.
+        heads: what is known of the model's heads, for the card.
+
+    Raises:
+        CheckpointError: the folder holds something else.
+        RunError: the folder cannot be written.
+    """
+    try:
+        card = job.card() | {"name": folder.resolve().name} | ({"heads": list(heads)} if heads else {})
+        save(folder, job.model, job.tokenizer, card)
+    except OSError as error:
+        raise RunError(
+            f"{folder} cannot be written ({error.strerror}); --resume with another --keep tries again"
+        ) from error

@@ -1,0 +1,136 @@
+"""Trainings as processes of their own, started at once: one process is kept that has already imported everything."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer_core.errors import RunError
+
+_ROOT = Path(__file__).resolve().parents[2]  # where `python -m transformer_core` finds the package
+_NICENESS = 5  # whoever looks at the app comes first
+_COMMAND = (sys.executable, "-m", "transformer_core", "ready")
+_TOLD_CHARACTERS = 2000  # of the end of a log
+
+
+@dataclass(frozen=True)
+class Started:
+    """A training that was started, whether or not its folder is there yet."""
+
+    run: Path
+    log: Path
+    process: subprocess.Popen[str]
+
+    def trouble(self) -> str:
+        """Return why the process ended before its folder could say so; "" while it works, or where it ended well."""
+        status = self.process.poll()
+        if status is None or status == 0:
+            return ""
+        with suppress(OSError):
+            lines = self.log.read_text(encoding="utf-8", errors="replace")[-_TOLD_CHARACTERS:].splitlines()
+            for line in reversed(lines):
+                if line.startswith("error: "):
+                    return line.removeprefix("error: ")
+        return f"the training ended at once (exit status {status}); what it printed is in {self.log}"
+
+
+class Launcher:
+    """Starts trainings; thread-safe.
+
+    The processes live on when this one ends: each is a session of its own, and prints into a file.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._ready: subprocess.Popen[str] | None = None
+        self._started: list[Started] = []
+
+    def warm_up(self) -> None:
+        """See that a process is ready, or getting ready."""
+        with self._lock:
+            self._see_to_ready()
+
+    def start(self, run: Path, arguments: Sequence[str]) -> Started:
+        """Start `python -m transformer_core ARGUMENTS`.
+
+        Args:
+            run: the folder of the training.
+            arguments: the command and its options, `--run` among them.
+
+        Raises:
+            RunError: no process can be started, or the runs' folder cannot be written.
+        """
+        log = run.parent / ".logs" / f"{run.name}.log"
+        with self._lock:
+            try:
+                log.parent.mkdir(parents=True, exist_ok=True)
+                log.unlink(missing_ok=True)
+                process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
+            except OSError as error:
+                raise RunError(
+                    f"the training cannot be started ({error.strerror or error}); make room, or end other programs"
+                ) from error
+            self._started = [
+                started for started in self._started if started.process.poll() is None or started.trouble()
+            ]
+            self._started.append(Started(run, log, process))
+            self._see_to_ready()
+            return self._started[-1]
+
+    def started(self) -> list[Started]:
+        """Return the trainings that this launcher started and that work, or ended in trouble."""
+        with self._lock:
+            return [started for started in self._started if started.process.poll() is None or started.trouble()]
+
+    def forget(self, run: Path) -> None:
+        """Forget a training that ended in trouble."""
+        with self._lock:
+            self._started = [started for started in self._started if started.run != run]
+
+    def close(self) -> None:
+        """End the process that waits; trainings go on."""
+        with self._lock:
+            if self._ready is not None:
+                self._ready.communicate()  # its standard input ends, and so does it
+                self._ready = None
+
+    def _hand_over(self, line: str) -> "subprocess.Popen[str]":
+        """Give a line to the ready process; if that has died, to a new one."""
+        for _ in range(2):
+            process = self._see_to_ready()
+            self._ready = None
+            assert process.stdin is not None, "it was started with a pipe"
+            with suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(line + "\n")
+                process.stdin.flush()
+                return process
+            process.wait()
+        raise OSError("the process that was to train ended before it began")
+
+    def _see_to_ready(self) -> "subprocess.Popen[str]":
+        if self._ready is not None and self._ready.poll() is not None:
+            with suppress(BrokenPipeError):
+                self._ready.communicate()
+            self._ready = None
+        if self._ready is None:
+            self._ready = subprocess.Popen(
+                _COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                start_new_session=True,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *_python_path()])},
+            )
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._ready.pid, _NICENESS)
+        return self._ready
+
+
+def _python_path() -> list[str]:
+    return list(filter(None, [os.environ.get("PYTHONPATH", "")]))

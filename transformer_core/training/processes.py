@@ -1,0 +1,143 @@
+"""The processes of one training: one alone, or several that `torchrun` started, which learn from a batch together."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple, Self, TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.errors import ConfigError
+
+Agreed = TypeVar("Agreed")
+
+_PATIENCE = timedelta(hours=12)  # for which the others wait while the first measures and saves
+
+
+class Part(NamedTuple):
+    """What a process computes at one go."""
+
+    batch: Batch
+    weight: float  # of its mean loss in the mean over the whole batch of all processes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Processes:
+    """This process among those of a training; the first one alone writes files and speaks."""
+
+    rank: int = 0  # number of this process, from 0
+    size: int = 1  # how many there are
+    local_rank: int = 0  # number of this process on its machine
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Return what `torchrun` says in the environment; a process that it did not start is alone."""
+        numbers = (os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE", "LOCAL_RANK"))
+        try:
+            rank, size, local_rank = map(int, numbers)
+        except ValueError:
+            return cls()
+        return cls(rank=rank, size=size, local_rank=local_rank)
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this is the process that writes and speaks."""
+        return self.rank == 0
+
+    def device(self, wanted: str) -> str:
+        """Return the device of this process: of several GPUs on a machine each process takes its own.
+
+        Raises:
+            ConfigError: there are more processes on this machine than GPUs.
+        """
+        if self.size == 1 or wanted == "cpu":
+            return wanted
+        n_gpus = torch.cuda.device_count()
+        if wanted not in ("cuda", "auto") or (not n_gpus and wanted == "auto"):
+            return wanted
+        if self.local_rank >= n_gpus:
+            raise ConfigError(
+                f"process {self.local_rank} of this machine has no GPU of its own, there are {n_gpus}; start torchrun "
+                f"with --nproc-per-node {max(1, n_gpus)}, or train with --device cpu"
+            )
+        return f"cuda:{self.local_rank}"
+
+    def join(self, device: torch.device) -> None:
+        """Find the other processes: over NCCL between GPUs, over Gloo between CPUs."""
+        if self.size > 1 and not dist.is_initialized():
+            if device.type == "cuda":
+                torch.cuda.set_device(device)
+            backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
+            dist.init_process_group(backend, timeout=_PATIENCE)
+
+    def leave(self) -> None:
+        """Part from the other processes."""
+        if self.size > 1 and dist.is_initialized():
+            dist.destroy_process_group()
+
+    def wrap(self, model: nn.Module) -> nn.Module:
+        """Return a model whose gradients are the means over all processes; alone, the model itself."""
+        if self.size == 1:
+            return model
+        return DistributedDataParallel(model, broadcast_buffers=False)
+
+    def holding_back(self, model: nn.Module) -> AbstractContextManager[None]:
+        """Return a context in which gradients are only summed up, and not yet sent to the other processes."""
+        return model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
+
+    def parts(self, batch: Batch, n_parts: int) -> Iterator[Part]:
+        """Yield what this process computes of a batch, in so many parts as equal as can be.
+
+        The weights are such that the sum over all parts of weight times mean loss, *averaged over the processes*, is
+        the mean loss over all targets of the batch: so the numbers do not depend on how it is divided.
+        """
+        n_targets = int((batch.targets != IGNORED).sum())
+        if self.size * n_parts == 1:
+            yield Part(batch, 1.0)
+            return
+        pieces = np.array_split(np.arange(len(batch.targets)), self.size * n_parts)
+        for rows in pieces[self.rank :: self.size]:
+            taken = torch.from_numpy(rows if len(rows) else np.zeros(1, np.int64))
+            part = Batch(tuple(tokens[taken] for tokens in batch.inputs), batch.targets[taken])
+            n_own = int((part.targets != IGNORED).sum()) if len(rows) else 0
+            yield Part(part, self.size * n_own / n_targets)
+
+    def total(self, value: Tensor) -> Tensor:
+        """Return the mean of a number over all processes, the same in each."""
+        if self.size > 1:
+            dist.all_reduce(value, dist.ReduceOp.SUM)
+            value = value / self.size
+        return value
+
+    def agree(self, value: Agreed) -> Agreed:
+        """Return in every process what the first one says; the others' values count for nothing."""
+        if self.size == 1:
+            return value
+        said: list[Any] = [value]
+        dist.broadcast_object_list(said, src=0, device=torch.device("cpu"))
+        agreed: Agreed = said[0]
+        return agreed
+
+    def first_first(self, prepare: Callable[[], Agreed]) -> Agreed:
+        """Return `prepare()`, done by the first process before the others: they find in the cache what it made."""
+        if not self.is_first:
+            self.agree(None)
+            return prepare()
+        prepared = prepare()
+        self.agree(None)
+        return prepared
+
+    def step_seed(self, seed: int, step: int) -> int:
+        """Mix seed, step and rank to the seed of one step's dropout; neighbours get unrelated ones."""
+        mixed = (seed, step) if self.is_first else (seed, step, self.rank)
+        return int(np.random.SeedSequence(mixed).generate_state(1)[0])
+
+
+ALONE = Processes()
