@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -40,6 +40,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache_of_this_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the tests of this room keep is kept for them alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def answer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
     """Give what a program prints, which runs once in a test run: workers that ask for the same share the answer."""
@@ -53,6 +61,7 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
         with FileLock(f"{path}.lock"):
             if not path.exists():
                 environment = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": str(ROOT)}
+                environment["HEADLIGHT_CACHE"] = str(folder / "cache")
                 command = [sys.executable, "-c", program, *arguments]
                 path.write_bytes(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
         return path.read_bytes()

@@ -12,6 +12,8 @@ import transformer_core as tc
 from transformer_core.corpora import CORPORA, Corpus, Pair, Text, exact_match, first_half, load_corpus
 from transformer_core.errors import CorpusError
 
+TASKS = dict.fromkeys(("copy", "reverse", "sort"), "tasks")  # all others are in a module of their name
+
 
 def corpus(**changes: object) -> Corpus:
     values: dict[str, object] = {
@@ -28,13 +30,6 @@ def corpus(**changes: object) -> Corpus:
 
 def of_texts(*train: str, held_out: str = "Moon, sun.", **changes: object) -> Corpus:
     return corpus(train=tuple(map(Text, train)), held_out=(Text(held_out),), **changes)
-
-
-def shorten(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a generated corpus have a few items only."""
-    module = import_module(CORPORA[name].__module__)
-    monkeypatch.setattr(module, "N_TRAIN", 60)
-    monkeypatch.setattr(module, "N_HELD_OUT", 20)
 
 
 class Lazy(Sequence[Pair]):
@@ -97,9 +92,12 @@ def test_every_example_can_be_read(name: str, made: Callable[[str], Corpus]) -> 
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
 def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    shorten(name, monkeypatch)
-    fingerprints = [load_corpus(name, seed=seed).fingerprint for seed in (3, 3, 4)]
-    assert fingerprints[0] == fingerprints[1] != fingerprints[2]
+    module = import_module(f"transformer_core.corpora.{TASKS.get(name, name)}")
+    monkeypatch.setattr(module, "N_TRAIN", 60)
+    monkeypatch.setattr(module, "N_HELD_OUT", 20)
+    made = [CORPORA[name](seed=seed) for seed in (3, 3, 4)]
+    assert made[0].fingerprint == made[1].fingerprint != made[2].fingerprint
+    assert {(len(corpus.train), len(corpus.held_out)) for corpus in made} == {(60, 20)}
 
 
 def test_an_unknown_name_is_answered_with_the_nearest_and_the_known_ones() -> None:
@@ -120,7 +118,6 @@ def test_a_path_is_a_corpus_unless_a_generated_one_has_that_name(
 ) -> None:
     (tmp_path / "copy").write_text("One line.\nAnother line.\nA third line.\n")
     monkeypatch.chdir(tmp_path)
-    shorten("copy", monkeypatch)
     assert load_corpus("copy").is_pairs
     assert not load_corpus("./copy").is_pairs
     assert not load_corpus(str(tmp_path / "copy")).is_pairs
@@ -135,7 +132,7 @@ def test_a_source_cannot_be_both_trained_on_and_held_out() -> None:
 
 def test_a_corpus_that_lives_in_files_is_not_read_as_a_whole() -> None:
     pairs = Lazy()
-    large = corpus(train=pairs, held_out=Lazy(), fingerprint_of_files="f" * 64)
+    large = corpus(train=pairs, held_out=Lazy(), known_fingerprint="f" * 64)
     assert large.is_pairs
     assert large.fingerprint == "f" * 64
     assert pairs.n_asked < 10

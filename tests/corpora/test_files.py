@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.corpora import load_corpus
+from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.corpora.files import open_corpus
 from transformer_core.errors import CorpusError
@@ -29,7 +29,7 @@ def test_stretches_between_blank_lines(tmp_path: Path):
     assert {*corpus.train, *corpus.held_out} == {Text(f"Verse {i}\nhas two lines.") for i in range(40)}
     assert (len(corpus.train), len(corpus.held_out)) == (38, 2)
     assert (corpus.name, corpus.title) == ("my-poem_2", "My poem 2")
-    assert corpus.description == ("38 texts, between blank lines, from my-poem_2.txt (0.0 MB); 2 more are held out.")
+    assert corpus.description == "38 texts, between blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
     assert corpus.tokenizer_kind == "byte_bpe"
     assert corpus.examples == tuple(text.text.replace("\n", " ") for text in corpus.held_out)
 
@@ -64,7 +64,7 @@ def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):
     in_order = [Text(text) for text in ("C", "Z", "A", "B\n\nof two parts", "Ü")]
     assert list(corpus.train) == [text for text in in_order if text != held_out]
     assert held_out in in_order
-    assert corpus.description.endswith("1 more are held out. Files without text that were left out: 3.")
+    assert corpus.description.endswith("1 more is held out. Files without text that were left out: 3.")
 
 
 @pytest.mark.parametrize(
@@ -109,6 +109,25 @@ def test_examples_are_short_and_on_one_line(tmp_path: Path):
     for example, text in zip(corpus.examples, corpus.held_out, strict=False):
         assert 50 < len(example) <= 60
         assert text.text.startswith(example + " ")
+
+
+def test_examples_of_a_running_text_begin_with_a_line_or_a_word(tmp_path: Path):
+    lines = [f"Line {i} begins here, and goes on for a while, as lines do." for i in range(900)]
+    for separator, beginning in (("\n", "Line "), (" ", "")):
+        path = written(tmp_path, "running.txt", separator.join(lines))
+        corpus = open_corpus(path, CorpusReading(division="stream"))
+        held_out = " ".join("".join(stretch.text for stretch in corpus.held_out).split())
+        assert len(corpus.examples) == len(set(corpus.examples)) == 4
+        for example in corpus.examples:
+            assert example.startswith(beginning) and f" {example} " in held_out
+        assert all("____" in example for example in corpus.fill_in_examples)
+
+
+def test_a_file_that_was_taken_in_is_called_as_it_was_before(tmp_path: Path):
+    corpus = open_corpus(written(tmp_path, "my-notes.0123456789ab.txt", "one\ntwo\n"))
+    assert (corpus.name, corpus.title) == ("my-notes", "My notes")
+    assert corpus.description == "1 line, from my-notes.txt (0.0 kB); 1 more is held out."
+    assert open_corpus(written(tmp_path, "v.20240101.txt", "one\ntwo\n")).name == "v.20240101"
 
 
 def test_examples_to_fill_in_have_a_gap(tmp_path: Path):

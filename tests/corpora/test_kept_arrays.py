@@ -13,7 +13,14 @@ import numpy as np
 import pytest
 
 from transformer_core.corpora import kept_arrays as module
-from transformer_core.corpora.kept_arrays import Sink, cache_folder, kept_arrays
+from transformer_core.corpora.kept_arrays import (
+    Sink,
+    cache_folder,
+    found_arrays,
+    found_bytes,
+    kept_arrays,
+    kept_bytes,
+)
 from transformer_core.errors import CorpusError
 
 DTYPES: dict[str, np.dtype[Any]] = {"small": np.dtype(np.uint16), "large": np.dtype(np.int64)}
@@ -218,3 +225,70 @@ def test_what_was_not_used_for_long_is_deleted_and_nothing_else(cache: Path):
     assert by_age[0].name not in kept and left_over.name not in kept
     assert by_age[1].name in kept and {folder.name for folder in foreign} <= kept
     assert maker.n_calls == 3
+
+
+def test_they_are_found_without_being_made(cache: Path):
+    assert found_arrays("numbers", ["a"], DTYPES) is None
+    assert not cache.exists()
+    get(Maker(), "a")
+    arrays = found_arrays("numbers", ["a"], DTYPES)
+    assert arrays is not None and arrays["small"].tolist() == list(range(100))
+    assert found_arrays("numbers", ["b"], DTYPES) is None
+    cut_off(only_folder(cache))
+    assert found_arrays("numbers", ["a"], DTYPES) is None
+
+
+@pytest.mark.parametrize("raw", [b"", b"\0\xff some", bytes(range(256)) * 99])
+def test_bytes_are_kept_like_arrays(cache: Path, raw: bytes):
+    made = []
+
+    def make() -> bytes:
+        made.append(1)
+        return raw
+
+    assert found_bytes("text", ["a"]) is None
+    assert [kept_bytes("text", ["a"], make) for _ in range(3)] == [raw] * 3
+    assert found_bytes("text", ["a"]) == raw and found_bytes("text", ["b"]) is None
+    assert len(made) == 1
+
+
+def test_bytes_are_made_once_even_where_they_cannot_be_kept(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    made = []
+
+    def refuse(new: Path, folder: Path, dtypes: Any) -> None:
+        raise OSError("no space left")
+
+    def make() -> bytes:
+        made.append(1)
+        return b"some"
+
+    monkeypatch.setattr(module, "_rename", refuse)
+    assert kept_bytes("text", [], make) == b"some"
+    assert len(made) == 1 and not list(cache.iterdir())
+
+
+def test_what_another_process_made_meanwhile_is_left_alone(cache: Path):
+    """Its arrays may be in use by now."""
+
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        get(Maker(), "same")
+        (only_visible(cache) / "note").write_text("mine")
+        Maker().fill(sinks)
+
+    kept_arrays("numbers", ("same",), DTYPES, fill)
+    assert (only_visible(cache) / "note").exists()
+
+
+def only_visible(cache: Path) -> Path:
+    [folder] = (folder for folder in cache.iterdir() if not folder.name.startswith("."))
+    return folder
+
+
+def test_a_damaged_set_that_appears_meanwhile_is_replaced(cache: Path):
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        get(Maker(), "same")
+        cut_off(only_visible(cache))
+        Maker().fill(sinks)
+
+    assert kept_arrays("numbers", ("same",), DTYPES, fill)["large"].tolist() == [i * 2**40 for i in range(100)]
+    assert found_arrays("numbers", ("same",), DTYPES) is not None

@@ -43,8 +43,7 @@ PRONOUNS = {"he": "he", "him": "he", "his": "he", "she": "she", "her": "she"}
 # All in a process of its own: there the run-time checks of the tests do not slow it down.
 PRINT_CORPUS = """
 import dataclasses, json, random, sys
-from transformer_core.corpora import load_corpus
-from transformer_core.corpora.stories import Teller, tell
+from transformer_core.corpora.stories import Teller, stories, tell
 from transformer_core.corpora.stories.plots import DEEDS
 told = set()
 fill = Teller.fill
@@ -52,7 +51,7 @@ def fill_and_note(self, slot, roles):
     told.add(id(slot))
     return fill(self, slot, roles)
 Teller.fill = fill_and_note
-corpus = load_corpus("stories")
+corpus = stories()
 used = lambda wording: any(id(slot) in told for _, slots in wording.variants for slot in slots[-1:])
 untold = [wording.text for deed in DEEDS for wording in deed.says if wording.variants[0][1] and not used(wording)]
 texts = [[item.text for item in part] for part in (corpus.train, corpus.held_out)]

@@ -3,18 +3,22 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from transformer_core.corpora import CorpusReading
 from transformer_core.corpora import token_store as module
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.files import open_corpus
+from transformer_core.corpora.kept_arrays import arrays_in_memory
+from transformer_core.corpora.kept_items import DTYPES, KeptItems, write_items
 from transformer_core.corpora.token_store import TokenStore, special_token, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
@@ -99,6 +103,39 @@ def test_little_text_is_not_kept(cache: Path, tokenizer: Tokenizer):
     before = sorted(cache.iterdir())
     tokenize([Text(text) for text in TEXTS], tokenizer)
     assert sorted(cache.iterdir()) == before
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_a_running_text_has_no_ends(tmp_path: Path, tokenizer: Tokenizer):
+    path = tmp_path / "fish.txt"
+    path.write_text("".join(f"{i} fish,\n" for i in range(600)), encoding="utf-8")
+    train = open_corpus(path, CorpusReading(division="stream")).train
+    tokens = tokenizer.encode("".join(stretch.text for stretch in train))
+    for _ in range(2):
+        store = tokenize(train, tokenizer)
+        assert store.tokens.tolist() == tokens
+        assert rows_of(store) == [tokenizer.encode(stretch.text) for stretch in train]
+    as_texts = tokenize([*train], tokenizer)  # the same texts, each by itself
+    assert rows_of(as_texts) == one_by_one([stretch.text for stretch in train], tokenizer)
+    some = tokenize(train[:3], tokenizer), tokenize([*train[:3]], tokenizer)
+    assert len(some[0].tokens) + 2 * 3 == len(some[1].tokens)
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_what_has_a_fingerprint_is_found_without_being_read(tokenizer: Tokenizer):
+    class Unread(KeptItems):
+        """Items that nobody may ask for."""
+
+        def __iter__(self) -> Iterator[Pair | Text]:
+            raise AssertionError("all of it was read")
+
+    items = [Pair(text, text[::-1]) for text in TEXTS]
+    arrays = arrays_in_memory(DTYPES, lambda sinks: write_items(items, sinks))
+    kept: Sequence[Any] = KeptItems(arrays, fingerprint="of these pairs")
+    unread: Sequence[Any] = Unread(arrays, fingerprint="of these pairs")
+    first, again = tokenize(kept, tokenizer), tokenize(unread, tokenizer)
+    assert rows_of(first) == rows_of(again) == one_by_one([t for text in TEXTS for t in (text, text[::-1])], tokenizer)
+    assert rows_of(tokenize(kept[1:3], tokenizer)) == rows_of(first)[2:6]
 
 
 def test_progress(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch):

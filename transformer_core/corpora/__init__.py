@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
-from typing import Protocol
 
 from transformer_core.corpora.addition import addition
 from transformer_core.corpora.brackets import brackets
@@ -20,7 +19,10 @@ from transformer_core.corpora.corpus import (
 )
 from transformer_core.corpora.dates import dates
 from transformer_core.corpora.en_fr import en_fr
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.induction import induction
+from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
+from transformer_core.corpora.stories import stories
 from transformer_core.corpora.tasks import copy, reverse, sort
 from transformer_core.errors import CorpusError
 
@@ -28,6 +30,8 @@ __all__ = [
     "CORPORA",
     "Alignment",
     "Corpus",
+    "CorpusReading",
+    "GeneratedCorpus",
     "Measure",
     "Pair",
     "Text",
@@ -38,21 +42,7 @@ __all__ = [
 ]
 
 
-class CorpusMaker(Protocol):
-    """A function that makes a corpus: the same one for the same seed."""
-
-    def __call__(self, *, seed: int = 0) -> Corpus:
-        """Make the corpus."""
-        ...
-
-
-def _stories(*, seed: int = 0) -> Corpus:
-    from transformer_core.corpora.stories import stories
-
-    return stories(seed=seed)
-
-
-CORPORA: Mapping[str, CorpusMaker] = MappingProxyType(
+CORPORA: Mapping[str, GeneratedCorpus] = MappingProxyType(
     {
         "copy": copy,
         "reverse": reverse,
@@ -62,29 +52,35 @@ CORPORA: Mapping[str, CorpusMaker] = MappingProxyType(
         "brackets": brackets,
         "en-fr": en_fr,
         "induction": induction,
-        "stories": _stories,
+        "stories": stories,
     }
 )
 
 
-def load_corpus(name: str, *, seed: int = 0) -> Corpus:
+def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -> Corpus:
     """Return the corpus of that name, or the one that a file or a folder holds.
+
+    A generated corpus is drawn once, and kept in the cache folder.
 
     Args:
         name: one of `CORPORA`, or the path of a text file, of a .tsv file of pairs, or of a folder of such files; with
             a file that bears the name of a generated corpus, "./copy" is the file.
         seed: of a generated corpus: which sentences are drawn; what is held out does not depend on it, where
             combinations decide.
+        reading: what one token is, and of a file what one text is.
 
     Raises:
-        CorpusError: there is neither a corpus nor a file of that name, or the file cannot be read as a corpus.
+        CorpusError: there is neither a corpus nor a file of that name, the file cannot be read as a corpus, or not as
+            it is wanted.
     """
     if name in CORPORA:
-        return CORPORA[name](seed=seed)
+        from transformer_core.corpora.kept_corpora import kept_corpus
+
+        return read_as(kept_corpus(CORPORA[name], seed=seed), reading)
     if name and os.path.exists(name):
         from transformer_core.corpora.files import open_corpus
 
-        return open_corpus(name)
+        return open_corpus(name, reading)
     nearest = get_close_matches(name, CORPORA, n=2, cutoff=0.5)
     meant = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
     raise CorpusError(

@@ -4,27 +4,11 @@ import random
 
 from transformer_core.corpora.corpus import Alignment, Corpus, Pair
 from transformer_core.corpora.draws import draw_distinct
+from transformer_core.corpora.generated import GeneratedCorpus
 
 MAX_DIGITS = 4  # of each of the two numbers
 N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
 LONG_CARRIES = 0.2  # share of sums that are drawn so that a carry runs on; by chance, long ones are rare
-
-
-def addition(*, seed: int = 0) -> Corpus:
-    """Sums of two numbers of 1 to 4 digits; of "12+7" and "7+12" only one is in the corpus."""
-    rng = random.Random(seed)
-    drawn = draw_distinct(lambda: _draw(rng), N_TRAIN + N_HELD_OUT, key=lambda numbers: tuple(sorted(numbers)))
-    rng.shuffle(drawn)  # small numbers come early, and belong to both parts
-    pairs = tuple(add(first, second) for first, second in drawn)
-    return Corpus(
-        name="addition",
-        title="Addition",
-        description="Two numbers of up to four digits, and their sum, digit by digit.",
-        train=pairs[N_HELD_OUT:],
-        held_out=pairs[:N_HELD_OUT],
-        examples=("473+58", "999+1", "12+34", "1234+5678", "7+8", "4505+495"),
-        tokenizer_kind="character",
-    )
 
 
 def add(first: int, second: int) -> Pair:
@@ -58,7 +42,16 @@ def align_sum(source: str, target: str) -> Alignment:
     return tuple(reversed(sources))
 
 
-def _draw(rng: random.Random) -> tuple[int, int]:
+def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Draw sums of two numbers of 1 to 4 digits; of "12+7" and "7+12" there is only one."""
+    rng = random.Random(seed)
+    drawn = draw_distinct(lambda: _draw_numbers(rng), N_TRAIN + N_HELD_OUT, key=lambda numbers: tuple(sorted(numbers)))
+    rng.shuffle(drawn)  # small numbers come early, and belong to both parts
+    pairs = [add(first, second) for first, second in drawn]
+    return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
+
+
+def _draw_numbers(rng: random.Random) -> tuple[int, int]:
     """Draw two numbers; each count of digits is equally likely."""
     first = _number(rng, MAX_DIGITS)
     if rng.random() >= LONG_CARRIES:
@@ -72,3 +65,15 @@ def _number(rng: random.Random, max_digits: int) -> int:
     """Draw a number of at most so many digits; of none: 0."""
     n_digits = rng.randint(min(1, max_digits), max_digits)
     return rng.randrange(10 ** (n_digits - 1) if n_digits > 1 else 0, 10**n_digits)
+
+
+addition = GeneratedCorpus(
+    about=Corpus(
+        name="addition",
+        title="Addition",
+        description="Two numbers of up to four digits, and their sum, digit by digit.",
+        examples=("473+58", "999+1", "12+34", "1234+5678", "7+8", "4505+495"),
+        tokenizer_kind="character",
+    ),
+    draw=_draw,
+)

@@ -22,6 +22,7 @@ __all__ = [
     "NextTokenBatches",
     "PairBatches",
     "batches_for",
+    "refuse_misfit",
 ]
 
 
@@ -53,6 +54,27 @@ def batches_for(
         CorpusError: there is nothing to learn from, the architecture needs the other kind of corpus, a pair is too
             long, or the tokenizer lacks a token that is needed.
     """
+    refuse_misfit(items, architecture)
+    if architecture == "encoder_decoder":
+        pairs = EncodedPairs(cast(Sequence[Pair], items), tokenizer, max_seq_len=max_seq_len, on_progress=on_progress)
+        return PairBatches(pairs, batch_size=batch_size, seed=seed)
+    make = NextTokenBatches if architecture == "decoder_only" else MaskedBatches
+    return make(
+        cast(Sequence[Text], items),
+        tokenizer,
+        max_seq_len=max_seq_len,
+        batch_size=batch_size,
+        seed=seed,
+        on_progress=on_progress,
+    )
+
+
+def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architecture) -> None:
+    """Check that a model of some architecture can learn from a part of a corpus; nothing is tokenized.
+
+    Raises:
+        CorpusError: there is nothing in it, or it is of the other kind: pairs instead of texts, or texts of pairs.
+    """
     if not len(items):
         raise CorpusError("there is nothing to make batches of; the corpus must hold at least one pair or text")
     is_pairs, needs_pairs = isinstance(items[0], Pair), architecture == "encoder_decoder"
@@ -67,15 +89,3 @@ def batches_for(
             "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder for it, "
             "or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
         )
-    if architecture == "encoder_decoder":
-        pairs = EncodedPairs(cast(Sequence[Pair], items), tokenizer, max_seq_len=max_seq_len, on_progress=on_progress)
-        return PairBatches(pairs, batch_size=batch_size, seed=seed)
-    make = NextTokenBatches if architecture == "decoder_only" else MaskedBatches
-    return make(
-        cast(Sequence[Text], items),
-        tokenizer,
-        max_seq_len=max_seq_len,
-        batch_size=batch_size,
-        seed=seed,
-        on_progress=on_progress,
-    )

@@ -4,27 +4,11 @@ import random
 
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.draws import draw_distinct
+from transformer_core.corpora.generated import GeneratedCorpus
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 MAX_OPEN, MAX_LENGTH = 8, 16  # brackets open at the same time, characters of a source
 N_TRAIN, N_HELD_OUT = 20_000, 1_000  # pairs
-
-
-def brackets(*, seed: int = 0) -> Corpus:
-    """Beginnings with brackets left open, and the brackets that close them, the last one opened first."""
-    rng = random.Random(seed)
-    sources = draw_distinct(lambda: _draw(rng), N_TRAIN + N_HELD_OUT, key=str)
-    rng.shuffle(sources)  # short ones come early, and belong to both parts
-    pairs = tuple(close(source) for source in sources)
-    return Corpus(
-        name="brackets",
-        title="Brackets",
-        description="Brackets of four kinds, some closed already, and the ones that close the others.",
-        train=pairs[N_HELD_OUT:],
-        held_out=pairs[:N_HELD_OUT],
-        examples=("([{<", "([]{", "{<>}(", "<<[()]{", "((((", "[{}](<{}>"),
-        tokenizer_kind="character",
-    )
 
 
 def close(source: str) -> Pair:
@@ -39,7 +23,16 @@ def close(source: str) -> Pair:
     return Pair(source, "".join(CLOSING[source[place]] for place in places), tuple((place,) for place in places))
 
 
-def _draw(rng: random.Random) -> str:
+def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Draw beginnings with brackets left open, with the brackets that close them, the last one opened first."""
+    rng = random.Random(seed)
+    sources = draw_distinct(lambda: _draw_source(rng), N_TRAIN + N_HELD_OUT, key=str)
+    rng.shuffle(sources)  # short ones come early, and belong to both parts
+    pairs = [close(source) for source in sources]
+    return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
+
+
+def _draw_source(rng: random.Random) -> str:
     """Draw a beginning of 1 to 16 brackets with 1 to 8 of them left open."""
     length = rng.randint(1, MAX_LENGTH)
     source, still_open = "", ""
@@ -51,3 +44,15 @@ def _draw(rng: random.Random) -> str:
             bracket = rng.choice(tuple(CLOSING))
             source, still_open = source + bracket, still_open + bracket
     return source
+
+
+brackets = GeneratedCorpus(
+    about=Corpus(
+        name="brackets",
+        title="Brackets",
+        description="Brackets of four kinds, some closed already, and the ones that close the others.",
+        examples=("([{<", "([]{", "{<>}(", "<<[()]{", "((((", "[{}](<{}>"),
+        tokenizer_kind="character",
+    ),
+    draw=_draw,
+)

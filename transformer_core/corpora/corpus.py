@@ -15,6 +15,10 @@ A unit is what the corpus's own tokenizer makes one token of, a character or a w
 """
 
 
+TokenizerKind = Literal["word", "character", "byte_bpe"]
+"""What one token is; byte_bpe: some bytes that often come together."""
+
+
 @dataclass(frozen=True)
 class Pair:
     """A text and the text that the model shall turn it into; pairs of equal texts are equal."""
@@ -72,9 +76,9 @@ class Corpus:
     alignment*: without any measure, its prediction of each unit in `Text.determined` is right or wrong.
 
     Args:
-        train: all `Pair` or all `Text`: a tuple, or a sequence that reads its items from files when they are asked for.
+        train: all `Pair` or all `Text`: a tuple, or a sequence that reads its items when they are asked for.
         held_out: the same, nothing of it in `train`; for tuples this is checked.
-        fingerprint_of_files: for a corpus that lives in files: the fingerprint that its reader gives it.
+        known_fingerprint: for a corpus whose items are not in memory: the fingerprint that its reader gives it.
 
     Raises:
         CorpusError: something is both in training and held out, pairs and texts are mixed, or `exact_match` is missing
@@ -84,16 +88,16 @@ class Corpus:
     name: str  # as `load_corpus` knows it
     title: str  # for the screen
     description: str  # one or two sentences for the screen
-    train: Sequence[Any]  # Sequence[Pair] or Sequence[Text]: `is_pairs` tells which
-    held_out: Sequence[Any]  # the same
+    train: Sequence[Any] = ()  # Sequence[Pair] or Sequence[Text]: `is_pairs` tells which
+    held_out: Sequence[Any] = ()  # the same
     examples: tuple[str, ...]  # good sources or prompts to click on; the first is the best known
     fill_in_examples: tuple[str, ...] = ()  # good texts with gaps, written ____, for a model that fills them in
-    tokenizer_kind: Literal["word", "character", "byte_bpe"]
+    tokenizer_kind: TokenizerKind
     vocab_size: int = 30_000  # tokens of its tokenizer at most
     measures: Mapping[str, Measure] = field(default_factory=lambda: {"exact_match": exact_match})  # of pairs
     text_measures: Mapping[str, TextMeasure] = field(default_factory=dict)  # of texts
     prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text that a model is to continue
-    fingerprint_of_files: str = ""  # 64 hexadecimal digits, or "": `fingerprint` is worked out from the items
+    known_fingerprint: str = ""  # 64 hexadecimal digits, or "": `fingerprint` is worked out from the items
 
     def __post_init__(self) -> None:
         kind = Pair if self.is_pairs else Text
@@ -119,8 +123,8 @@ class Corpus:
     @property
     def fingerprint(self) -> str:
         """The SHA-256 of all items in order, as 64 hexadecimal digits: equal corpora have equal fingerprints."""
-        if self.fingerprint_of_files:
-            return self.fingerprint_of_files
+        if self.known_fingerprint:
+            return self.known_fingerprint
         digest = hashlib.sha256()
         for part in (self.train, self.held_out):
             for item in part:

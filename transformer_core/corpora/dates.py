@@ -8,36 +8,12 @@ from functools import cache
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.date_formats import FORMATS, fits, write_date
 from transformer_core.corpora.draws import draw_distinct
+from transformer_core.corpora.generated import GeneratedCorpus
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
 N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
 HELD_OUT_SHARE = 20  # one date in so many is held out, in whatever format
 CASES = {"as usual": 8, "lower": 3, "upper": 1}  # relative frequencies
-
-
-def dates(*, seed: int = 0) -> Corpus:
-    """Real dates from 1900 to 2099 in many formats; which ones are held out is the same for every seed."""
-    rng = random.Random(seed)
-    train = draw_distinct(lambda: _draw(rng, held_out=False), N_TRAIN, key=lambda pair: pair.source)
-    held_out = draw_distinct(lambda: _draw(rng, held_out=True), N_HELD_OUT, key=lambda pair: pair.source)
-    return Corpus(
-        name="dates",
-        title="Dates",
-        description="Dates in the ways in which people write them, turned into year, month and day (ISO 8601).",
-        train=tuple(train),
-        held_out=tuple(held_out),
-        examples=(
-            "July 4th, 1976",
-            "the twenty-first of March 1999",
-            "Friday, 13 October 2023",
-            "3/9/2024",
-            "25.12.1950",
-            "12 aug '08",
-            "09-NOV-1989",
-            "20200229",
-        ),
-        tokenizer_kind="character",
-    )
 
 
 @cache
@@ -47,7 +23,15 @@ def is_held_out(date: datetime.date) -> bool:
     return int.from_bytes(digest[:4]) % HELD_OUT_SHARE == 0
 
 
-def _draw(rng: random.Random, *, held_out: bool) -> Pair:
+def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Draw the dates of both parts; which ones are held out is the same for every seed."""
+    rng = random.Random(seed)
+    train = draw_distinct(lambda: _draw_pair(rng, held_out=False), N_TRAIN, key=lambda pair: pair.source)
+    held_out = draw_distinct(lambda: _draw_pair(rng, held_out=True), N_HELD_OUT, key=lambda pair: pair.source)
+    return train, held_out
+
+
+def _draw_pair(rng: random.Random, *, held_out: bool) -> Pair:
     """Draw a date of one of the two parts, and a format that it can be written in."""
     date = datetime.date.fromordinal(rng.randint(FIRST.toordinal(), LAST.toordinal()))
     while is_held_out(date) != held_out:
@@ -59,3 +43,24 @@ def _draw(rng: random.Random, *, held_out: bool) -> Pair:
     case = rng.choices(tuple(CASES), tuple(CASES.values()))[0]
     text = text.lower() if case == "lower" else text.upper() if case == "upper" else text
     return Pair(text, date.isoformat(), alignment)
+
+
+dates = GeneratedCorpus(
+    about=Corpus(
+        name="dates",
+        title="Dates",
+        description="Dates in the ways in which people write them, turned into year, month and day (ISO 8601).",
+        examples=(
+            "July 4th, 1976",
+            "the twenty-first of March 1999",
+            "Friday, 13 October 2023",
+            "3/9/2024",
+            "25.12.1950",
+            "12 aug '08",
+            "09-NOV-1989",
+            "20200229",
+        ),
+        tokenizer_kind="character",
+    ),
+    draw=_draw,
+)

@@ -36,6 +36,11 @@ class FileItems(Sequence[Item]):
         self.read_as = read_as
         self.fingerprint = fingerprint
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all items, as they are in the files."""
+        return int((self.spans[:, 1] - self.spans[:, 0]).sum())
+
     def __len__(self) -> int:
         """Count the items."""
         return len(self.spans)

@@ -25,11 +25,16 @@ _PATTERNS: dict[Division, re.Pattern[bytes]] = {
     "pairs": re.compile(rb"(?m)^[^\S\n]*+\S[^\n]*+"),
     "files": re.compile(rb"(?ms)^[^\S\n]*+\S.*+"),
 }
+FEWEST_BYTES = 200  # of a text whose end can be held out
 _BLOCK = 2**20  # bytes that are read at a time
 _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _LARGE = 2**24  # bytes of text; from here on it saves time to keep what was found
 _VERSION = "1"  # of how texts are found and held out
+
+
+class OneTextError(CorpusError):
+    """There are not two different texts, of which one could be held out."""
 
 
 def division_of(file: TextFile) -> Division:
@@ -55,7 +60,8 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
         byte behind its last.
 
     Raises:
-        CorpusError: there are not two different texts, or a line is no pair; the message names it.
+        OneTextError: there are not two different texts.
+        CorpusError: a line is no pair; the message names it.
     """
 
     def fill(sinks: Mapping[str, Sink]) -> None:
@@ -185,10 +191,11 @@ def _chosen(notes: "SpooledTemporaryFile[bytes]", files: TextFiles, division: Di
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]
     if len(smallest) < 2:
         what = {"stretches": "text", "lines": "line", "pairs": "source", "files": "text file"}[division]
-        way_out = (
-            "open that file itself, to have its lines as texts, or add others" if division == "files" else "add more"
-        )
-        raise CorpusError(
+        way_out = {
+            "pairs": "add more",
+            "files": "open that file itself, to have its lines as texts, or add others",
+        }.get(division, f"add more, or at least so much ({FEWEST_BYTES} bytes) that the end of it can be held out")
+        raise OneTextError(
             f"{shown(files.path)} holds only one {what}, and at least 2 different ones are needed, one to learn from "
             f"and one to hold out; {way_out}"
         )

@@ -5,29 +5,34 @@ import re
 from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
+from typing import Literal
 
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.file_items import FileItems, as_pair, as_text
-from transformer_core.corpora.file_spans import Division, divided, division_of
+from transformer_core.corpora.file_spans import FEWEST_BYTES, Division, OneTextError, divided, division_of
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
+from transformer_core.corpora.running_text import RunningText, running_text
 from transformer_core.corpora.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
 from transformer_core.errors import CorpusError
 
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
 _FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
-_IN_WORDS: dict[Division, str] = {
-    "stretches": "texts, between blank lines",
-    "lines": "lines",
-    "pairs": "pairs",
-    "files": "texts, a file each",
+_IN_WORDS: dict[Division | Literal["stream"], tuple[str, str]] = {  # of one, of several
+    "stretches": ("text", "texts, between blank lines"),
+    "lines": ("line", "lines"),
+    "pairs": ("pair", "pairs"),
+    "files": ("text", "texts, a file each"),
 }
 
 
-def open_corpus(path: str | os.PathLike[str]) -> Corpus:
+def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) -> Corpus:
     """Return the corpus that lies in a file or in a folder; what it holds is read only when it is asked for.
+
+    As nothing else is wanted:
 
     * A .tsv file holds a pair a line: source, tab, target. What stands behind a second tab is left out.
     * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
-      MiB, else its lines.
+      MiB, else its lines. If all of it is one line, it is one running text.
     * A folder holds a text a file, those of its folders included, in the order of their names. Hidden files are left
       out; so are files without text and .tsv files, and the description says how many.
 
@@ -35,8 +40,11 @@ def open_corpus(path: str | os.PathLike[str]) -> Corpus:
     About one text in twenty is held out, 1 at least and 2,000 at most: by a hash of the text, or of the source of a
     pair, so that equal ones are on the same side, and nothing that is held out is trained on.
 
+    As one running text, the files are read from end to end with all white space, and the last tenth is held out.
+
     Args:
         path: of the file or the folder; the text is UTF-8, with or without a byte order mark.
+        reading: what one token is, and what one text is; of a folder, in each of its files.
 
     Raises:
         CorpusError: there is nothing there, it may not be read, or it cannot be a corpus; the message names the file
@@ -45,22 +53,36 @@ def open_corpus(path: str | os.PathLike[str]) -> Corpus:
     path = Path(path)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise CorpusError(f"{shown(path)} is neither a file nor a folder; give one of the two")
-    return _of_folder(path) if os.path.isdir(path) else _of_file(path)
+    return _of_folder(path, reading) if os.path.isdir(path) else _of_file(path, reading)
 
 
-def _of_file(path: Path) -> Corpus:
+def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     try:
-        file = check_text_file(path)
+        files = TextFiles(path, [check_text_file(path)])
     except NoTextError as error:
         raise CorpusError(f"{error}; give a file with text in it") from error
-    division: Division = "pairs" if _is_pair_file(path) else division_of(file)
-    return _corpus(TextFiles(path, [file]), division, name=path.resolve().stem)
+    name = path.resolve().stem
+    if _is_pair_file(path):
+        if reading.division != "auto":
+            raise CorpusError(
+                f"{shown(path)} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
+                f"another ending to read it as text"
+            )
+        return _corpus(files, "pairs", reading, name=name)
+    if reading.division != "auto":
+        return _corpus(files, reading.division, reading, name=name)
+    try:
+        return _corpus(files, division_of(files.files[0]), reading, name=name)
+    except OneTextError:
+        if files.size < FEWEST_BYTES:
+            raise
+        return _corpus(files, "stream", reading, name=name)
 
 
-def _of_folder(path: Path) -> Corpus:
+def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
     texts: list[TextFile] = []
     left_out: list[str] = []
-    for file in _files_of(path):
+    for file in files_of(path):
         try:
             if _is_pair_file(file):
                 raise NoTextError(f"{shown(file)} holds pairs, to be opened by itself")
@@ -74,35 +96,63 @@ def _of_folder(path: Path) -> Corpus:
             f"the folder {shown(path)} has no text in it{found}; put text files there, or give another folder"
         )
     remark = f" Files without text that were left out: {len(left_out):,}." if left_out else ""
-    return _corpus(TextFiles(path, texts), "files", name=path.resolve().name, remark=remark)
+    division = "files" if reading.division == "auto" else reading.division
+    return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, remark=remark)
 
 
-def _corpus(files: TextFiles, division: Division, *, name: str, remark: str = "") -> Corpus:
+def _corpus(
+    files: TextFiles,
+    division: Division | Literal["stream"],
+    reading: CorpusReading,
+    *,
+    name: str,
+    remark: str = "",
+) -> Corpus:
     """Return the corpus of files that are checked."""
-    name = shown(Path(name)) or "files"  # the topmost folder has no name
+    name = _without_fingerprint(shown(Path(name))) or "files"  # the topmost folder has no name
     fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
-    train, held_out = (
-        FileItems(files, spans, as_pair if division == "pairs" else as_text, fingerprint=f"{fingerprint} {part}")
-        for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
-    )
-    examples = tuple(_openings(held_out))
+    size = f"{files.size / 1e6:,.1f} MB" if files.size >= 1e5 else f"{files.size / 1e3:,.1f} kB"
+    where = f"from {_without_fingerprint(shown(Path(files.path.resolve().name)))} ({size})"
+    train: FileItems
+    held_out: FileItems
+    if division == "stream":
+        train, held_out = running_text(files, fingerprint=fingerprint)
+        description = f"One running text, {where}; the last tenth of it is held out.{remark}"
+    else:
+        train, held_out = (
+            FileItems(files, spans, as_pair if division == "pairs" else as_text, fingerprint=f"{fingerprint} {part}")
+            for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
+        )
+        what, are = _IN_WORDS[division][len(train) > 1], "are" if len(held_out) > 1 else "is"
+        description = f"{len(train):,} {what}, {where}; {len(held_out):,} more {are} held out.{remark}"
+    examples = tuple(_openings(held_out)) or tuple(_openings(train))
+    kind = "byte_bpe" if reading.tokens == "auto" else reading.tokens
+    usual = min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
     return Corpus(
         name=name,
         title=re.sub(r"[-_\s]+", " ", name).strip().capitalize() or name,
-        description=f"{len(train):,} {_IN_WORDS[division]}, from {shown(Path(files.path.resolve().name))} "
-        f"({files.size / 1e6:,.1f} MB); {len(held_out):,} more are held out.{remark}",
+        description=description,
         train=train,
         held_out=held_out,
         examples=examples,
         fill_in_examples=() if division == "pairs" else tuple(filter(None, map(_with_gap, examples))),
-        tokenizer_kind="byte_bpe",
-        vocab_size=min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS),
-        fingerprint_of_files=fingerprint,
+        tokenizer_kind=kind,
+        vocab_size=reading.vocab_size_of(kind, _MOST_TOKENS if kind == "character" else usual),
+        known_fingerprint=fingerprint,
     )
 
 
-def _files_of(folder: Path) -> list[Path]:
-    """Return all files of a folder and of the folders in it, but hidden ones, by their names."""
+def _without_fingerprint(name: str) -> str:
+    """Return the name of a file without what uploads.py puts into it."""
+    return re.sub(r"(?<=.)\.[0-9a-f]{12}(?=\.(txt|tsv)$|$)", "", name)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Return all files of a folder and of the folders in it, but hidden ones, by their names.
+
+    Raises:
+        CorpusError: a folder may not be read.
+    """
 
     def refuse(error: OSError) -> None:
         raise CorpusError(f"the folder {error.filename} cannot be read ({error.strerror}); change its permissions")
@@ -120,11 +170,17 @@ def _is_pair_file(path: Path) -> bool:
 
 def _openings(items: FileItems) -> Iterator[str]:
     """Yield the first words of some texts, of pairs their sources, each on one line."""
+    if isinstance(items, RunningText):
+        items = items[:: max(1, len(items) // _EXAMPLES)]
     for item in items[:_EXAMPLES]:
-        text = " ".join((item.source if isinstance(item, Pair) else item.text).split())
+        text = item.source if isinstance(item, Pair) else item.text
+        if isinstance(items, RunningText):  # its stretches begin anywhere; a line, or a word, does not
+            text = text.partition("\n")[2].strip() or text.partition(" ")[2].strip() or text
+        text = " ".join(text.split())
         if len(text) > _LONGEST_EXAMPLE:
             text = text[:_LONGEST_EXAMPLE].rsplit(" ", 1)[0]
-        yield text
+        if text:
+            yield text
 
 
 def _with_gap(text: str) -> str:

@@ -9,6 +9,7 @@ import random
 
 from transformer_core.corpora.corpus import Alignment, Corpus, Text
 from transformer_core.corpora.draws import draw_distinct
+from transformer_core.corpora.generated import GeneratedCorpus
 
 WORDS = tuple(
     """
@@ -23,28 +24,6 @@ MAX_WORDS = 60  # of one text
 MAX_AHEAD = 8  # words in front of the first copy that never come again
 MIN_REPEATED = 4  # words that are repeated
 N_TRAIN, N_HELD_OUT = 20_000, 1_000  # texts
-
-
-def induction(*, seed: int = 0) -> Corpus:
-    """Random words, of which some come twice or three times in the same order."""
-    rng = random.Random(seed)
-    drawn = draw_distinct(lambda: _draw(rng), N_TRAIN + N_HELD_OUT, key=lambda text: text.text)
-    return Corpus(
-        name="induction",
-        title="Induction",
-        description="Random words, and then the same words again: the second time, each can be known by looking back.",
-        train=tuple(drawn[N_HELD_OUT:]),
-        held_out=tuple(drawn[:N_HELD_OUT]),
-        examples=(
-            "moon basket river owl candle fern moon basket river",
-            "fox lamp cherry stone boat lily swan fox lamp cherry",
-            "hat bell snow tiger oak song pear drum kite bell snow tiger oak",
-            "tea door cloud rose tea door cloud rose tea door",
-        ),
-        tokenizer_kind="word",
-        text_measures={"continued": continued},
-        prompt_of=up_to_the_repetition,
-    )
 
 
 def align_repetition(words: list[str]) -> Alignment:
@@ -83,7 +62,13 @@ def continued(text: Text, output: str) -> bool:
     return output.lower().split()[: len(expected)] == expected
 
 
-def _draw(rng: random.Random) -> Text:
+def _draw(seed: int) -> tuple[list[Text], list[Text]]:
+    rng = random.Random(seed)
+    drawn = draw_distinct(lambda: _draw_text(rng), N_TRAIN + N_HELD_OUT, key=lambda text: text.text)
+    return drawn[N_HELD_OUT:], drawn[:N_HELD_OUT]
+
+
+def _draw_text(rng: random.Random) -> Text:
     """Draw some words, all different; those behind the first few are said two or three times."""
     n_copies = rng.choice((2, 2, 3))
     n_ahead = rng.randint(0, MAX_AHEAD)
@@ -91,3 +76,22 @@ def _draw(rng: random.Random) -> Text:
     drawn = rng.sample(WORDS, n_ahead + n_repeated)
     words = drawn + drawn[n_ahead:] * (n_copies - 1)
     return Text(" ".join(words), align_repetition(words))
+
+
+induction = GeneratedCorpus(
+    about=Corpus(
+        name="induction",
+        title="Induction",
+        description="Random words, and then the same words again: the second time, each can be known by looking back.",
+        examples=(
+            "moon basket river owl candle fern moon basket river",
+            "fox lamp cherry stone boat lily swan fox lamp cherry",
+            "hat bell snow tiger oak song pear drum kite bell snow tiger oak",
+            "tea door cloud rose tea door cloud rose tea door",
+        ),
+        tokenizer_kind="word",
+        text_measures={"continued": continued},
+        prompt_of=up_to_the_repetition,
+    ),
+    draw=_draw,
+)

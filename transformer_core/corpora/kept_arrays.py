@@ -2,7 +2,8 @@
 
 A set of arrays is a folder: one file of raw numbers for each, and contents.json, which says how many there are and
 their checksums. It is filled under another name and renamed when it is whole; should it be damaged all the same, it is
-made again. The cache folder is `$HEADLIGHT_CACHE`, or ~/.cache/headlight; it may be emptied at any time.
+made again. What is no array, such as the JSON of a tokenizer, is kept as one of bytes. The cache folder is
+`$HEADLIGHT_CACHE`, or ~/.cache/headlight; it may be emptied at any time.
 """
 
 import json
@@ -13,10 +14,11 @@ import time
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,12 +28,16 @@ from transformer_core.errors import CorpusError
 _MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; what is larger needs the folder
 _BLOCK = 2**20  # bytes that are read at a time
 _OURS = re.compile(r"\.?[a-z]+-[0-9a-f]{32}(\.\w+)?")  # names of sets; nothing else in the cache folder is ever deleted
+_ATTEMPTS = 3  # to replace a damaged set, while other processes try the same
 _UNUSED_DAYS = 60.0  # after so long, a set is deleted when another one is written
 
 Dtypes = Mapping[str, np.dtype[Any]]
 """The names of some arrays, and what numbers they hold."""
 
+_ONE_OF_BYTES: Dtypes = {"bytes": np.dtype(np.uint8)}
 
+
+@runtime_checkable
 class Sink(Protocol):
     """What takes an array piece by piece."""
 
@@ -61,7 +67,7 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
         CorpusError: they are larger, and the folder cannot be written.
     """
     try:
-        folder = cache_folder() / f"{kind}-{blake2b(json.dumps(made_from).encode(), digest_size=16).hexdigest()}"
+        folder = _folder_of(kind, made_from)
         with suppress(OSError):
             return _read(folder, dtypes)
         _write(folder, dtypes, fill)
@@ -74,6 +80,35 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
                 f"the cache folder {_chosen_folder()} cannot be written ({error.strerror or error}), and this corpus "
                 f"is too large to do without it; make room there, or set HEADLIGHT_CACHE to another folder"
             ) from error
+
+
+def found_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes) -> dict[str, NDArray[Any]] | None:
+    """Return the arrays that `kept_arrays` kept, or None where they are missing or damaged; nothing is made."""
+    try:
+        return _read(_folder_of(kind, made_from), dtypes)
+    except OSError:
+        return None
+
+
+def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -> bytes:
+    """Return the bytes that were made from something; where they are missing or damaged, they are made.
+
+    Args:
+        kind: a word for what they are.
+        made_from: all that they depend on.
+        make: makes them.
+    """
+    made = cache(make)  # should the disk turn out to be full, it is asked twice
+    arrays = kept_arrays(
+        kind, made_from, _ONE_OF_BYTES, lambda sinks: sinks["bytes"].append(np.frombuffer(made(), np.uint8))
+    )
+    return arrays["bytes"].tobytes()
+
+
+def found_bytes(kind: str, made_from: Sequence[str]) -> bytes | None:
+    """Return the bytes that `kept_bytes` kept, or None where they are missing or damaged; nothing is made."""
+    arrays = found_arrays(kind, made_from, _ONE_OF_BYTES)
+    return None if arrays is None else arrays["bytes"].tobytes()
 
 
 def arrays_in_memory(dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
@@ -97,6 +132,15 @@ def cache_folder() -> Path:
 
 def _chosen_folder() -> str:
     return os.environ.get("HEADLIGHT_CACHE") or "~/.cache/headlight"
+
+
+def _folder_of(kind: str, made_from: Sequence[str]) -> Path:
+    """Return the folder of a set of arrays; it may not exist yet.
+
+    Raises:
+        OSError: the system does not say where the home folder is.
+    """
+    return cache_folder() / f"{kind}-{blake2b(json.dumps(made_from).encode(), digest_size=16).hexdigest()}"
 
 
 class _TooLargeError(Exception):
@@ -135,7 +179,6 @@ def _write(folder: Path, dtypes: Dtypes, fill: Fill) -> None:
     """Make the arrays in a new folder, then rename that; where another process was faster, its folder stands."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     _delete_unused(folder.parent)
-    shutil.rmtree(folder, ignore_errors=True)  # it could not be read
     new = Path(mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         with ExitStack() as files:
@@ -145,13 +188,25 @@ def _write(folder: Path, dtypes: Dtypes, fill: Fill) -> None:
             fill(sinks)
         contents = {name: {"bytes": sink.n_bytes, "crc32": sink.checksum} for name, sink in sinks.items()}
         (new / "contents.json").write_text(json.dumps(contents), encoding="utf-8")
+        _rename(new, folder, dtypes)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _rename(new: Path, folder: Path, dtypes: Dtypes) -> None:
+    """Give a new folder its name, unless another process was faster; a damaged one that stands there is removed."""
+    for _ in range(_ATTEMPTS):
         try:
             new.rename(folder)
+            return
         except OSError:
             if not folder.exists():
                 raise
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+        with suppress(OSError):
+            _read(folder, dtypes)
+            return
+        shutil.rmtree(folder, ignore_errors=True)
+    raise OSError(f"{folder} is damaged and cannot be removed")
 
 
 def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:

@@ -17,6 +17,8 @@ from torch import Tensor
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.file_items import FileItems
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
+from transformer_core.corpora.kept_items import KeptItems
+from transformer_core.corpora.running_text import RunningText
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -24,12 +26,12 @@ OnProgress = Callable[[int, int], None]
 """Is told how many are done, and how many there are in all."""
 
 _TOGETHER = 2**17  # characters that are encoded at the same time; a token takes some 250 bytes meanwhile
-_WORTH_KEEPING = 2**20  # characters of text; less is encoded in less than a second
-_VERSION = "1"  # of what a store holds
+_WORTH_KEEPING = 2**17  # characters of text; less is encoded in a few tenths of a second
+_VERSION = "2"  # of what a store holds
 
 
 class TokenStore:
-    """Texts as tokens, each as <bos>, text, <eos>, all of them one after another.
+    """Texts as tokens, each as <bos>, text, <eos>, all of them one after another; of a running text the text alone.
 
     Args:
         tokens: of all texts.
@@ -45,7 +47,7 @@ class TokenStore:
         return len(self.starts) - 1
 
     def lengths(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
-        """Return how many tokens some texts have, <bos> and <eos> included."""
+        """Return how many tokens some texts have, <bos> and <eos> included where they are there."""
         return (self.starts[1:][rows] - self.starts[:-1][rows]).astype(np.int64)
 
     def padded(self, starts: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Int[Tensor, "batch pos"]:
@@ -67,7 +69,8 @@ def tokenize(
 ) -> TokenStore:
     """Return the tokens of texts; of pairs, those of each source and then of its target.
 
-    Of large corpora they are kept under a fingerprint of the texts and of the tokenizer, and found there the next time.
+    Stretches of a running text have no <bos> and no <eos>: the tokens of one go on with those of the one before. Of
+    large corpora all are kept under a fingerprint of the texts and of the tokenizer, and found there the next time.
 
     Args:
         items: the texts, in memory or in files.
@@ -79,12 +82,14 @@ def tokenize(
             and the cache folder cannot be written.
     """
     bos_id, eos_id = special_token(tokenizer.bos_id, "begins a text"), special_token(tokenizer.eos_id, "ends a text")
+    is_running = isinstance(items, RunningText)
+    begin, end = ([], []) if is_running else ([bos_id], [eos_id])
 
     def fill(sinks: Mapping[str, Sink]) -> None:
         n_items, n_tokens = 0, 0
         sinks["starts"].append(np.zeros(1, np.int64))
         for texts, n_new in _blocks(items):
-            rows = [[bos_id, *tokens, eos_id] for tokens in tokenizer.encode_batch(texts)]
+            rows = [[*begin, *tokens, *end] for tokens in tokenizer.encode_batch(texts)]
             ends = n_tokens + np.cumsum(np.fromiter(map(len, rows), np.int64, count=len(rows)))
             n_items, n_tokens = n_items + n_new, int(ends[-1])
             sinks["tokens"].append(np.fromiter(chain.from_iterable(rows), np.int64))
@@ -97,7 +102,8 @@ def tokenize(
         "starts": np.dtype(np.int64),
     }
     if _is_worth_keeping(items):
-        made_from = [_VERSION, version("tokenizers"), _fingerprint(items), _fingerprint_of_tokenizer(tokenizer)]
+        made_from = [_VERSION, version("tokenizers"), str(is_running), _fingerprint(items)]
+        made_from += [_fingerprint_of_tokenizer(tokenizer)]
         arrays = kept_arrays("tokens", made_from, dtypes, fill)
     else:
         arrays = arrays_in_memory(dtypes, fill)
@@ -134,13 +140,15 @@ def _blocks(items: Iterable[Pair | Text]) -> Iterator[tuple[list[str], int]]:
 
 
 def _is_worth_keeping(items: Iterable[Pair | Text]) -> bool:
+    if isinstance(items, FileItems | KeptItems) and items.fingerprint:
+        return items.n_bytes >= _WORTH_KEEPING
     n_characters = accumulate(len(text) for item in items for text in _texts_of(item))
     return any(n >= _WORTH_KEEPING for n in n_characters)
 
 
 def _fingerprint(items: Sequence[Pair] | Sequence[Text]) -> str:
-    """Return the fingerprint of texts: their files', or one of the texts themselves."""
-    if isinstance(items, FileItems) and items.fingerprint:
+    """Return the fingerprint of texts: the one that is known, or one of the texts themselves."""
+    if isinstance(items, FileItems | KeptItems) and items.fingerprint:
         return items.fingerprint
     digest = blake2b(digest_size=32)
     for item in items:

@@ -12,12 +12,14 @@ from itertools import chain
 
 from transformer_core.corpora.corpus import Corpus, Pair, exact_match
 from transformer_core.corpora.en_fr import english
-from transformer_core.corpora.en_fr.alignment import Translation
+from transformer_core.corpora.en_fr.alignment import translate
 from transformer_core.corpora.en_fr.examples import EXAMPLES
-from transformer_core.corpora.en_fr.phrases import Sentence
 from transformer_core.corpora.en_fr.sentences import draw_sentence
 from transformer_core.corpora.en_fr.split import is_held_out
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.errors import CorpusError
+
+__all__ = ["MAX_WORDS", "MIN_WORDS", "N_HELD_OUT", "N_TRAIN", "en_fr", "pronoun", "translate"]
 
 N_TRAIN, N_HELD_OUT = 36_000, 2_000  # pairs
 MAX_WORDS = 20  # of an English sentence, punctuation not counted
@@ -27,8 +29,8 @@ _IT_OR_THEY = re.compile(r"\bbecause (?:it|they)\b")
 _PRONOUN = re.compile(r"\bparce qu'(il|elle|ils|elles)\b")
 
 
-def en_fr(*, seed: int = 0) -> Corpus:
-    """Return the corpus; the split between training and held-out combinations is the same for every seed."""
+def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Draw the pairs; the split between training and held-out combinations is the same for every seed."""
     rng = random.Random(seed)
     train: dict[str, Pair] = {}  # source: pair
     held_out: dict[str, Pair] = {}
@@ -43,21 +45,7 @@ def en_fr(*, seed: int = 0) -> Corpus:
                     raise CorpusError(f"{pair.source!r} has two translations: {first.target!r} and {pair.target!r}")
         elif len(train) == N_TRAIN and len(held_out) == N_HELD_OUT:
             break
-    return Corpus(
-        name="en-fr",
-        title="English to French",
-        description="English sentences and their French translations, from a small grammar: who does what, and why.",
-        train=tuple(train.values()),
-        held_out=tuple(held_out.values()),
-        examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
-        tokenizer_kind="word",
-        measures={"exact_match": exact_match, "pronoun": pronoun},
-    )
-
-
-def translate(sentence: Sentence) -> Pair:
-    """Say a sentence in both languages."""
-    return Translation(sentence)
+    return list(train.values()), list(held_out.values())
 
 
 def pronoun(pair: Pair, output: str) -> bool | None:
@@ -67,3 +55,16 @@ def pronoun(pair: Pair, output: str) -> bool | None:
         return None
     found = _PRONOUN.search(output)
     return found is not None and found[1] == expected[1]
+
+
+en_fr = GeneratedCorpus(
+    about=Corpus(
+        name="en-fr",
+        title="English to French",
+        description="English sentences and their French translations, from a small grammar: who does what, and why.",
+        examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
+        tokenizer_kind="word",
+        measures={"exact_match": exact_match, "pronoun": pronoun},
+    ),
+    draw=_draw,
+)

@@ -17,55 +17,54 @@ A noun, a quality, a link or a mark depends on its counterpart. Beyond that:
 - Apart from articles, what makes a word elide ("n'a", "qu'elle", "s'il") is not counted.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from transformer_core.corpora.corpus import Alignment, Pair
 from transformer_core.corpora.en_fr import english, french
 from transformer_core.corpora.en_fr.phrases import NounPhrase, Sentence
-from transformer_core.corpora.en_fr.words import Part
+from transformer_core.corpora.en_fr.words import Part, Word
 
 
-class Translation(Pair):
-    """A sentence in both languages; its alignment is worked out from its record whenever it is asked for."""
-
-    sentence: Sentence
-
-    def __init__(self, sentence: Sentence) -> None:
-        """Say a sentence in both languages."""
-        object.__setattr__(self, "source", english.write(english.render_sentence(sentence)))
-        object.__setattr__(self, "target", french.write(french.render_sentence(sentence)))
-        object.__setattr__(self, "sentence", sentence)
-
-    @property
-    def alignment(self) -> Alignment:
-        """For each French word or mark, in order, the English ones that it depends on, ascending."""
-        return align(self.sentence)
+def translate(sentence: Sentence) -> Pair:
+    """Say a sentence in both languages, and note which words of one depend on which of the other."""
+    said, meant = english.render_sentence(sentence), french.render_sentence(sentence)
+    return Pair(english.write(said), french.write(meant), _aligned(said, meant))
 
 
 def align(sentence: Sentence) -> Alignment:
     """Return, for each word or mark of the French sentence, those of the English one that it depends on."""
-    said = _WhereSaid(sentence)
-    return tuple(
-        tuple(sorted({place for part in parts for place in said.places(part)}))
-        for _, parts in french.render_sentence(sentence)
-    )
+    return _aligned(english.render_sentence(sentence), french.render_sentence(sentence))
+
+
+def _aligned(english_words: Sequence[Word], french_words: Sequence[Word]) -> Alignment:
+    said = _WhereSaid(english_words)
+    return tuple(tuple(sorted({place for part in parts for place in said.places(part)})) for _, parts in french_words)
 
 
 class _WhereSaid:
     """The places of the English words that say each part of a sentence's record."""
 
-    def __init__(self, sentence: Sentence) -> None:
+    def __init__(self, words: Sequence[Word]) -> None:
+        self._words = words
         self._places: dict[tuple[int, str], list[int]] = {}
-        self._phrases: dict[NounPhrase, NounPhrase] = {}  # without its relative clause: as it is said
-        for place, (_, parts) in enumerate(english.render_sentence(sentence)):
+        for place, (_, parts) in enumerate(words):
             for record, role in parts:
                 self._places.setdefault((id(record), role), []).append(place)
-                if isinstance(record, NounPhrase) and role == "noun":
-                    self._phrases.setdefault(replace(record, relative=None), record)
 
     def places(self, part: Part) -> list[int]:
         """Return where a part is said, by the record that is meant, not by one that only has the same words."""
         record, role = part
         if (id(record), role) not in self._places and isinstance(record, NounPhrase):
-            record = self._phrases[replace(record, relative=None)]  # a gap knows its noun without the relative clause
+            record = self._as_said(record)  # a gap knows its noun without the relative clause
         return self._places[id(record), role]
+
+    def _as_said(self, phrase: NounPhrase) -> NounPhrase:
+        """Return the first noun phrase said that is this one but for relative clauses."""
+        plain = replace(phrase, relative=None)
+        return next(
+            record
+            for _, parts in self._words
+            for record, role in parts
+            if isinstance(record, NounPhrase) and role == "noun" and replace(record, relative=None) == plain
+        )

@@ -12,6 +12,7 @@ import random
 from dataclasses import dataclass
 
 from transformer_core.corpora.corpus import Corpus, Text
+from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.stories.casting import Plan
 from transformer_core.corpora.stories.examples import EXAMPLES, FILL_IN_EXAMPLES
 from transformer_core.corpora.stories.plots import PLOTS
@@ -47,8 +48,8 @@ class Tale:
         return any(map(is_held_out_combination, combinations(self.plot, self.hero, self.thing, self.place)))
 
 
-def stories(*, seed: int = 0) -> Corpus:
-    """Return the corpus of tales.
+def _draw(seed: int) -> tuple[list[Text], list[Text]]:
+    """Draw the tales.
 
     Held out are the tales with certain combinations: of plot, hero and thing, or of plot, thing and place. Training has
     all of these names, things and places in the same plots, but never so combined; which ones does not depend on the
@@ -62,19 +63,7 @@ def stories(*, seed: int = 0) -> Corpus:
         part, size = (held_out, N_HELD_OUT) if tale.is_held_out else (train, N_TRAIN)
         if len(part) < size:
             part.setdefault(tale.text, Text(tale.text))
-    return Corpus(
-        name="stories",
-        title="Stories",
-        description="Small tales from a grammar of our own: somebody loses, breaks, finds, lends or guesses something.",
-        train=tuple(train.values()),
-        held_out=tuple(held_out.values()),
-        examples=EXAMPLES,
-        fill_in_examples=FILL_IN_EXAMPLES,
-        tokenizer_kind="byte_bpe",
-        vocab_size=VOCAB_SIZE,
-        text_measures={"coherent": coherent, "grammatical": grammatical},
-        prompt_of=opening,
-    )
+    return list(train.values()), list(held_out.values())
 
 
 def tell(rng: random.Random) -> Tale:
@@ -110,3 +99,19 @@ def grammatical(text: Text, output: str) -> bool:
 
 def _joined(text: Text, output: str) -> str:
     return f"{opening(text)} {output.strip()}"
+
+
+stories = GeneratedCorpus(
+    about=Corpus(
+        name="stories",
+        title="Stories",
+        description="Small tales from a grammar of our own: somebody loses, breaks, finds, lends or guesses something.",
+        examples=EXAMPLES,
+        fill_in_examples=FILL_IN_EXAMPLES,
+        tokenizer_kind="byte_bpe",
+        vocab_size=VOCAB_SIZE,
+        text_measures={"coherent": coherent, "grammatical": grammatical},
+        prompt_of=opening,
+    ),
+    draw=_draw,
+)

@@ -1,0 +1,92 @@
+"""`inspect` from outside: a table for people, JSON for programs, sentences for mistakes."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from transformer_core.cli.main import main
+from transformer_core.corpora import CorpusReading
+from transformer_core.corpora.portrait import CorpusPortrait, kept_portrait
+
+LINES = "".join(f"Mia has {i} old hats.\n" for i in range(40))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> str:
+    (tmp_path / "hats.txt").write_text(LINES)
+    return str(tmp_path / "hats.txt")
+
+
+def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
+    assert main(["inspect", "--corpus", lines]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    found = kept_portrait(lines, CorpusReading(), "decoder_only")
+    assert found is not None
+    rows = {line[2:24].strip(): line[26:] for line in shown if line.startswith("  ") and "  " in line.strip()}
+    assert shown[0].startswith("Hats: 38 lines, from hats.txt (")
+    assert rows["for"] == "a decoder"
+    assert rows["to train on"] == f"38 texts, {found.n_train_tokens:,} tokens"
+    assert rows["held out"] == f"2 texts, {found.n_held_out_tokens:,} tokens"
+    assert rows["guessing by frequency"] == f"loss {found.unigram_loss:.3f} nats a held-out token"
+    assert rows["looking one token back"] == f"loss {found.bigram_loss:.3f} nats a held-out token"
+    assert rows["tokens of a text"].endswith(f"the longest {found.lengths['text'].longest}")
+    assert shown[-10:] == [f"  {text}" for [text] in found.samples]
+
+
+def test_json_for_programs_and_the_cache_for_a_training(lines: str, cache: Path, capsys: pytest.CaptureFixture[str]):
+    arguments = ["--set", "tokens=character", "--set", "division=stream", "--architecture", "encoder_only", "--json"]
+    assert main(["inspect", "--corpus", lines, *arguments]) == 0
+    output = capsys.readouterr().out
+    found = kept_portrait(lines, CorpusReading(tokens="character", division="stream"), "encoder_only")
+    assert found == CorpusPortrait.from_json(output)
+    assert (found.items, found.tokenizer_kind) == ("stretches", "character")
+    assert json.loads(output)["n_train_tokens"] == len(LINES) * 9 // 10
+    assert {path.name.partition("-")[0] for path in cache.iterdir()} == {"portrait", "tokenizer"}
+
+
+def test_pairs_show_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (tmp_path / "pairs.tsv").write_text("".join(f"the number {i}\tle nombre {i}\n" for i in range(30)))
+    assert main(["inspect", "--corpus", str(tmp_path / "pairs.tsv"), "--set", "vocab_size=none"]) == 0
+    shown = capsys.readouterr().out
+    assert "  the number 15  ->  le nombre 15\n" in shown and "an encoder-decoder" in shown
+    assert "tokens of a source" in shown and "tokens of a target" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--corpus", "klingon"], "error: there is no corpus 'klingon'"),
+        (["--corpus", "LINES", "--set", "tokens"], "error: --set takes key=value"),
+        (["--corpus", "LINES", "--set", "token=word"], "error: there is no setting 'token'; did you mean tokens"),
+        (
+            ["--corpus", "LINES", "--set", "steps=3"],
+            "error: steps is no setting of a corpus; those are tokens",
+        ),
+        (["--corpus", "LINES", "--set", "tokens=letters"], "error: tokens must be one of auto, word, character"),
+        (["--corpus", "LINES", "--set", "vocab_size=many"], "error: vocab_size must be a whole number, got 'many'"),
+        (["--corpus", "LINES", "--set", "vocab_size=3"], "error: vocab_size must be a whole number from 6"),
+        (["--corpus", "LINES", "--architecture", "encoder_decoder"], "error: this corpus holds texts"),
+    ],
+)
+def test_an_error_is_one_sentence_and_status_2(
+    lines: str, arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["inspect", *(lines if argument == "LINES" else argument for argument in arguments)]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith(sentence) and message.count("\n") == 1
+
+
+def test_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as exit_:
+        main(["inspect", "--help"])
+    shown = capsys.readouterr().out
+    assert exit_.value.code == 0
+    assert all(word in shown for word in ("--corpus", "--architecture", "tokens", "division", "vocab_size", "stream"))
+    assert max(map(len, shown.splitlines())) <= 120

@@ -1,0 +1,181 @@
+"""Portraits: every number against plain counting, kept under all that it depends on, in little memory."""
+
+import math
+import os
+import subprocess
+import sys
+from collections import Counter
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer_core.config import Architecture
+from transformer_core.corpora import CorpusReading, load_corpus, token_store
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.corpus import Pair
+from transformer_core.corpora.portrait import kept_portrait
+from transformer_core.corpora.portraying import portrait_of
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.reading import AS_MADE
+from transformer_core.errors import CorpusError
+
+ROOT = Path(__file__).resolve().parents[2]
+LINES = [f"{who} has {n} {what}" for n in range(12) for who in ("Mia", "the fox") for what in ("eggs", "old hats")]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> str:
+    (tmp_path / "lines.txt").write_text("\n".join(LINES), encoding="utf-8")
+    return str(tmp_path / "lines.txt")
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> str:
+    (tmp_path / "pairs.tsv").write_text("\n".join(f"{line}\t{line.split()[-1]} !" for line in LINES), encoding="utf-8")
+    return str(tmp_path / "pairs.tsv")
+
+
+def percentile(lengths: list[int], share: float) -> int:
+    return sorted(lengths)[math.ceil(share * len(lengths)) - 1]
+
+
+@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
+@pytest.mark.parametrize("architecture", ["decoder_only", "encoder_only"])
+def test_of_texts(texts: str, tokens: Any, architecture: Architecture):
+    reading = CorpusReading(tokens=tokens, vocab_size=300)
+    found = portrait_of(texts, reading=reading, architecture=architecture)
+    corpus = load_corpus(texts, reading=reading)
+    tokenizer = tokenizer_of(corpus, architecture)
+    train, held_out = ([tokenizer.encode(item.text) for item in part] for part in (corpus.train, corpus.held_out))
+    counts = Counter(chain.from_iterable(train))
+    assert (found.n_train, found.n_held_out, found.items) == (len(train), len(held_out), "texts")
+    assert found.n_train_tokens == counts.total()
+    assert found.n_held_out_tokens == sum(map(len, held_out))
+    lengths = list(map(len, train + held_out))
+    assert found.lengths.keys() == {"text"}
+    measured = found.lengths["text"]
+    assert (measured.median, measured.percentile_95, measured.longest) == (
+        percentile(lengths, 0.5),
+        percentile(lengths, 0.95),
+        max(lengths),
+    )
+    assert [frequency.count for frequency in found.frequent] == sorted(counts.values(), reverse=True)[:20]
+    by_label = {tokenizer.labels([i])[0]: n for i, n in counts.items()}
+    assert all(by_label[frequency.token] == frequency.count for frequency in found.frequent)
+    assert found.vocab_size == tokenizer.vocab_size and found.tokenizer_kind == tokens
+    n_targets = counts.total() + (len(train) if architecture == "decoder_only" else 0)
+    assert found.n_counted == n_targets
+    assert 0 < found.bigram_loss < found.unigram_loss < math.log(tokenizer.vocab_size)
+    assert (found.name, found.fingerprint, found.architecture) == ("lines", corpus.fingerprint, architecture)
+    assert len(found.samples) == 10 and {sample for [sample] in found.samples} <= set(LINES)
+
+
+def test_of_pairs(pairs: str):
+    found = portrait_of(pairs)
+    corpus = load_corpus(pairs)
+    tokenizer = tokenizer_of(corpus, "encoder_decoder")
+    every = [*corpus.train, *corpus.held_out]
+    assert (found.items, found.architecture) == ("pairs", "encoder_decoder")
+    for side in ("source", "target"):
+        lengths = [len(tokenizer.encode(getattr(pair, side))) for pair in every]
+        assert (found.lengths[side].median, found.lengths[side].longest) == (percentile(lengths, 0.5), max(lengths))
+    sides = [[tokenizer.encode(text) for text in (pair.source, pair.target)] for pair in corpus.train]
+    assert found.n_train_tokens == sum(len(source) + len(target) for source, target in sides)
+    assert found.n_counted == sum(len(target) + 1 for _, target in sides)  # <eos> is said too
+    assert found.n_judged == sum(len(tokenizer.encode(pair.target)) + 1 for pair in corpus.held_out)
+    assert {Pair(source, target) for source, target in found.samples} <= set(corpus.train)
+
+
+def test_of_a_running_text(texts: str):
+    found = portrait_of(texts, reading=CorpusReading(tokens="character", division="stream"))
+    n = len("\n".join(LINES))
+    assert (found.n_train_tokens, found.n_held_out_tokens) == (n * 9 // 10, n - n * 9 // 10)
+    assert (found.n_counted, found.n_judged) == (n * 9 // 10 - 1, n - n * 9 // 10 - 1)
+    assert (found.items, found.lengths) == ("stretches", {})
+    assert "".join(text for [text] in found.samples)[:9] == "Mia has 0"
+    assert any(frequency.token == "·" for frequency in found.frequent)
+
+
+def test_unknown_words_are_counted(tmp_path: Path):
+    path = tmp_path / "words.txt"
+    path.write_text("\n".join(f"a word{i} b" for i in range(40)))
+    found = portrait_of(str(path), reading=CorpusReading(tokens="word"))
+    assert found.unknown_share == pytest.approx(1 / 3)  # the one in the middle is in no other line
+    assert portrait_of(str(path)).unknown_share == 0
+
+
+def test_long_samples_are_cut(tmp_path: Path):
+    path = tmp_path / "long.txt"
+    path.write_text("\n".join(f"{i} " + "x" * 1_000 for i in range(30)))
+    for [sample] in portrait_of(str(path)).samples:
+        assert len(sample) == 304 and sample.endswith("x ...")
+
+
+def test_what_a_model_cannot_learn_from_has_no_portrait(texts: str, pairs: str, cache: Path):
+    with pytest.raises(CorpusError, match="this corpus holds texts"):
+        portrait_of(texts, architecture="encoder_decoder")
+    with pytest.raises(CorpusError, match="this corpus holds pairs"):
+        portrait_of(pairs, architecture="decoder_only")
+    with pytest.raises(CorpusError, match="there is no corpus"):
+        portrait_of("nowhere")
+    for name in ("nowhere", "no/where.txt"):
+        with pytest.raises(CorpusError, match=r"no.*where"):
+            kept_portrait(name, AS_MADE, "decoder_only")
+    assert not list(cache.glob("portrait-*"))
+
+
+def test_a_training_finds_all_that_it_needs(texts: str, cache: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(token_store, "_WORTH_KEEPING", 1)
+    portrait_of(texts)
+    kept = sorted(cache.iterdir())
+    assert [path.name.partition("-")[0] for path in kept] == ["portrait", "tokenizer", "tokens", "tokens"]
+    corpus = load_corpus(texts)
+    tokenizer = tokenizer_of(corpus, "decoder_only")
+    for part in (corpus.train, corpus.held_out):
+        batches_for(part, tokenizer, "decoder_only", max_seq_len=8, batch_size=4, seed=0)
+    assert sorted(cache.iterdir()) == kept
+
+
+MEASURE = """
+import resource, sys
+from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.portraying import portrait
+from transformer_core.corpora.reading import AS_MADE
+from transformer_core.text.tokenizer import train_tokenizer
+
+def peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+tokenizer = train_tokenizer(["the cat sat on the mat"], kind="word")
+small, large = sys.argv[1:]
+reading = CorpusReading(tokens="word", division="stream")
+portrait(load_corpus(small, reading=reading), tokenizer, "decoder_only")
+before = peak()
+portrait(load_corpus(large, reading=reading), tokenizer, "decoder_only")
+print(peak() - before)
+"""
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a Unix system")
+def test_a_large_file_takes_little_memory(tmp_path: Path, cache: Path):
+    line = b"the cat sat on " + b"mat" * 900 + b" and the cat " + b"sat" * 900 + b"\n"  # long words are encoded fast
+    (tmp_path / "small.txt").write_bytes(line * 200)
+    with open(tmp_path / "large.txt", "wb") as file:
+        for _ in range(60):
+            file.write(line * 200)
+    arguments = [str(tmp_path / name) for name in ("small.txt", "large.txt")]
+    environment = os.environ | {"HEADLIGHT_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-c", MEASURE, *arguments], env=environment, capture_output=True, check=True, text=True
+    )
+    assert (tmp_path / "large.txt").stat().st_size > 60e6
+    assert int(found.stdout) < 40e6

@@ -1,0 +1,122 @@
+"""The tokenizer of a corpus: what training one gives, made once."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer_core.config import Architecture
+from transformer_core.corpora import Corpus, Text, prepare
+from transformer_core.corpora.corpus import TokenizerKind
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+
+TALES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
+NEW = "A fox, some eggs\n\tand — 狐狸 🦊 <eos>"
+
+
+def corpus(kind: TokenizerKind = "word", *, vocab_size: int = 300, texts: list[str] = TALES) -> Corpus:
+    return Corpus(
+        name="tales",
+        title="Tales",
+        description="Some.",
+        train=tuple(map(Text, texts)),
+        held_out=(Text("No fox."),),
+        examples=("The fox",),
+        tokenizer_kind=kind,
+        vocab_size=vocab_size,
+    )
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The options of every training of a tokenizer."""
+    asked: list[Any] = []
+
+    def train(texts: Any, **options: Any) -> OwnTokenizer:
+        asked.append(options)
+        return train_tokenizer(texts, **options)
+
+    monkeypatch.setattr(prepare, "train_tokenizer", train)
+    return asked
+
+
+def saved(tokenizer: OwnTokenizer, folder: Path) -> str:
+    tokenizer.save(folder / "tokenizer.json")
+    return (folder / "tokenizer.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
+@pytest.mark.parametrize("architecture", ["encoder_decoder", "decoder_only", "encoder_only"])
+def test_the_kept_one_is_the_one_that_was_trained(
+    tmp_path: Path, trained: list[Any], kind: TokenizerKind, architecture: Architecture
+):
+    is_encoder = architecture == "encoder_only"
+    expected = train_tokenizer(TALES, kind=kind, vocab_size=300, mask=is_encoder)
+    for _ in range(3):
+        tokenizer = tokenizer_of(corpus(kind), architecture)
+        assert saved(tokenizer, tmp_path) == saved(expected, tmp_path)
+        assert tokenizer.kind == kind and (tokenizer.mask_id is None) != is_encoder
+        for text in (*TALES, NEW):
+            ids = tokenizer.encode(text, bos=True, eos=True)
+            assert ids == expected.encode(text, bos=True, eos=True)
+            assert tokenizer.decode(ids) == expected.decode(ids)
+            assert tokenizer.labels(ids) == expected.labels(ids)
+    assert len(trained) == 1
+
+
+def test_what_it_depends_on_tells_them_apart(trained: list[Any], monkeypatch: pytest.MonkeyPatch):
+    first = corpus("byte_bpe")
+    for other in (
+        first,
+        replace(first, tokenizer_kind="word"),
+        replace(first, vocab_size=280),
+        corpus("byte_bpe", texts=[*TALES, "One more."]),
+    ):
+        for architecture in ("decoder_only", "encoder_only"):
+            tokenizer_of(other, architecture)
+    assert len(trained) == 8
+    tokenizer_of(first, "encoder_decoder")  # as for a decoder
+    assert len(trained) == 8
+    monkeypatch.setattr(prepare, "CODE_OF_TEXT", "0" * 64)
+    tokenizer_of(first, "decoder_only")
+    monkeypatch.setattr(prepare, "version", lambda package: "99.0")
+    tokenizer_of(first, "decoder_only")
+    assert len(trained) == 10
+
+
+def cut_off(raw: bytes) -> bytes:
+    return raw[:-9]
+
+
+def changed(raw: bytes) -> bytes:
+    return raw.replace(b"fox", b"fix", 1)
+
+
+@pytest.mark.parametrize("damage", [cut_off, changed])
+def test_a_damaged_one_is_trained_again(cache: Path, trained: list[Any], damage: Callable[[bytes], bytes]):
+    expected = tokenizer_of(corpus(), "decoder_only").encode(NEW)
+    [folder] = cache.iterdir()
+    raw = (folder / "bytes").read_bytes()
+    assert damage(raw) != raw
+    (folder / "bytes").write_bytes(damage(raw))
+    assert tokenizer_of(corpus(), "decoder_only").encode(NEW) == expected
+    assert len(trained) == 2
+
+
+def test_where_nothing_can_be_kept_it_is_trained_each_time(
+    cache: Path, trained: list[Any], monkeypatch: pytest.MonkeyPatch
+):
+    cache.write_text("a file")
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(cache / "inside"))
+    for _ in range(2):
+        assert tokenizer_of(corpus(), "decoder_only").vocab_size > 10
+    assert len(trained) == 2

@@ -1,0 +1,142 @@
+"""`python -m transformer_core inspect`: what a corpus is, and what a loss on it is to be judged by."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, get_args
+
+from transformer_core.cli.settings import READING_FIELDS, parse_settings
+from transformer_core.config import Architecture
+from transformer_core.corpora import CORPORA, CorpusReading
+from transformer_core.errors import ConfigError
+
+if TYPE_CHECKING:  # it imports torch
+    from transformer_core.corpora.portrait import CorpusPortrait
+
+_WIDTH, _LONGEST_SAMPLE = 22, 90  # characters of the first column, and of a sample
+_CLEAR = "\r\x1b[2K"  # back to the beginning of the line, which is erased
+_EXAMPLES = """\
+settings:
+  tokens      auto, word, character or byte_bpe: what one token is
+  division    auto, stretches, lines or stream: what one text of a text file is; a stream is one running text,
+              whose last tenth is held out
+  vocab_size  tokens at most
+
+examples:
+  python -m transformer_core inspect --corpus en-fr
+  python -m transformer_core inspect --corpus notes.txt --set tokens=character --set division=stream
+  python -m transformer_core inspect --corpus stories --architecture encoder_only --json
+
+What is found is kept, with the corpus, its tokenizer and its tokens: a training of it starts at once.
+"""
+
+
+def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `inspect` to the commands."""
+    parser = commands.add_parser(
+        "inspect",
+        help="say what a corpus is, and what a loss on it is to be judged by",
+        description="Say what a corpus is, and what a loss on it is to be judged by.",
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--corpus",
+        metavar="NAME",
+        required=True,
+        help=f"{', '.join(CORPORA)}; or a text file, a .tsv of pairs, a folder of texts",
+    )
+    parser.add_argument(
+        "--architecture",
+        choices=get_args(Architecture),
+        help="of the model that is to learn from it (an encoder-decoder for pairs, a decoder for texts)",
+    )
+    parser.add_argument(
+        "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
+    )
+    parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.set_defaults(run_command=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the portrait; return 0."""
+    reading = _reading(options.set)
+    from transformer_core.corpora.portraying import portrait_of
+
+    progress = _Progress()
+    try:
+        portrait = portrait_of(
+            options.corpus, reading=reading, architecture=options.architecture, on_progress=progress.show
+        )
+    finally:
+        progress.clear()
+    print(portrait.to_json() if options.json else "\n".join(_lines(portrait)))
+    return 0
+
+
+def _reading(assignments: Iterable[str]) -> CorpusReading:
+    """Return the reading that `key=value` texts describe.
+
+    Raises:
+        ConfigError: a text that is no setting of a corpus.
+        CorpusError: a value that is not allowed.
+    """
+    assigned = parse_settings(assignments)
+    for name in (*assigned.model, *assigned.training):
+        raise ConfigError(f"{name} is no setting of a corpus; those are {', '.join(READING_FIELDS)}")
+    return CorpusReading(**assigned.reading)
+
+
+class _Progress:
+    """How far the encoding is, on a line of a terminal that changes; elsewhere nothing."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+
+    def show(self, n_done: int, n_in_all: int) -> None:
+        if self._is_terminal:
+            print(f"{_CLEAR}encoded {n_done:,} of {n_in_all:,}", end="", file=sys.stderr, flush=True)
+
+    def clear(self) -> None:
+        if self._is_terminal:
+            print(_CLEAR, end="", file=sys.stderr, flush=True)
+
+
+def _lines(portrait: "CorpusPortrait") -> Iterator[str]:
+    """Yield the portrait as a table of two columns, then some samples."""
+    yield f"{portrait.title}: {portrait.description}"
+    yield ""
+    learner = {"encoder_decoder": "an encoder-decoder", "decoder_only": "a decoder", "encoder_only": "an encoder"}
+    yield _row("for", learner[portrait.architecture])
+    yield _row("to train on", f"{portrait.n_train:,} {portrait.items}, {portrait.n_train_tokens:,} tokens")
+    yield _row("held out", f"{portrait.n_held_out:,} {portrait.items}, {portrait.n_held_out_tokens:,} tokens")
+    yield _row("one token is", f"{_token_in_words(portrait)}; there are {portrait.vocab_size:,}")
+    for side, lengths in portrait.lengths.items():
+        yield _row(
+            f"tokens of a {side}",
+            f"half have {lengths.median:,} or fewer, 95 % {lengths.percentile_95:,} or fewer, the longest "
+            f"{lengths.longest:,}",
+        )
+    yield _row("unknown, held out", f"{portrait.unknown_share:.2%} of the tokens")
+    yield _row("guessing by frequency", f"loss {portrait.unigram_loss:.3f} nats a held-out token")
+    yield _row("looking one token back", f"loss {portrait.bigram_loss:.3f} nats a held-out token")
+    yield _row("most frequent tokens", "  ".join(f"{found.token} {found.count:,}" for found in portrait.frequent[:8]))
+    yield ""
+    yield "Some of what is trained on:"
+    for sample in portrait.samples:
+        yield "  " + "  ->  ".join(map(_short, sample))
+
+
+def _row(name: str, value: str) -> str:
+    return f"  {name:<{_WIDTH}}  {value}"
+
+
+def _token_in_words(portrait: "CorpusPortrait") -> str:
+    kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
+    return kinds[portrait.tokenizer_kind]
+
+
+def _short(text: str) -> str:
+    """Return a text on one line, not too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST_SAMPLE else f"{line[: _LONGEST_SAMPLE - 4]} ..."

@@ -1,0 +1,114 @@
+"""What a loss is to be judged by: the loss of whoever guesses by frequency, or looks one token back.
+
+Both guess each target that a model is measured on (teacher forcing, <eos> included where a model has to say it), with
+counts of what is trained on, and are judged by the mean of -log p(target) on what is held out: nats a target, as the
+`loss` of training/evaluate.py.
+
+An encoder has to say masked tokens, drawn evenly from all of a text; for it, both are means over all these tokens.
+
+    unigram:  p(y)     = (c(y) + 1) / (n + vocab_size)                 add-one smoothing (Laplace)
+    bigram:   p(y | x) = (c(x, y) + t(x) p(y)) / (c(x) + t(x))         t(x): how many different tokens follow x
+
+Source: Witten and Bell 1991, "The zero-frequency problem", method C, as an interpolation with the unigram.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.corpora.token_store import TokenStore
+from transformer_core.errors import CorpusError
+
+_TOGETHER = 2**20  # tokens that are counted at a time
+_MOST_COUNTED, _MOST_JUDGED = 2**24, 2**22  # targets; of more, blocks that lie evenly among all
+
+
+class Baselines(NamedTuple):
+    """The two losses, and what they rest on."""
+
+    unigram_loss: float  # nats a target
+    bigram_loss: float  # nats a target
+    n_counted: int  # targets of the training that the probabilities come from
+    n_judged: int  # held-out targets that the losses are means of
+
+
+class Targets:
+    """What a model has to say, each beside the token in front of it.
+
+    Args:
+        store: the texts.
+        is_said: [text], which of them a model has to say; of pairs the targets.
+        n_silent: tokens at the end of each text that it need not say: 1 where <eos> is given, else 0.
+    """
+
+    def __init__(self, store: TokenStore, is_said: NDArray[np.bool_], *, n_silent: int) -> None:
+        self.store = store
+        self.is_said = is_said
+        self.n_silent = n_silent
+
+    def blocks(self, *, at_most: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Yield the tokens in front, and the targets, about a million at a time; of very many, some blocks only."""
+        n_tokens, starts = len(self.store.tokens), self.store.starts
+        every = max(1, -(-n_tokens // at_most))
+        for first in range(0, n_tokens, every * _TOGETHER):
+            places = np.arange(first, min(first + _TOGETHER, n_tokens))
+            texts = np.searchsorted(starts, places, side="right") - 1
+            is_target = (places > starts[texts]) & (starts[texts + 1] - places > self.n_silent) & self.is_said[texts]
+            targets = places[is_target]
+            yield self.store.tokens[targets - 1].astype(np.int64), self.store.tokens[targets].astype(np.int64)
+
+
+class _Counts:
+    """How often each token, and each pair of tokens, was seen."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self.vocab_size = vocab_size
+        self.pairs = np.empty(0, np.int64)  # before * vocab_size + target, ascending
+        self.counts = np.empty(0, np.int64)  # of those
+        self.n_of = np.zeros(vocab_size, np.int64)  # of each token as a target
+
+    def add(self, before: NDArray[np.int64], targets: NDArray[np.int64]) -> None:
+        self.n_of += np.bincount(targets, minlength=self.vocab_size)
+        pairs, counts = np.unique(before * self.vocab_size + targets, return_counts=True)
+        self.pairs, places = np.unique(np.append(self.pairs, pairs), return_inverse=True)
+        self.counts = np.bincount(places, np.append(self.counts, counts), len(self.pairs)).astype(np.int64)
+
+    def of(self, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the count of each pair, 0 of those that were not seen."""
+        places = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
+        return np.where(self.pairs[places] == pairs, self.counts[places], 0)
+
+
+def baselines(train: Targets, held_out: Targets, *, vocab_size: int) -> Baselines:
+    """Return the losses of both ways to guess.
+
+    Args:
+        train: what the probabilities are estimated on.
+        held_out: what they are judged on.
+        vocab_size: of the tokenizer.
+
+    Raises:
+        CorpusError: one of the two has no target.
+    """
+    counts = _Counts(vocab_size)
+    for before, targets in train.blocks(at_most=_MOST_COUNTED):
+        counts.add(before, targets)
+    n_counted = int(counts.n_of.sum())
+    if not n_counted:
+        raise CorpusError("there is nothing to learn from in this corpus: it has no token to be said; add more text")
+    unigram = (counts.n_of + 1) / (n_counted + vocab_size)
+    n_before = np.bincount(counts.pairs // vocab_size, counts.counts, vocab_size)
+    n_followers = np.bincount(counts.pairs // vocab_size, minlength=vocab_size)
+    sums, n_judged = np.zeros(2), 0
+    for before, targets in held_out.blocks(at_most=_MOST_JUDGED):
+        known = n_before[before] + n_followers[before]
+        seen = counts.of(before * vocab_size + targets) + n_followers[before] * unigram[targets]
+        bigram = np.where(known > 0, seen / np.maximum(known, 1), unigram[targets])
+        sums += -np.log(unigram[targets]).sum(), -np.log(bigram).sum()
+        n_judged += len(targets)
+    if not n_judged:
+        raise CorpusError("what is held out of this corpus has no token to be said; add more text")
+    unigram_loss, bigram_loss = sums / n_judged
+    return Baselines(float(unigram_loss), float(bigram_loss), n_counted, n_judged)

@@ -1,0 +1,118 @@
+"""A portrait of a corpus: what a person wants to know of it before training, kept so that it is there at once."""
+
+import json
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from transformer_core.config import Architecture
+from transformer_core.corpora import CORPORA
+from transformer_core.corpora.files import files_of
+from transformer_core.corpora.kept_arrays import found_bytes
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
+from transformer_core.corpora.text_files import shown
+from transformer_core.errors import CorpusError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lengths:
+    """How long texts are, in tokens, <bos> and <eos> not counted."""
+
+    median: int
+    percentile_95: int  # 95 of 100 texts are as long, or shorter
+    longest: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frequency:
+    """A token, and how often it is there."""
+
+    token: str  # as labels have it
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusPortrait:
+    """What a corpus is, as one kind of model reads it; baselines.py says how the two losses are defined.
+
+    A model whose held-out loss is not below `unigram_loss` has learnt no more than how frequent tokens are; one that is
+    not below `bigram_loss`, no more than what usually follows the token before.
+    """
+
+    name: str
+    title: str
+    description: str
+    fingerprint: str  # of the corpus
+    architecture: Architecture  # of the model that reads it
+    items: Literal["pairs", "texts", "stretches"]  # what is counted; stretches are about 1,000 bytes of a running text
+    n_train: int  # items
+    n_held_out: int  # items
+    n_train_tokens: int  # <bos> and <eos> not counted; of pairs, of both sides
+    n_held_out_tokens: int  # the same
+    tokenizer_kind: Literal["word", "character", "byte_bpe"]
+    vocab_size: int
+    lengths: Mapping[str, Lengths]  # of "source" and "target", or of "text"; of a running text of nothing
+    frequent: tuple[Frequency, ...]  # the most frequent tokens of the training, the first one most
+    unknown_share: float  # of the held-out tokens, those that stand for what has no token of its own; in [0, 1]
+    unigram_loss: float  # nats a held-out target, for whoever guesses by frequency
+    bigram_loss: float  # nats a held-out target, for whoever looks one token back
+    n_counted: int  # targets of the training that both rest on
+    n_judged: int  # held-out targets that both are means of
+    samples: tuple[tuple[str, ...], ...]  # some items of the training, from all over it: source and target, or a text
+
+    def to_json(self) -> str:
+        """Return the portrait as JSON, which `from_json` reads."""
+        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+
+    @classmethod
+    def from_json(cls, text: str) -> "CorpusPortrait":
+        """Return the portrait that `to_json` wrote."""
+        values: dict[str, Any] = json.loads(text)
+        return cls(
+            **values
+            | {
+                "lengths": {side: Lengths(**lengths) for side, lengths in values["lengths"].items()},
+                "frequent": tuple(Frequency(**frequency) for frequency in values["frequent"]),
+                "samples": tuple(map(tuple, values["samples"])),
+            }
+        )
+
+
+def kept_portrait(name: str, reading: CorpusReading, architecture: Architecture) -> CorpusPortrait | None:
+    """Return the portrait of a corpus if it was made before, and the corpus is still the same; nothing is made.
+
+    A generated corpus is known by its name, files by their paths, sizes and times; they are not read.
+
+    Args:
+        name: as `load_corpus` takes it.
+        reading: how the corpus is read.
+        architecture: of the model.
+
+    Raises:
+        CorpusError: there is no such corpus, or its files may not be read.
+    """
+    raw = found_bytes("portrait", made_from(name, reading, architecture))
+    return None if raw is None else CorpusPortrait.from_json(raw.decode())
+
+
+def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> list[str]:
+    """Return all that a portrait depends on.
+
+    Raises:
+        CorpusError: there is no such corpus, or its files may not be read.
+    """
+    choices = [json.dumps(asdict(reading), sort_keys=True), architecture]
+    versions = [CODE_OF_CORPORA, CODE_OF_TEXT, version("tokenizers"), version("numpy"), platform.python_version()]
+    if name in CORPORA:
+        return [*versions, *choices, name]
+    path = Path(name)
+    try:
+        files = [path] if path.is_file() else files_of(path)
+        known = [[str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
+    except OSError as error:
+        raise CorpusError(f"{shown(path)} cannot be read ({error.strerror or error})") from error
+    return [*versions, *choices, json.dumps(known)]

@@ -1,0 +1,152 @@
+"""Making the portrait of a corpus, and with it all that a training needs before its first step."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.config import Architecture
+from transformer_core.corpora import load_corpus
+from transformer_core.corpora.baselines import Targets, baselines
+from transformer_core.corpora.batching import refuse_misfit
+from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.corpora.kept_arrays import kept_bytes
+from transformer_core.corpora.pieces import joined
+from transformer_core.corpora.portrait import CorpusPortrait, Frequency, Lengths, made_from
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
+from transformer_core.corpora.running_text import RunningText
+from transformer_core.corpora.token_store import OnProgress, TokenStore, tokenize
+from transformer_core.text.tokenizer import OwnTokenizer
+
+_N_FREQUENT, _N_SAMPLES = 20, 10
+_LONGEST_SAMPLE = 300  # characters of a text
+_TOGETHER = 2**20  # tokens that are counted at a time
+
+
+def portrait_of(
+    name: str,
+    *,
+    reading: CorpusReading = AS_MADE,
+    architecture: Architecture | None = None,
+    on_progress: OnProgress | None = None,
+) -> CorpusPortrait:
+    """Return the portrait of a corpus, made now or kept; corpus, tokenizer and tokens are in the cache folder then.
+
+    Args:
+        name: as `load_corpus` takes it.
+        reading: how the corpus is read.
+        architecture: of the model; None: an encoder-decoder for pairs, a decoder for texts.
+        on_progress: told of pairs or texts that are encoded, and of all, while that goes on.
+
+    Raises:
+        CorpusError: there is no such corpus, or such a model cannot learn from it.
+    """
+    corpus = load_corpus(name, reading=reading)
+    chosen: Architecture = architecture or ("encoder_decoder" if corpus.is_pairs else "decoder_only")
+    refuse_misfit(corpus.train, chosen)
+    depends_on = made_from(name, reading, chosen)
+    tokenizer = tokenizer_of(corpus, chosen)
+    for part in (corpus.train, corpus.held_out):
+        tokenize(part, tokenizer, on_progress=on_progress)
+
+    def make() -> bytes:
+        return portrait(corpus, tokenizer, chosen).to_json().encode()
+
+    return CorpusPortrait.from_json(kept_bytes("portrait", depends_on, make).decode())
+
+
+def portrait(corpus: Corpus, tokenizer: OwnTokenizer, architecture: Architecture) -> CorpusPortrait:
+    """Return the portrait of a corpus, in little memory however large it is.
+
+    Args:
+        corpus: whose.
+        tokenizer: its own, from `tokenizer_of`.
+        architecture: of the model that is to learn from it.
+
+    Raises:
+        CorpusError: such a model cannot learn from it, or it has no token to be said.
+    """
+    refuse_misfit(corpus.train, architecture)
+    train, held_out = tokenize(corpus.train, tokenizer), tokenize(corpus.held_out, tokenizer)
+    is_running = isinstance(corpus.train, RunningText)
+    counts, held_out_counts = (_counts(store, tokenizer) for store in (train, held_out))
+    losses = baselines(
+        targets_of(corpus.train, train, architecture),
+        targets_of(corpus.held_out, held_out, architecture),
+        vocab_size=tokenizer.vocab_size,
+    )
+    return CorpusPortrait(
+        name=corpus.name,
+        title=corpus.title,
+        description=corpus.description,
+        fingerprint=corpus.fingerprint,
+        architecture=architecture,
+        items="stretches" if is_running else "pairs" if corpus.is_pairs else "texts",
+        n_train=len(corpus.train),
+        n_held_out=len(corpus.held_out),
+        n_train_tokens=int(counts.sum()),
+        n_held_out_tokens=int(held_out_counts.sum()),
+        tokenizer_kind=corpus.tokenizer_kind,
+        vocab_size=tokenizer.vocab_size,
+        lengths={} if is_running else _lengths(corpus, train, held_out),
+        frequent=tuple(
+            Frequency(token=tokenizer.labels([i])[0], count=int(counts[i]))
+            for i in np.argsort(-counts, kind="stable")[:_N_FREQUENT].tolist()
+            if counts[i]
+        ),
+        unknown_share=float(held_out_counts[tokenizer.unk_id] / max(1, held_out_counts.sum())),
+        unigram_loss=losses.unigram_loss,
+        bigram_loss=losses.bigram_loss,
+        n_counted=losses.n_counted,
+        n_judged=losses.n_judged,
+        samples=_samples(corpus.train),
+    )
+
+
+def _counts(store: TokenStore, tokenizer: OwnTokenizer) -> NDArray[np.int64]:
+    """Return how often each token is in the texts; <bos> and <eos>, which are around them, are not counted."""
+    counts = np.zeros(tokenizer.vocab_size, np.int64)
+    for first in range(0, len(store.tokens), _TOGETHER):
+        counts += np.bincount(store.tokens[first : first + _TOGETHER], minlength=len(counts))
+    counts[[tokenizer.bos_id, tokenizer.eos_id]] = 0
+    return counts
+
+
+def targets_of(items: Sequence[Any], store: TokenStore, architecture: Architecture) -> Targets:
+    """Return what a model has to say of a part of a corpus; an encoder, whose tokens are masked, is given <eos>."""
+    texts = joined(items, store)
+    is_said = np.ones(len(texts), np.bool_)
+    if architecture == "encoder_decoder":
+        is_said[::2] = False
+    is_given = architecture == "encoder_only" and not isinstance(items, RunningText)
+    return Targets(texts, is_said, n_silent=1 if is_given else 0)
+
+
+def _lengths(corpus: Corpus, *stores: TokenStore) -> Mapping[str, Lengths]:
+    """Return how long the texts of both parts are, each side by itself."""
+    around = 2  # <bos> and <eos>
+    if not corpus.is_pairs:
+        return {"text": _length(np.concatenate([store.lengths() - around for store in stores]))}
+    return {
+        side: _length(np.concatenate([store.lengths()[i::2] - around for store in stores]))
+        for i, side in enumerate(("source", "target"))
+    }
+
+
+def _length(lengths: NDArray[np.int64]) -> Lengths:
+    median, percentile_95 = np.percentile(lengths, [50, 95], method="inverted_cdf").tolist()
+    return Lengths(median=int(median), percentile_95=int(percentile_95), longest=int(lengths.max()))
+
+
+def _samples(items: Sequence[Pair] | Sequence[Text]) -> tuple[tuple[str, ...], ...]:
+    """Return some items that lie evenly among all, each text cut to what can be read at a glance."""
+    some = items[:: max(1, len(items) // _N_SAMPLES)][:_N_SAMPLES]
+    return tuple(
+        tuple(map(_cut, (item.source, item.target) if isinstance(item, Pair) else (item.text,))) for item in some
+    )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_SAMPLE else f"{text[:_LONGEST_SAMPLE]} ..."

@@ -1,0 +1,37 @@
+"""What a training needs of a corpus before its first step: a tokenizer, and all texts as tokens."""
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from transformer_core.config import Architecture
+from transformer_core.corpora.corpus import Corpus
+from transformer_core.corpora.kept_arrays import kept_bytes
+from transformer_core.corpora.source_code import CODE_OF_TEXT
+from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+
+
+def tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
+    """Return the tokenizer of a corpus: one vocabulary of both sides, of what is trained on; a mask for an encoder.
+
+    It is made once and kept in the cache folder, under the fingerprint of the corpus and the code that makes it.
+
+    Args:
+        corpus: what to train on.
+        architecture: of the model.
+    """
+    mask = architecture == "encoder_only"
+
+    def make() -> bytes:
+        tokenizer = train_tokenizer(
+            corpus.training_texts(), kind=corpus.tokenizer_kind, vocab_size=corpus.vocab_size, mask=mask
+        )
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "tokenizer.json")
+            tokenizer.save(path)
+            return path.read_bytes()
+
+    about = [corpus.fingerprint, corpus.tokenizer_kind, str(corpus.vocab_size), str(mask)]
+    values = json.loads(kept_bytes("tokenizer", [CODE_OF_TEXT, version("tokenizers"), *about], make))
+    return OwnTokenizer.from_values(values, values.pop("headlight"))

@@ -1,0 +1,138 @@
+"""How a corpus is read: what one token is, and what one text of a file is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from transformer_core.corpora.corpus import Corpus, Pair, TokenizerKind
+from transformer_core.errors import CorpusError
+
+Tokens = Literal["auto", "word", "character", "byte_bpe"]
+Divided = Literal["auto", "stretches", "lines", "stream"]
+
+# The special tokens, of bytes one for each, and one more.
+_FEWEST_TOKENS: dict[TokenizerKind, int] = {"word": 6, "character": 6, "byte_bpe": 262}
+_MOST_TOKENS = 1_000_000
+# Of a generated corpus: all words, all characters, or enough for most words to be one token.
+_USUAL_TOKENS: dict[TokenizerKind, int] = {"word": 30_000, "character": 30_000, "byte_bpe": 1_000}
+_N_TRIED = 20  # right answers on which a measure is tried
+
+
+@dataclass(frozen=True, kw_only=True)
+class CorpusReading:
+    """What a person chooses about the reading of a corpus; "auto" is what the corpus is made for.
+
+    Raises:
+        CorpusError: a field that makes no sense; the message says which and what is allowed.
+    """
+
+    tokens: Tokens = "auto"  # of files: byte_bpe
+    division: Divided = "auto"  # of a text file; a stream is one running text, whose last tenth is held out
+    vocab_size: int | None = None  # tokens at most, the special ones included; None: as many as suit the corpus
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        for name, kind in (("tokens", Tokens), ("division", Divided)):
+            if getattr(self, name) not in get_args(kind):
+                raise CorpusError(f"{name} must be one of {', '.join(get_args(kind))}; got {getattr(self, name)!r}")
+        fewest = min(_FEWEST_TOKENS.values()) if self.tokens == "auto" else _FEWEST_TOKENS[self.tokens]
+        if self.vocab_size is not None and not (
+            type(self.vocab_size) is int and fewest <= self.vocab_size <= _MOST_TOKENS
+        ):
+            raise CorpusError(
+                f"vocab_size must be a whole number from {fewest:,} to {_MOST_TOKENS:,}, or none for as many as suit "
+                f"the corpus; got {self.vocab_size!r}"
+            )
+
+    def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
+        """Return how many tokens of a kind there may be, where so many are usual.
+
+        Raises:
+            CorpusError: the kind needs more.
+        """
+        if self.vocab_size is None:
+            return usual
+        if self.vocab_size < _FEWEST_TOKENS[kind]:
+            raise CorpusError(
+                f"vocab_size ({self.vocab_size:,}) must be at least {_FEWEST_TOKENS[kind]:,} here, where each byte has "
+                f"a token of its own; raise it, or choose word or character as tokens"
+            )
+        return self.vocab_size
+
+
+AS_MADE = CorpusReading()
+"""What the corpus is made for."""
+
+
+def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
+    """Return a generated corpus as somebody wants to read it.
+
+    With other tokens than its own it has no alignments, which count in those, and only the measures that take the right
+    answer for right when it is written in such tokens: words lose capitals, and some of the spaces.
+
+    Args:
+        corpus: made from a seed.
+        reading: what is wanted.
+
+    Raises:
+        CorpusError: it is no text file, whose division could be chosen; or its answers cannot be written in words.
+    """
+    if reading.division != "auto":
+        raise CorpusError(
+            f"{corpus.name} is made text by text, so there is nothing to divide; leave division at auto, which is for "
+            f"text files"
+        )
+    kind = corpus.tokenizer_kind if reading.tokens == "auto" else reading.tokens
+    if kind == corpus.tokenizer_kind:
+        return replace(corpus, vocab_size=reading.vocab_size_of(kind, corpus.vocab_size))
+    sound = corpus
+    if kind == "word":
+        sound = replace(
+            corpus,
+            measures=_that_know_what_is_right(corpus) if corpus.is_pairs else corpus.measures,
+            text_measures=corpus.text_measures if corpus.is_pairs else _that_know_what_is_right(corpus),
+        )
+    return replace(
+        sound,
+        tokenizer_kind=kind,
+        vocab_size=reading.vocab_size_of(kind, _USUAL_TOKENS[kind]),
+        train=_without_alignments(corpus.train),
+        held_out=_without_alignments(corpus.held_out),
+    )
+
+
+def _without_alignments(items: Sequence[Any]) -> Sequence[Any]:
+    from transformer_core.corpora.kept_items import KeptItems  # it needs numpy, which is slow to load
+
+    if isinstance(items, KeptItems):
+        return items.without_alignments()
+    return tuple(replace(item, alignment=None) for item in items)
+
+
+def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
+    """Return the measures by which right answers are right when they are written in words.
+
+    Raises:
+        CorpusError: exact match is none of them.
+    """
+    from transformer_core.text.tokenizer import train_tokenizer
+
+    held_out: Sequence[Any] = corpus.held_out[:: max(1, len(corpus.held_out) // _N_TRIED)][:_N_TRIED]
+    answers = [
+        item.target if isinstance(item, Pair) else item.text.removeprefix(corpus.prompt_of(item)) for item in held_out
+    ]
+    tokenizer = train_tokenizer(answers, kind="word")
+    written = [tokenizer.decode(ids) for ids in tokenizer.encode_batch(answers)]
+    measures = corpus.measures if corpus.is_pairs else corpus.text_measures
+    sound = {
+        name: measure
+        for name, measure in measures.items()
+        if all(measure(item, answer) is not False for item, answer in zip(held_out, written, strict=True))
+    }
+    if corpus.is_pairs and "exact_match" not in sound:
+        right, wrong = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
+        raise CorpusError(
+            f"{corpus.name} cannot be written in words: {right!r} would come out as {wrong!r}; choose character or "
+            f"byte_bpe as tokens"
+        )
+    return sound

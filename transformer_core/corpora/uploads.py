@@ -1,0 +1,192 @@
+"""What a person uploads or pastes, written to a file of ours that is known to be a corpus."""
+
+import csv
+import os
+import re
+import shutil
+import time
+import unicodedata
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from hashlib import blake2b
+from io import BytesIO
+from itertools import chain
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+from typing import Literal, Protocol, runtime_checkable
+
+from transformer_core.corpora.encodings import decoded, encoding_of
+from transformer_core.corpora.files import open_corpus
+from transformer_core.errors import CorpusError
+
+MOST_BYTES = 2 * 2**30  # of what is taken in; larger files are better read where they are
+
+_BLOCK = 2**20  # bytes that are read at a time
+_LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name, its ending not counted; characters in a message
+_LONGEST_LINE = 2**22  # characters of a .csv file, which is read a line at a time
+_UNDER_WAY = ".taking-in-"  # how folders begin in which something is written
+_STALE_SECONDS = 24 * 3600.0  # after so long, nobody writes there any more
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
+
+
+@runtime_checkable
+class Readable(Protocol):
+    """An open file, or what can be read like one."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return some bytes, so many at most; none at the end."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenIn:
+    """A file of ours with what somebody gave."""
+
+    path: Path  # for `load_corpus(str(path))`
+    remark: str  # what was done to the text on the way, in sentences; "" if nothing was
+
+
+def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool | Literal["auto"] = "auto") -> TakenIn:
+    """Write what a person gave to a file in a folder, so that it can be trained on; or say why not, and write nothing.
+
+    Text in UTF-16, UTF-32 or Windows-1252 becomes UTF-8. The columns of a .csv file become those of a .tsv file. The
+    file is named by its name, cleaned, and its content: the same content is there once.
+
+    Args:
+        file: an open file, read in little memory, or the bytes themselves.
+        name: what the person calls it; any text, no path is taken from it.
+        folder: where to write; it is made.
+        as_pairs: whether lines are pairs: a source, a tab (in .csv a comma or a semicolon) and a target; "auto": if
+            the name ends in .tsv or .csv.
+
+    Raises:
+        CorpusError: it is no text, or no corpus, or cannot be written; the message names the line where it can, and
+            says what to do.
+    """
+    title = _title(name)
+    is_pairs = PurePath(title).suffix.lower() in (".tsv", ".csv") if as_pairs == "auto" else as_pairs
+    source = BytesIO(file) if isinstance(file, bytes) else file
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _sweep(folder)
+        with TemporaryDirectory(prefix=_UNDER_WAY, dir=folder) as place:
+            given, clean = Path(place, "given"), Path(place, f"{_file_name(title)}{'.tsv' if is_pairs else '.txt'}")
+            _copy(source, given, title)
+            remark, fingerprint = _write_clean(given, clean, title, is_pairs)
+            _check(clean, title)
+            path = folder / f"{clean.stem}.{fingerprint}{clean.suffix}"
+            if not path.exists() or path.stat().st_size != clean.stat().st_size:
+                os.replace(clean, path)
+    except OSError as error:
+        raise CorpusError(
+            f"{title} cannot be kept in {folder} ({error.strerror or error}); make room there, or choose another folder"
+        ) from error
+    return TakenIn(path=path, remark=remark)
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what processes left behind that did not live to finish."""
+    for left in folder.glob(f"{_UNDER_WAY}*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _STALE_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
+
+
+def _copy(source: Readable, given: Path, title: str) -> None:
+    """Copy what was given, as it is."""
+    n_bytes = 0
+    with open(given, "wb") as copy:
+        while block := source.read(_BLOCK):
+            n_bytes += len(block)
+            if n_bytes > MOST_BYTES:
+                raise CorpusError(
+                    f"{title} has more than {MOST_BYTES / 2**30:,.0f} GiB; leave it where it is, and give its path as "
+                    f"the corpus"
+                )
+            copy.write(block)
+
+
+def _write_clean(given: Path, clean: Path, title: str, is_pairs: bool) -> tuple[str, str]:
+    """Write what was given as UTF-8 text, or as tab-separated pairs; return remarks and a fingerprint."""
+    digest = blake2b(digest_size=6)
+    with open(given, "rb") as file, open(clean, "wb") as out:
+        codec, *remarks = encoding_of(file, title)
+        texts = decoded(file, codec, title)
+        if is_pairs and PurePath(title).suffix.lower() == ".csv":
+            texts = _tab_separated(texts, title, remarks)
+        for text in texts:
+            raw = text.encode("utf-8")
+            digest.update(raw)
+            out.write(raw)
+        out.flush()
+        os.fsync(out.fileno())
+    return " ".join(filter(None, remarks)), digest.hexdigest()
+
+
+def _tab_separated(texts: Iterable[str], title: str, remarks: list[str]) -> Iterator[str]:
+    """Yield the first two columns of a .csv file as lines with a tab between them; note what is left out."""
+    lines = _lines(texts, title)
+    first = next(lines, "")
+    rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
+    n_read, most_columns = 0, 0  # lines, columns
+    try:
+        for row in rows:
+            cells = [" ".join(cell.split()) for cell in row]
+            most_columns = max(most_columns, len(cells))
+            if any(cells):
+                if len(cells) < 2 or not all(cells[:2]):
+                    fault = "has only one column" if len(cells) < 2 else "has an empty side"
+                    raise CorpusError(
+                        f"{title}, line {n_read + 1:,} {fault}; a row has to be a source and a target, with a comma or "
+                        f"a semicolon between them: mend that row, or take it out"
+                    )
+                yield f"{cells[0]}\t{cells[1]}\n"
+            n_read = rows.line_num
+    except csv.Error as error:
+        raise CorpusError(
+            f"{title}: the row that begins in line {n_read + 1:,} cannot be read as .csv ({error}); look whether a "
+            f"quotation mark is missing there"
+        ) from error
+    if most_columns > 2:
+        remarks.append(f"Of the {most_columns} columns of {title} the first two are taken.")
+
+
+def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
+    """Yield the lines of a text that comes some at a time, each with its line break."""
+    rest = ""
+    for text in texts:
+        *lines, rest = f"{rest}{text}".split("\n")
+        yield from (f"{line}\n" for line in lines)
+        if len(rest) > _LONGEST_LINE:
+            raise CorpusError(
+                f"{title} has a line of more than {_LONGEST_LINE:,} characters, and a row of a .csv file is a line; "
+                f"give it as text, or put each pair on a line"
+            )
+    if rest:
+        yield rest
+
+
+def _check(clean: Path, title: str) -> None:
+    """Check that a file is a corpus; what is wrong is said of the name that a person knows."""
+    try:
+        open_corpus(clean)
+    except CorpusError as error:
+        raise CorpusError(str(error).replace(str(clean), title)) from error
+
+
+def _title(name: str) -> str:
+    """Return what to call the text in a message: the last part of its name, with nothing in it that is not seen."""
+    last = re.split(r"[/\\]", name)[-1]
+    seen = "".join(character if character.isprintable() else " " for character in last)
+    return " ".join(seen.split())[:_LONGEST_TITLE] or "the text"
+
+
+def _file_name(title: str) -> str:
+    """Return a name, without an ending, that every file system takes: letters, digits, points, dashes, underscores."""
+    stem = PurePath(title).stem if re.fullmatch(r"\.\w{1,8}", PurePath(title).suffix) else title
+    plain = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", stem)).strip("-._")
+    short = plain.encode("utf-8")[:_LONGEST_NAME].decode("utf-8", "ignore").rstrip("-._")
+    if not short:
+        return "text"
+    return f"text-{short}" if _RESERVED.fullmatch(short.partition(".")[0]) else short
