@@ -8,25 +8,46 @@ from typing import TYPE_CHECKING, Any
 
 from transformer_core.analysis.attentions import ATTENTIONS, Attention, attentions_of
 from transformer_core.analysis.cells import Cell, strongest_cell
+from transformer_core.analysis.curves import Curve, curves_of
+from transformer_core.analysis.head_history import Appearance, HeadHistory, appearances
+from transformer_core.analysis.head_measures import HeadMeasures, HeadName, Share
 from transformer_core.analysis.table import pattern_csv
 
 if TYPE_CHECKING:
+    from transformer_core.analysis.head_matching import HeadMatching, match_heads
+    from transformer_core.analysis.head_meter import HeadMeter, measure_heads
     from transformer_core.analysis.reading import Blank, Candidate, Reading, read
 
 __all__ = [
     "ATTENTIONS",
+    "Appearance",
     "Attention",
     "Blank",
     "Candidate",
     "Cell",
+    "Curve",
+    "HeadHistory",
+    "HeadMatching",
+    "HeadMeasures",
+    "HeadMeter",
+    "HeadName",
     "Reading",
+    "Share",
+    "appearances",
     "attentions_of",
+    "curves_of",
+    "match_heads",
+    "measure_heads",
     "pattern_csv",
     "read",
     "strongest_cell",
 ]
 
-_HOMES = {"reading": ("Blank", "Candidate", "Reading", "read")}
+_HOMES = {
+    "head_matching": ("HeadMatching", "match_heads"),
+    "head_meter": ("HeadMeter", "measure_heads"),
+    "reading": ("Blank", "Candidate", "Reading", "read"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,8 +6,12 @@ Data first, the rest by keyword; the input is never changed and nothing is shown
 from plotly.graph_objects import Figure
 
 from transformer_core.figures.attention import attention_heatmap, isolate
+from transformer_core.figures.difference import difference_heatmap
+from transformer_core.figures.head_matrix import head_matrix
+from transformer_core.figures.heads_over_time import heads_over_time
 from transformer_core.figures.overview import levels
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
+from transformer_core.figures.training import training_curves
 
 __all__ = [
     "DARK",
@@ -16,8 +20,12 @@ __all__ = [
     "Figure",
     "Theme",
     "attention_heatmap",
+    "difference_heatmap",
+    "head_matrix",
+    "heads_over_time",
     "isolate",
     "levels",
     "sequential_scale",
     "template",
+    "training_curves",
 ]

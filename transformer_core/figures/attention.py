@@ -78,6 +78,33 @@ def attention_heatmap(
         forbidden = np.where(allowed, np.nan, 0.0).astype(np.float32)
         traces.insert(0, go.Heatmap(name="not allowed by the mask", z=forbidden, coloraxis="coloraxis2", **shared))
 
+    layout = grid_layout(
+        query_tokens,
+        key_tokens,
+        title=title,
+        query_name=query_name,
+        key_name=key_name,
+        theme=theme,
+        width=width,
+        height=height,
+    )
+    layout["coloraxis"] = {"cmin": 0, "cmax": 1, "colorbar": COLORBAR}
+    return go.Figure(data=traces, layout=layout)  # at once: updates of the layout take three times as long
+
+
+def grid_layout(
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    title: str,
+    query_name: str,
+    key_name: str,
+    theme: Theme,
+    width: int,
+    height: int,
+) -> dict[str, Any]:
+    """Return the layout of a grid of cells, query rows and key columns, but for its colors; arguments as above."""
+    n_queries, n_keys = len(query_tokens), len(key_tokens)
     longest = max((_text_width(shorten(token)) for token in key_tokens), default=0.0)
     is_slanted = longest > 0.8 * width / max(n_keys, 1)
     top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else _LINE)
@@ -90,7 +117,7 @@ def attention_heatmap(
         "range": [n_queries - 0.5, -0.5],
         "automargin": True,
     }
-    layout = {
+    return {
         "template": template(theme),
         "title": {"text": escape(title), "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top"}
         | {"pad": {"t": 4, "l": 2}},
@@ -99,9 +126,7 @@ def attention_heatmap(
         "margin": {"l": 8, "r": 8, "t": top, "b": 8},
         "xaxis": keys,
         "yaxis": queries,
-        "coloraxis": {"cmin": 0, "cmax": 1, "colorbar": COLORBAR},
     }
-    return go.Figure(data=traces, layout=layout)  # at once: updates of the layout take three times as long
 
 
 def hover_words(

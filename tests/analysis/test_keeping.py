@@ -1,0 +1,35 @@
+"""A training's end: a checkpoint with the training's card, and what the heads do."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer_core.analysis.keeping import keep_run
+from transformer_core.errors import CheckpointError, RunError
+from transformer_core.training.begin import Settings, begin
+from transformer_core.training.worker import work
+from transformer_core.weights.checkpoint import load, read_card
+
+SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
+
+
+def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    settings = Settings(model=SMALL, training={"steps": 2, "evaluate_pairs": 2, "film_megabytes": 0})
+    job = begin(tmp_path / "run", corpus_name="copy", preset="tiny", settings=settings)
+    with pytest.raises(RunError, match="has saved nothing yet"):
+        keep_run(tmp_path / "run", tmp_path / "kept")
+    for _ in work(job, stop_reason=lambda: "enough"):
+        pass
+    torch.set_flush_denormal(False)
+    keep_run(tmp_path / "run", tmp_path / "kept", n_scored=3)
+    keep_run(tmp_path / "run", tmp_path / "kept", n_scored=3)  # an older checkpoint is replaced
+    model, _ = load(tmp_path / "kept")
+    assert all(torch.equal(parameter, job.model.get_parameter(name)) for name, parameter in model.named_parameters())
+    card, saved = read_card(tmp_path / "kept"), read_card(tmp_path / "run" / "last")
+    assert {name: value for name, value in card.items() if name != "heads"} == saved | {"name": "kept"}
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
+        keep_run(tmp_path / "run", tmp_path / "other")

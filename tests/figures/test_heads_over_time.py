@@ -1,0 +1,129 @@
+"""All heads over the steps: a line each, its hue its layer, and what stands out."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure, Scatter
+
+from transformer_core.figures import DARK, LIGHT, heads_over_time
+from transformer_core.figures.hues import layer_hues
+
+STEPS = np.array([0, 1, 5, 20, 100])
+
+
+def scores(*shape: int, seed: int = 0, steps: np.ndarray = STEPS) -> np.ndarray:
+    return np.random.default_rng(seed).random((*shape, len(steps)))
+
+
+def lines(figure: Figure, words: str = "layer") -> list[Scatter]:
+    return [trace for trace in figure.data if words in (trace.hovertemplate or "")]
+
+
+def test_a_line_for_each_head_in_a_panel_for_each_attention():
+    given = {"decoder": scores(2, 3), "cross": scores(2, 3, seed=1)}
+    figure = heads_over_time(STEPS, given)
+    found = lines(figure)
+    assert len(found) == 12
+    for trace in found:
+        words, _, rest = trace.hovertemplate.removeprefix("<b>").partition("</b>")
+        attention, layer, head = words.split(", ")
+        name = {"Decoder self-attention": "decoder", "Cross-attention": "cross"}[attention]
+        at = int(layer.removeprefix("layer ")), int(head.removeprefix("head "))
+        np.testing.assert_array_equal(trace.y, given[name][at])
+        assert trace.yaxis == {"decoder": "y", "cross": "y2"}[name]
+        assert trace.line.color == layer_hues(2)[at[0]]
+        assert "%{y:.2f} of its attention" in rest
+    titles = [note.text for note in figure.layout.annotations]
+    assert titles == ["<b>Decoder self-attention</b>", "<b>Cross-attention</b>"]
+
+
+def test_each_layer_is_named_once():
+    figure = heads_over_time(STEPS, {"encoder": scores(2, 3), "cross": scores(4, 3)})
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["layer 0", "layer 1", "layer 2", "layer 3"]
+    assert len({trace.line.color for trace in lines(figure) if trace.name == "layer 1"}) == 1
+
+
+def test_the_chosen_head_is_strong_drawn_last_and_named_at_its_end():
+    given = {"cross": scores(2, 3)}
+    figure = heads_over_time(STEPS, given, chosen=("cross", 0, 1))
+    *others, chosen = lines(figure)
+    np.testing.assert_array_equal(chosen.y, given["cross"][0, 1])
+    assert all(chosen.line.width > 2 * other.line.width and chosen.opacity > other.opacity for other in others)
+    (label,) = (note for note in figure.layout.annotations if "head 1" in note.text)
+    assert (label.text, label.y) == ("<b>layer 0, head 1</b>", given["cross"][0, 1, -1])
+
+
+def test_a_chosen_head_that_is_not_shown_makes_no_other_faint():
+    given = {"cross": scores(2, 3)}
+    assert heads_over_time(STEPS, given, chosen=("decoder", 0, 1)) == heads_over_time(STEPS, given)
+
+
+def test_chance_is_a_band_over_all_heads_and_a_dotted_line_for_the_chosen_one():
+    chances = {"cross": scores(2, 3, seed=2) / 5}
+    figure = heads_over_time(STEPS, {"cross": scores(2, 3)}, chances=chances, chosen=("cross", 1, 2))
+    (band,) = (trace for trace in figure.data if trace.fill)
+    n = len(STEPS)
+    np.testing.assert_allclose(band.y[:n], chances["cross"].max(axis=(0, 1)))
+    np.testing.assert_allclose(band.y[n:][::-1], chances["cross"].min(axis=(0, 1)))
+    (dotted,) = (trace for trace in figure.data if trace.line.dash == "dot")
+    np.testing.assert_array_equal(dotted.y, chances["cross"][1, 2])
+    assert all("shuffled tokens: %{customdata:.2f}" in trace.hovertemplate for trace in lines(figure))
+    np.testing.assert_array_equal(lines(figure)[-1].customdata, chances["cross"][1, 2])
+
+
+def test_the_threshold_is_a_line_in_every_panel():
+    figure = heads_over_time(STEPS, {"encoder": scores(1, 2), "cross": scores(1, 2)}, threshold=0.3)
+    assert [(shape.yref, shape.y0, shape.y1) for shape in figure.layout.shapes] == [("y", 0.3, 0.3), ("y2", 0.3, 0.3)]
+    assert [note.text for note in figure.layout.annotations].count("threshold 0.3") == 2
+
+
+def test_a_habit_is_marked_on_the_line_where_it_was_taken_up():
+    given = {"cross": scores(2, 3)}
+    appearances = [(("cross", 1, 2), 20, "It appears."), (("decoder", 0, 0), 5, "Another does.")]
+    figure = heads_over_time(STEPS, given, appearances=appearances)
+    (marks,) = (trace for trace in figure.data if trace.mode == "markers")
+    assert (list(marks.x), list(marks.y), list(marks.text)) == ([20], [given["cross"][1, 2, 3]], ["It appears."])
+    assert list(marks.marker.color) == [layer_hues(2)[1]]
+
+
+def test_what_is_not_known_is_no_point():
+    given = scores(1, 2)
+    given[0, 1, :2] = np.nan
+    figure = heads_over_time(STEPS, {"cross": given}, chances={"cross": np.full_like(given, np.nan)})
+    assert [len(trace.x) for trace in lines(figure)] == [5, 3]
+    assert not [trace for trace in figure.data if trace.fill]
+
+
+def test_shares_have_a_fixed_range_and_nats_have_room():
+    assert heads_over_time(STEPS, {"cross": scores(1, 2) / 9}).layout.yaxis.range == (-0.03, 1.03)
+    figure = heads_over_time(STEPS, {"cross": 3 * scores(1, 2)}, unit="nats")
+    assert figure.layout.yaxis.range[1] > max(max(trace.y) for trace in figure.data) > 1
+    assert "%{y:.2f} nats" in lines(figure)[0].hovertemplate
+
+
+def test_one_moment_is_a_point_and_none_is_said():
+    assert {trace.mode for trace in heads_over_time(STEPS[:1], {"cross": scores(1, 2)[..., :1]}).data} == {"markers"}
+    figure = heads_over_time(STEPS[:0], {}, n_steps=100)
+    assert "No moment has been measured yet." in [note.text for note in figure.layout.annotations]
+    assert figure.layout.xaxis.range[1] >= 100
+
+
+@pytest.mark.parametrize("log_steps", [False, True])
+def test_many_heads_at_many_moments_stay_small(log_steps: bool):
+    steps = np.arange(600)
+    given = {name: scores(4, 8, seed=i, steps=steps) for i, name in enumerate(("encoder", "cross"))}
+    figure = heads_over_time(steps, given, log_steps=log_steps, moment=0)
+    assert len(lines(figure)) == 64
+    for trace in lines(figure):
+        assert len(trace.x) <= 302
+    assert max(max(trace.y) for trace in figure.data) == max(values.max() for values in given.values())
+
+
+def test_the_theme_is_only_in_the_template():
+    given = {"cross": scores(2, 3)}
+    more: dict[str, Any] = {"chances": given, "threshold": 0.3, "chosen": ("cross", 0, 0), "moment": 5}
+    light, dark = (heads_over_time(STEPS, given, theme=theme, **more).to_plotly_json() for theme in (LIGHT, DARK))
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

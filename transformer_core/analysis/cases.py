@@ -1,0 +1,83 @@
+"""Texts as a model reads them, each with what is known of it: which tokens truly determine which."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.corpus import Alignment, Pair, Text
+from transformer_core.text.tokenizer import Tokenizer
+
+_MASKED_EVERY = 7  # tokens: about the share that training masks
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One text, or pair, as the model reads it, and what is known of it."""
+
+    inputs: tuple[tuple[int, ...], ...]  # tokens: of the source and of the decoder's input, or of the one text
+    targets: tuple[int, ...]  # the token that is to be said at each place of the last input
+    determined: tuple[int, ...]  # places at which that is determined by others; all of them where nothing is known
+    sources: tuple[tuple[int, ...], ...]  # for each determined place the keys that determine it; () where unknown
+
+    def side(self, name: str) -> tuple[int, ...]:
+        """Return the tokens that an attention has its queries or keys from: "source" or "target"."""
+        return self.inputs[0] if name == "source" else self.inputs[-1]
+
+    @property
+    def aligned_attention(self) -> str:
+        """The attention whose keys the sources are, by its name in ATTENTIONS."""
+        return "cross" if len(self.inputs) == 2 else "decoder"
+
+    def tensors(self, device: torch.device) -> tuple[Int[Tensor, "1 _"], ...]:
+        """Return the inputs as the model takes them."""
+        return tuple(torch.tensor([tokens], device=device) for tokens in self.inputs)
+
+
+def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max_tokens: int | None = None) -> Case:
+    """Return a pair or a text as the model reads it in training, its alignment put on tokens.
+
+    Args:
+        config: of the model.
+        tokenizer: the model's own. Where it does not make one token of each unit, nothing is known of the alignment.
+        item: of a held-out part; of a longer one than the model takes, the beginning.
+        max_tokens: of each side at most so many are read; None: as many as the model takes.
+    """
+    room = min(max_tokens or config.max_seq_len, config.max_seq_len)
+    if config.architecture == "encoder_only" and isinstance(item, Text):
+        return _masked_case(tokenizer, item, room)
+    is_pair = isinstance(item, Pair)
+    read = tokenizer.encode(item.target if isinstance(item, Pair) else item.text, bos=True, eos=True)
+    source = tokenizer.encode(item.source, eos=True) if isinstance(item, Pair) else read
+    last, targets = tuple(read[:-1][:room]), tuple(read[1:][:room])
+    inputs = (tuple(source[:room]), last) if is_pair else (last,)
+    n_moved = 0 if is_pair else 1  # <bos> moves a text's units by one
+    known = [
+        (place, tuple(unit + n_moved for unit in units))
+        for place, units in enumerate(_alignment(item, n_units=len(read) - 2, n_sources=len(source) - 1 - n_moved))
+        if units and place < len(last) and max(units) + n_moved < len(inputs[0])
+    ]
+    return Case(
+        inputs=inputs,
+        targets=targets,
+        determined=tuple(place for place, _ in known) or tuple(range(len(targets))),
+        sources=tuple(keys for _, keys in known),
+    )
+
+
+def _alignment(item: Pair | Text, *, n_units: int, n_sources: int) -> Alignment:
+    """Return the alignment of an item if its units are the tokens, of which there are so many, else ()."""
+    alignment = item.alignment or ()
+    named = [source for sources in alignment for source in sources]
+    return alignment if len(alignment) == n_units and max(named, default=-1) < n_sources else ()
+
+
+def _masked_case(tokenizer: Tokenizer, text: Text, room: int) -> Case:
+    """Return a text with every seventh token masked, the same ones each time."""
+    assert tokenizer.mask_id is not None, "a model that fills in masks has a mask token"
+    read = tokenizer.encode(text.text, bos=True, eos=True)[:room]
+    places = tuple(range(_MASKED_EVERY // 2, len(read) - 1, _MASKED_EVERY))
+    seen = tuple(tokenizer.mask_id if place in places else token for place, token in enumerate(read))
+    return Case(inputs=(seen,), targets=tuple(read), determined=places, sources=())
