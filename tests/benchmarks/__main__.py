@@ -5,7 +5,16 @@ from importlib import import_module
 
 from tests.benchmarks.interleaved import table
 
-BENCHMARKS = ("training_step", "watching", "decoding", "generate", "against_transformers", "lazy_capture", "in_browser")
+BENCHMARKS = (
+    "training_step",
+    "training_small_decoder",
+    "watching",
+    "decoding",
+    "generate",
+    "against_transformers",
+    "lazy_capture",
+    "in_browser",
+)
 
 
 def main(names: list[str]) -> int:

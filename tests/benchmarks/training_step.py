@@ -3,7 +3,8 @@
 Both have three layers, d_model 256, d_ff 1024, 8 heads, a vocabulary of 8,000 with all three matrices tied, embeddings
 of standard deviation d_model^-0.5, label smoothing 0.1 and the paper's Adam; a batch has 64 pairs of 24 tokens. The
 peer comes three times: as torch gives it (with dropout on the pattern and inside the feed-forward network too); with
-the paper's dropout alone, as ours has it; and with that and torch's fused Adam.
+the paper's dropout alone, as ours has it; and with that and torch's fused Adam. The last row takes the matrix products
+of our step alone, forward and backward: what the machine would need if nothing else were to be done.
 """
 
 import math
@@ -13,6 +14,7 @@ from torch import Tensor, nn
 
 import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, rows
+from tests.benchmarks.matrix_products import PRODUCTS_ALONE, beside_products, products_of
 from transformer_core.model.positions import sinusoidal_table
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.objective import label_smoothed_cross_entropy
@@ -110,7 +112,8 @@ def run() -> list[Row]:
             "torch.nn.Transformer": peer(paper_dropout=False, fused=False),
             "the same, the paper's dropout alone": peer(paper_dropout=True, fused=False),
             "the same, and fused Adam": peer(paper_dropout=True, fused=True),
+            PRODUCTS_ALONE: products_of(ours),
         },
         rounds=12,
     )
-    return rows(times, "ours")
+    return beside_products(rows(times, "ours"), times)

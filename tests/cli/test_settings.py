@@ -18,15 +18,21 @@ def test_each_field_goes_to_its_configuration_with_its_type():
         "clip_norm=none",
         " log_every = 5 ",
         "learning_rate_factor=2",
+        "rate_changes=120:0.5,300:0.1",
+        "tokens=character",
+        "vocab_size=300",
     ]
-    model, training = parse_settings(assignments)
-    assert model == {"d_model": 64, "dropout": 0.25, "attention_bias": "none", "positions": "learned"}
+    assigned = parse_settings(assignments)
+    training = assigned.training
+    assert assigned.reading == {"tokens": "character", "vocab_size": 300}
+    assert training.pop("rate_changes") == ((120, 0.5), (300, 0.1))
+    assert assigned.model == {"d_model": 64, "dropout": 0.25, "attention_bias": "none", "positions": "learned"}
     assert training == {"batch_size": 3, "clip_norm": None, "log_every": 5, "learning_rate_factor": 2.0}
     assert type(training["learning_rate_factor"]) is float
 
 
 def test_the_last_one_counts():
-    assert parse_settings(["d_model=64", "d_model=32"])[0] == {"d_model": 32}
+    assert parse_settings(["d_model=64", "d_model=32"]).model == {"d_model": 32}
 
 
 @pytest.mark.parametrize(
@@ -36,7 +42,8 @@ def test_the_last_one_counts():
         ("d_modle=64", "no setting 'd_modle'; did you mean d_model"),
         ("head=4", "did you mean .*n_heads"),
         ("zzzz=4", "known are architecture, .*steps"),
-        ("vocab_size=100", "comes from the corpus's tokenizer"),
+        ("pad_id=100", "comes from the corpus's tokenizer"),
+        ("rate_changes=fast", "steps and factors like 120:0.5"),
         ("eos_id=3", "comes from the corpus's tokenizer"),
         ("d_model=many", "d_model must be a whole number, got 'many'"),
         ("d_model=1.5", "d_model must be a whole number"),
@@ -49,3 +56,27 @@ def test_the_last_one_counts():
 def test_what_is_wrong_is_said(assignment: str, message: Any):
     with pytest.raises(ConfigError, match=message):
         parse_settings([assignment])
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("", ()),
+        ("120:0.5", ((120, 0.5),)),
+        (" 3:1e-3 , 10:2 ,", ((3, 0.001), (10, 2.0))),
+        ("1:0.30000000000000004", ((1, 0.1 + 0.2),)),
+    ],
+)
+def test_changes_of_the_rate(text: str, changes: Any):
+    assert parse_settings([f"rate_changes={text}"]).training == {"rate_changes": changes}
+
+
+@pytest.mark.parametrize("text", ["3", "3:", ":0.5", "3:0.5:7", "1.5:0.5", "3:half", "3:0.5;4:1"])
+def test_changes_of_the_rate_that_cannot_be_read(text: str):
+    with pytest.raises(ConfigError, match=f"steps and factors like 120:0.5,300:0.1, got '{text}'"):
+        parse_settings([f"rate_changes={text}"])
+
+
+@pytest.mark.parametrize(("text", "value"), [("true", True), ("False", False)])
+def test_compiled_or_not(text: str, value: bool):
+    assert parse_settings([f"compile={text}"]).training == {"compile": value}

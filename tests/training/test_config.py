@@ -45,6 +45,12 @@ def test_it_goes_through_json_unchanged():
         ("save_every", 0),
         ("evaluate_every", 0),
         ("evaluate_pairs", 0),
+        ("accumulate", 0),
+        ("film_megabytes", -1),
+        ("learning_rate_floor", 1.0),
+        ("learning_rate_floor", -0.1),
+        ("weight_decay", -0.1),
+        ("weight_decay", float("nan")),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(field: str, value: Any):
@@ -72,3 +78,35 @@ def test_a_schedule_is_one_of_the_known(value: Any):
 def test_a_precision_is_one_of_the_known(value: Any):
     with pytest.raises(ConfigError, match=f"^precision must be one of fp32, bf16; got {value!r}"):
         TrainingConfig(**NEEDED, precision=value)
+
+
+@pytest.mark.usefixtures("without_type_checks")
+@pytest.mark.parametrize("value", ["sgd", "", None])
+def test_an_optimizer_is_one_of_the_known(value: Any):
+    with pytest.raises(ConfigError, match=f"^optimizer must be one of adam, adamw; got {value!r}"):
+        TrainingConfig(**NEEDED, optimizer=value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"accumulate": 5}, r"accumulate \(5\) must be at most batch_size \(4\)"),
+        ({"weight_decay": 0.1}, r"weight_decay \(0.1\) needs optimizer=adamw"),
+        ({"rate_changes": ((0, 0.5),)}, "steps that rise, from 1 on; got 0 after 0"),
+        ({"rate_changes": ((5, 0.5), (5, 0.1))}, "got 5 after 5"),
+        ({"rate_changes": ((5, 0.5), (3, 0.1))}, "got 3 after 5"),
+        ({"rate_changes": ((5, 0.0),)}, "a factor above 0, got 0.0 at step 5"),
+        ({"rate_changes": ((5, float("nan")),)}, "a factor above 0, got nan at step 5"),
+        ({"rate_changes": ((5, float("inf")),)}, "a factor above 0, got inf at step 5"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(fields: dict[str, Any], message: str):
+    with pytest.raises(ConfigError, match=message):
+        TrainingConfig(**(NEEDED | fields))
+
+
+@pytest.mark.usefixtures("without_type_checks")
+@pytest.mark.parametrize("value", [1, "true", None])
+def test_compiled_or_not(value: Any):
+    with pytest.raises(ConfigError, match=f"^compile must be true or false, got {value!r}"):
+        TrainingConfig(**NEEDED, compile=value)

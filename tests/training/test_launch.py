@@ -53,10 +53,18 @@ def test_a_ready_process_that_died_is_replaced(tmp_path: Path):
 
 
 @pytest.mark.training
-def test_it_ends_when_whoever_kept_it_is_gone(tmp_path: Path):
+def test_the_ready_process_ends_with_whoever_kept_it():
+    """That one may be killed: its end of the pipe closes, and the ready process reads the end of its input."""
     launcher = Launcher()
     launcher.warm_up()
     ready = launcher._ready
     assert ready is not None
-    launcher.close()
+    assert ready.stdin is not None
+    ready.stdin.close()
     assert ready.wait(timeout=60) == 0
+    launcher.warm_up()
+    other = launcher._ready
+    assert other is not None
+    assert other is not ready
+    launcher.close()
+    assert other.poll() is not None

@@ -1,19 +1,29 @@
-"""The loop: what a record says, the same losses again, and the same losses after a break."""
+"""The loop: what a record says, the same losses again, after a break, and however a batch is computed."""
 
 import math
+import os
+import shutil
+import subprocess
+import sys
 from copy import deepcopy
 from dataclasses import replace
+from itertools import repeat
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from transformer_core.corpora.batching import IGNORED, PairBatches
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import IGNORED, Batch, PairBatches
 from transformer_core.errors import RunError
 from transformer_core.model.dropout import Dropout
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import train
-from transformer_core.training.optimizer import load_optimizer_tensors, optimizer_tensors, paper_adam
+from transformer_core.training.optimizer import load_optimizer_tensors, optimizer_for, optimizer_tensors
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def losses(model: Transformer, batches: PairBatches, config: TrainingConfig) -> list[float]:
@@ -63,16 +73,28 @@ def test_what_happens_between_two_steps_changes_nothing(
     assert disturbed == expected
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"optimizer": "adamw", "weight_decay": 0.1},
+        {"schedule": "cosine", "learning_rate_floor": 0.1, "rate_changes": ((4, 0.5), (7, 2.0))},
+        {"accumulate": 3},
+    ],
+)
 def test_after_a_break_the_losses_are_those_of_an_unbroken_run(
-    model: Transformer, batches: PairBatches, config: TrainingConfig
+    model: Transformer, batches: PairBatches, config: TrainingConfig, changes: dict[str, Any]
 ):
+    config = replace(config, steps=8, **changes)
     expected = losses(model, batches, config)
     resumed = deepcopy(model)
-    optimizer = paper_adam(model, config)
-    first = [record.loss for record in train(model, batches, replace(config, steps=5), optimizer=optimizer)]
+    optimizer = optimizer_for(model, config)
+    steps = train(model, batches, config, optimizer=optimizer)
+    first = [next(steps).loss for _ in range(5)]
+    steps.close()
 
     resumed.load_state_dict(model.state_dict())
-    resumed_optimizer = paper_adam(resumed, config)
+    resumed_optimizer = optimizer_for(resumed, config)
     load_optimizer_tensors(resumed, resumed_optimizer, optimizer_tensors(model, optimizer))
     rest = train(resumed, batches, config, optimizer=resumed_optimizer, steps_done=5)
     assert first + [record.loss for record in rest] == expected
@@ -99,3 +121,170 @@ def test_a_loss_that_is_no_number_stops_before_it_spoils_the_weights(
         next(steps)
     for parameter, former in zip(model.parameters(), before, strict=True):
         assert torch.equal(parameter, former)
+
+
+def test_a_gradient_that_is_no_number_stops_before_it_spoils_the_weights(
+    model: Transformer, batches: PairBatches, config: TrainingConfig
+):
+    steps = train(model, batches, replace(config, clip_norm=None))
+    next(steps)
+    next(model.parameters()).register_hook(lambda gradient: gradient * math.inf)
+    before = [parameter.clone() for parameter in model.parameters()]
+    with pytest.raises(RunError, match=r"the gradient's norm became (inf|nan) at step 2; .*, or clip_norm 1$"):
+        next(steps)
+    for parameter, former in zip(model.parameters(), before, strict=True):
+        assert torch.equal(parameter, former)
+
+
+def stretch(model: Transformer, factor: float) -> None:
+    """Make the model as sure of what it says as nobody should be: its logits times the factor."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "ln" not in name:
+                parameter.mul_(factor)
+
+
+def test_a_loss_that_stays_far_above_that_of_guessing_stops_the_training(
+    model: Transformer, batches: PairBatches, config: TrainingConfig
+):
+    config = replace(config, learning_rate_factor=1e-9, steps=20)
+    unchanged = deepcopy(model)
+    steps = train(model, batches, config)
+    first = next(steps).loss
+    limit = 3 * max(first, math.log(model.config.vocab_size))
+    assert next(steps).loss < limit
+    stretch(model, 50.0)
+    assert all(next(steps).loss > limit for _ in range(4))
+    for parameter, normal in zip(model.parameters(), unchanged.parameters(), strict=True):
+        parameter.data.copy_(normal)
+    assert next(steps).loss < limit  # one good step, and it counts from the start again
+    stretch(model, 50.0)
+    assert all(next(steps).loss > limit for _ in range(4))
+    with pytest.raises(
+        RunError, match=rf"exploded: at step 12 .* has been above {limit:.1f} for 5 steps\. Start a new run"
+    ):
+        next(steps)
+
+
+def test_a_model_may_begin_with_a_high_loss(model: Transformer, batches: PairBatches, config: TrainingConfig):
+    stretch(model, 50.0)
+    records = list(train(model, batches, replace(config, learning_rate_factor=1e-9, steps=6)))
+    assert records[0].loss > 3 * math.log(model.config.vocab_size)
+    assert len(records) == 6
+
+
+def test_the_rate_is_the_scheduled_one_times_what_was_changed(
+    model: Transformer, batches: PairBatches, config: TrainingConfig
+):
+    config = replace(config, steps=8)
+    plain = [record.learning_rate for record in train(deepcopy(model), deepcopy(batches), config)]
+    changed = [
+        record.learning_rate for record in train(model, batches, replace(config, rate_changes=((3, 0.5), (7, 4.0))))
+    ]
+    assert [new / old for new, old in zip(changed, plain, strict=True)] == pytest.approx(
+        [1] * 2 + [0.5] * 4 + [4.0] * 2
+    )
+
+
+def a_masked_batch(n_targets_in_rows: list[int], vocab_size: int) -> Batch:
+    """Rows of six tokens in each of which some are to be guessed, or none."""
+    random = torch.Generator().manual_seed(0)
+    tokens = torch.randint(vocab_size, (len(n_targets_in_rows), 6), generator=random)
+    counts = torch.arange(6) < torch.tensor(n_targets_in_rows)[:, None]
+    return Batch((tokens,), torch.where(counts, tokens, IGNORED))
+
+
+@pytest.mark.parametrize("rows", [[2, 2, 2, 2, 2], [6, 1, 0, 3, 1], [0, 0, 0, 0, 4], [3, 0, 0, 0, 1, 2, 0]])
+def test_a_batch_computed_in_parts_gives_the_same_losses_and_gradients(rows: list[int]):
+    """The oracle is autograd on the mean over all targets at once, written out."""
+    model = build(
+        ModelConfig(
+            architecture="encoder_only",
+            tie_embeddings="none",
+            vocab_size=11,
+            d_model=8,
+            d_ff=16,
+            n_heads=2,
+            n_encoder_layers=1,
+            n_decoder_layers=0,
+            max_seq_len=8,
+            dropout=0.0,
+        )
+    )
+    batch = a_masked_batch(rows, 11)
+    log_probs = model(*batch.inputs).log_softmax(-1)  # batch pos vocab
+    picked = [
+        0.9 * log_probs[row, pos, batch.targets[row, pos]] + 0.1 * log_probs[row, pos].mean()
+        for row, n_targets in enumerate(rows)
+        for pos in range(n_targets)
+    ]
+    loss = -torch.stack(picked).mean()
+    expected = torch.autograd.grad(loss, list(model.parameters()))
+
+    config = TrainingConfig(steps=1, batch_size=len(rows), warmup_steps=1, clip_norm=None)
+    for accumulate in (1, 2, 5):
+        own = deepcopy(model)
+        record = next(train(own, repeat(batch), replace(config, accumulate=accumulate)))
+        assert record.loss == pytest.approx(loss.item(), rel=1e-5)
+        for parameter, gradient in zip(own.parameters(), expected, strict=True):
+            assert parameter.grad is not None
+            torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_a_training_in_parts_is_the_same_training(model: Transformer, batches: PairBatches, config: TrainingConfig):
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.probability = 0.0
+    config = replace(config, steps=4)
+    expected = losses(model, batches, config)
+    assert losses(model, batches, replace(config, accumulate=3)) == pytest.approx(expected, rel=1e-4)
+
+
+def test_products_of_half_precision_and_weights_of_full(
+    model: Transformer, batches: PairBatches, config: TrainingConfig
+):
+    config = replace(config, steps=4)
+    expected = losses(model, batches, config)
+    seen: list[torch.dtype] = []
+    model.register_forward_hook(lambda module, inputs, logits: seen.append(logits.dtype))
+    found = losses(model, batches, replace(config, precision="bf16"))
+    assert set(seen) == {torch.bfloat16}
+    assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+    assert found != expected
+    assert found == pytest.approx(expected, rel=0.05)
+
+
+COMPILED = """
+import sys
+from dataclasses import replace
+from itertools import repeat
+import torch
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import Batch
+from transformer_core.model.transformer import build
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.loop import train
+
+tokens = torch.randint(11, (4, 7), generator=torch.Generator().manual_seed(0))
+batch = Batch((tokens[:, :-1].contiguous(),), tokens[:, 1:].contiguous())
+shape = ModelConfig(
+    architecture="decoder_only", tie_embeddings="none", vocab_size=11, d_model=8, d_ff=0, n_heads=2,
+    n_encoder_layers=0, n_decoder_layers=1, max_seq_len=8, dropout=0.0,
+)
+config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, rate_changes=((4, 0.5),))
+for compiled in (False, True):
+    print(*(record.loss for record in train(build(shape), repeat(batch), replace(config, compile=compiled))))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on the CPU, and finds none")
+def test_compiled_it_is_the_same_training(tmp_path: Path):
+    """In a process of its own, without the tests' checks of types, which no compiler understands."""
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED], capture_output=True, text=True, env=environment, timeout=300, check=True
+    )
+    plain, compiled = ([float(loss) for loss in line.split()] for line in done.stdout.splitlines())
+    assert len(plain) == 6
+    assert compiled == pytest.approx(plain, rel=1e-4)

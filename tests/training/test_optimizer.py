@@ -1,4 +1,6 @@
-"""Adam against algorithm 1 of Kingma and Ba 2015 written out in numpy."""
+"""Adam and AdamW against the algorithms of their papers written out in numpy."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,9 +8,12 @@ import torch
 from torch import nn
 
 from transformer_core.errors import RunError
+from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.optimizer import (
+    adamw,
     load_optimizer_tensors,
+    optimizer_for,
     optimizer_tensors,
     paper_adam,
     set_learning_rate,
@@ -27,9 +32,12 @@ def give_gradients(model: nn.Module, gradients: list[np.ndarray]) -> None:
         parameter.grad = torch.from_numpy(gradient).float()
 
 
-def test_it_takes_the_steps_of_the_algorithm():
+@pytest.mark.parametrize("weight_decay", [None, 0.0, 0.3])
+def test_it_takes_the_steps_of_the_algorithm(weight_decay: float | None):
+    """Kingma and Ba 2015, algorithm 1; with decay, Loshchilov and Hutter 2019, algorithm 2, on matrices alone."""
+    config = CONFIG if weight_decay is None else replace(CONFIG, optimizer="adamw", weight_decay=weight_decay)
     model = a_model(0)
-    optimizer = paper_adam(model, CONFIG)
+    optimizer = optimizer_for(model, config)
     expected = [parameter.detach().double().numpy().copy() for parameter in model.parameters()]
     mean = [np.zeros_like(array) for array in expected]
     mean_square = [np.zeros_like(array) for array in expected]
@@ -41,7 +49,8 @@ def test_it_takes_the_steps_of_the_algorithm():
             mean[i] = 0.9 * mean[i] + 0.1 * gradient
             mean_square[i] = 0.98 * mean_square[i] + 0.02 * gradient**2
             unbiased, unbiased_square = mean[i] / (1 - 0.9**step), mean_square[i] / (1 - 0.98**step)
-            expected[i] -= learning_rate * unbiased / (np.sqrt(unbiased_square) + 1e-9)
+            decay = (weight_decay or 0.0) * expected[i] if expected[i].ndim >= 2 else 0.0
+            expected[i] -= learning_rate * (unbiased / (np.sqrt(unbiased_square) + 1e-9) + decay)
         give_gradients(model, gradients)
         set_learning_rate(optimizer, learning_rate)
         optimizer.step()
@@ -49,9 +58,10 @@ def test_it_takes_the_steps_of_the_algorithm():
             np.testing.assert_allclose(parameter.detach().numpy(), array, rtol=1e-5, atol=1e-6)
 
 
-def test_from_its_tensors_it_goes_on_bit_for_bit():
+@pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, optimizer="adamw", weight_decay=0.1)])
+def test_from_its_tensors_it_goes_on_bit_for_bit(config: TrainingConfig):
     model, twin = a_model(0), a_model(0)
-    optimizer = paper_adam(model, CONFIG)
+    optimizer = optimizer_for(model, config)
     random = np.random.default_rng(2)
     gradients = [[random.normal(size=p.shape) for p in model.parameters()] for _ in range(6)]
     set_learning_rate(optimizer, 0.01)
@@ -60,7 +70,7 @@ def test_from_its_tensors_it_goes_on_bit_for_bit():
         optimizer.step()
 
     twin.load_state_dict(model.state_dict())
-    twin_optimizer = paper_adam(twin, CONFIG)
+    twin_optimizer = optimizer_for(twin, config)
     load_optimizer_tensors(twin, twin_optimizer, optimizer_tensors(model, optimizer))
     set_learning_rate(twin_optimizer, 0.01)
     for step_gradients in gradients[3:]:
@@ -82,3 +92,17 @@ def test_tensors_of_another_model_are_refused(name: str):
     model = a_model(0)
     with pytest.raises(RunError, match=name):
         load_optimizer_tensors(model, paper_adam(model, CONFIG), {name: torch.zeros(4, 3)})
+
+
+def test_what_decays_are_the_matrices_of_a_real_model(model: Transformer):
+    """By hand: without gradients, a step of AdamW only shrinks what decays, by learning rate times decay."""
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    optimizer = adamw(model, replace(CONFIG, optimizer="adamw", weight_decay=0.5))
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    set_learning_rate(optimizer, 0.1)
+    optimizer.step()
+    for name, parameter in model.named_parameters():
+        is_matrix = name.endswith(".weight") and ".ln" not in name
+        expected = before[name] * 0.95 if is_matrix else before[name]
+        assert torch.allclose(parameter.detach(), expected, rtol=1e-6, atol=0.0), name

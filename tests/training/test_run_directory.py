@@ -9,11 +9,15 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from threading import Barrier, Thread
 from uuid import uuid4
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
+from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
@@ -22,6 +26,23 @@ from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run_directory import Progress, RunDirectory, RunRequest
 from transformer_core.weights.checkpoint import load, read_card
 
+WRITTEN = json.dumps(
+    RunRequest(
+        corpus="turns",
+        corpus_seed=0,
+        corpus_fingerprint="ab" * 32,
+        preset="tiny",
+        model=ModelConfig(vocab_size=9),
+        training=TrainingConfig(steps=3, batch_size=2, warmup_steps=1, rate_changes=((2, 0.5),)),
+        command="python -m transformer_core train --corpus turns",
+        versions={"python": "3.11"},
+    ).to_dict()
+)
+JSON_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
 PROGRESS = Progress(step=7, seconds=1.5, position=BatchPosition(epoch=1, index=2))
 
 
@@ -105,6 +126,73 @@ def test_a_folder_without_a_run_cannot_be_opened(tmp_path: Path, directory: RunD
         (directory.path / "run.json").write_text(damaged)
         with pytest.raises(RunError, match=message):
             RunDirectory.open(directory.path)
+
+
+@given(data=st.data())
+def test_whatever_run_json_holds_it_is_a_request_or_told(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject):
+    """One value anywhere in it is another one, or gone."""
+    values = json.loads(WRITTEN)
+    place = data.draw(st.sampled_from([values, values["model"], values["training"]]))
+    name = data.draw(st.sampled_from(sorted(place)))
+    if data.draw(st.booleans()):
+        del place[name]
+    else:
+        place[name] = data.draw(JSON_VALUES)
+    run = tmp_path_factory.mktemp("run")
+    (run / "run.json").write_text(json.dumps(values))
+    try:
+        request = RunDirectory.open(run).request
+    except RunError as error:
+        assert "run.json" in str(error)
+        return
+    assert RunRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
+
+
+def test_of_a_run_that_was_killed_before_it_began_nothing_is_in_the_way(tmp_path: Path, request_: RunRequest):
+    run = tmp_path / "run"
+    run.mkdir()
+    for name in (".lock", ".reserve", f".run.json.{'0f' * 16}.new"):
+        (run / name).write_bytes(b"half")
+    RunDirectory.refuse_if_taken(run)
+    directory = RunDirectory(run, request_)
+    directory.create()
+    assert RunDirectory.open(run).request == request_
+    assert sorted(path.name for path in run.iterdir()) == [".lock", ".reserve", "run.json", "status.json"]
+
+
+def test_of_two_that_begin_at_the_same_moment_one_does(tmp_path: Path, request_: RunRequest):
+    n_at_once = 6
+    together, outcomes = Barrier(n_at_once), []
+
+    def begin() -> None:
+        directory = RunDirectory(tmp_path / "run", request_)
+        together.wait()
+        try:
+            directory.create()
+            outcomes.append("begun")
+        except RunError as error:
+            outcomes.append(str(error))
+
+    threads = [Thread(target=begin) for _ in range(n_at_once)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert outcomes.count("begun") == 1
+    others = [outcome for outcome in outcomes if outcome != "begun"]
+    assert all("has just begun a run in" in told or "already holds a run" in told for told in others)
+    assert RunDirectory.open(tmp_path / "run").request == request_
+
+
+def test_a_damaged_status_does_not_keep_a_run_from_going_on(directory: RunDirectory):
+    directory.release()
+    (directory.path / "status.json").write_text("{")
+    with pytest.raises(RunError, match=r"status\.json is damaged"):
+        directory.standing()
+    directory.claim()
+    status = directory.standing()
+    assert status is not None
+    assert (status.state, status.pid) == ("queued", os.getpid())
 
 
 def test_a_live_run_is_not_taken_over(directory: RunDirectory, another_process: int):

@@ -1,13 +1,19 @@
 """The learning rate against values computed by hand."""
 
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.schedule import cosine_learning_rate, learning_rate, warmup_learning_rate
+from transformer_core.training.schedule import (
+    constant_learning_rate,
+    cosine_learning_rate,
+    learning_rate,
+    warmup_learning_rate,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +69,43 @@ def test_the_configuration_chooses_the_schedule_and_both_warm_up_alike(step: int
         assert cosine == pytest.approx(paper, rel=1e-9)
     else:
         assert 0 < cosine < 0.4 * (64 * 100) ** -0.5
+
+
+@pytest.mark.parametrize(("step", "expected"), [(1, 0.0025), (5, 0.0125), (10, 0.025), (11, 0.025), (5000, 0.025)])
+def test_the_constant_rate_by_hand(step: int, expected: float):
+    """(160 * 10)^-0.5 = 1/40 is the highest."""
+    assert constant_learning_rate(step, d_model=160, warmup_steps=10) == pytest.approx(expected, rel=1e-12)
+    assert constant_learning_rate(step, d_model=160, warmup_steps=10, factor=3.0) == pytest.approx(3 * expected)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (5, 0.0125),  # the warm-up knows of no floor
+        (10, 0.025),
+        (30, 0.025 * (0.2 + 0.8 / 2)),  # half of the way down, from 1 to 0.2
+        (49, 0.025 * (0.2 + 0.8 * 0.0015413)),
+    ],
+)
+def test_the_cosine_ends_at_its_floor(step: int, expected: float):
+    rate = cosine_learning_rate(step, d_model=160, warmup_steps=10, steps=49, floor=0.2)
+    assert rate == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("schedule", ["paper", "cosine", "constant"])
+def test_from_each_changed_step_on_the_rate_is_the_scheduled_one_times_that_factor(schedule: Literal["paper"]):
+    config = TrainingConfig(
+        steps=100, batch_size=1, warmup_steps=20, schedule=schedule, learning_rate_factor=2.0, learning_rate_floor=0.1
+    )
+    changed = replace(config, rate_changes=((5, 0.5), (40, 3.0)))
+    for step in range(1, 101):
+        factor = 1.0 if step < 5 else 0.5 if step < 40 else 3.0
+        scheduled = learning_rate(step, config, d_model=64)
+        assert learning_rate(step, changed, d_model=64) == pytest.approx(factor * scheduled, rel=1e-12)
+
+
+def test_the_configuration_chooses_the_constant_rate():
+    config = TrainingConfig(steps=50, batch_size=1, warmup_steps=10, schedule="constant", learning_rate_factor=0.5)
+    assert [learning_rate(step, config, d_model=160) for step in (5, 10, 50)] == pytest.approx(
+        [0.00625, 0.0125, 0.0125]
+    )

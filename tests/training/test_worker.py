@@ -1,5 +1,6 @@
 """The work of a training process: a run from beginning to end, broken off and gone on with, and what it refuses."""
 
+import errno
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,11 +11,11 @@ import pytest
 import torch
 
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.errors import CheckpointError, ConfigError, CorpusError, RunError
+from transformer_core.errors import ConfigError, CorpusError, RunError
 from transformer_core.training import begin as beginning
-from transformer_core.training import worker
+from transformer_core.training import commands, worker
 from transformer_core.training.begin import Settings
-from transformer_core.training.job import Job, keep
+from transformer_core.training.job import Job
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.training.worker import Event, Measurement
@@ -37,7 +38,7 @@ TRAINING = {
 def corpora(monkeypatch: pytest.MonkeyPatch, turns: Corpus) -> dict[str, Corpus]:
     """The corpora that can be trained on here."""
     known = {"turns": turns}
-    monkeypatch.setattr(beginning, "load_corpus", lambda name, *, seed: known[name])
+    monkeypatch.setattr(beginning, "load_corpus", lambda name, *, seed, reading: known[name])
     return known
 
 
@@ -68,7 +69,8 @@ def work(job: Job, *, until: int | None = None) -> list[Event]:
 def logged(path: Path) -> list[dict[str, float]]:
     """The metrics without what depends on the clock."""
     records = RunDirectory.open(path).metrics.read()
-    return [{name: value for name, value in record.items() if name != "tokens_per_second"} for record in records]
+    clocked = ("tokens_per_second", "seconds")
+    return [{name: value for name, value in record.items() if name not in clocked} for record in records]
 
 
 def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
@@ -98,7 +100,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, turns: Corpus) -> Path:
     """The folder of a run that nothing broke off."""
     folder = tmp_path_factory.mktemp("unbroken")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beginning, "load_corpus", lambda name, *, seed: turns)
+        patch.setattr(beginning, "load_corpus", lambda name, *, seed, reading: turns)
         work(begin(folder / "run"))
     return folder / "run"
 
@@ -247,15 +249,61 @@ def test_the_card_says_what_differs_from_the_preset(tmp_path: Path):
     assert "norm_position" not in words  # as the preset has it
 
 
-def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path):
+def test_at_each_new_moment_of_the_film_the_heads_can_be_measured(tmp_path: Path):
+    """A line a moment in heads.jsonl, though the run is broken off, and a moment is asked for twice."""
     job = begin(tmp_path / "run")
-    work(job)
-    keep(job, tmp_path / "kept")
-    keep(job, tmp_path / "kept")  # an older checkpoint is replaced
-    model, tokenizer = load(tmp_path / "kept")
-    assert tokenizer.vocab_size == model.config.vocab_size
-    assert read_card(tmp_path / "kept") == read_card(tmp_path / "run" / "last") | {"name": "kept"}
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "thesis.txt").write_text("mine")
-    with pytest.raises(CheckpointError, match="not a checkpoint"):
-        keep(job, tmp_path / "other")
+    heads = job.directory.film.heads
+
+    def measure(step: int) -> None:
+        assert step == job.step
+        heads.append({"step": step})
+
+    list(worker.work(job, stop_reason=lambda: "enough" if job.step == 7 else "", on_moment=measure))
+    job = go_on(tmp_path / "run")
+    commands.ask(tmp_path / "run", "snapshot")
+    list(worker.work(job, on_moment=measure))
+    assert [record["step"] for record in heads.read()] == job.directory.film.moments() == [*range(21)]
+
+
+def test_what_goes_wrong_while_heads_are_measured_ends_the_run_in_a_sentence(tmp_path: Path):
+    job = begin(tmp_path / "run")
+
+    def measure(step: int) -> None:
+        if step == 6:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(RunError, match=r"no room left on the disk\. What was saved after step 4 is whole"):
+        list(worker.work(job, on_moment=measure))
+    status = job.directory.standing()
+    assert status is not None
+    assert (status.state, status.step) == ("failed", 6)
+    assert "no room left" in status.reason
+    work(go_on(tmp_path / "run"))
+
+
+def test_a_wrong_number_of_places_ends_the_run_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "many")
+    with pytest.raises(ConfigError, match="HEADLIGHT_RUNS_AT_ONCE must be a whole number"):
+        work(begin(tmp_path / "run"))
+    status = RunDirectory.open(tmp_path / "run").standing()
+    assert status is not None
+    assert status.state == "failed"
+    assert "HEADLIGHT_RUNS_AT_ONCE" in status.reason
+
+
+@pytest.mark.parametrize(
+    "training",
+    [
+        {"optimizer": "adamw", "weight_decay": 0.1},
+        {"schedule": "cosine", "learning_rate_floor": 0.1, "accumulate": 2},
+        {"schedule": "constant", "rate_changes": ((3, 0.5), (7, 2.0))},
+    ],
+)
+def test_the_same_seed_gives_the_same_run_broken_off_or_not(tmp_path: Path, training: dict[str, Any]):
+    training |= {"steps": 9, "film_megabytes": 0}
+    work(begin(tmp_path / "whole", **training))
+    work(begin(tmp_path / "broken", **training), until=5)
+    work(go_on(tmp_path / "broken"))
+    assert logged(tmp_path / "broken") == logged(tmp_path / "whole")
+    work(begin(tmp_path / "other", **training, seed=1), until=2)
+    assert logged(tmp_path / "other")[:2] != logged(tmp_path / "whole")[:2]

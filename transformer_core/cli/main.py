@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from transformer_core.cli import decode, import_, ready, train
+from transformer_core.cli import decode, import_, inspect, ready, train
 from transformer_core.errors import HeadlightError
 
 
@@ -18,6 +18,7 @@ def main(arguments: Sequence[str]) -> int:
     train.add_command(commands)
     decode.add_command(commands)
     import_.add_command(commands)
+    inspect.add_command(commands)
     ready.add_command(commands)
     options = parser.parse_args(arguments)
     try:

@@ -1,45 +1,58 @@
 """`--set key=value`: any field of the two configurations, read as its type says."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer_core.config import ModelConfig
+from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError
 from transformer_core.training.config import RateChanges, TrainingConfig
 
-_FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # the tokenizer says these
+_FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # of a model; the tokenizer says these
 
 MODEL_FIELDS = {name: kind for name, kind in get_type_hints(ModelConfig).items() if name not in _FROM_THE_CORPUS}
 TRAINING_FIELDS = get_type_hints(TrainingConfig)
+READING_FIELDS = get_type_hints(CorpusReading)
 
 
-def parse_settings(assignments: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the fields of the model and those of the training that `key=value` texts name.
+@dataclass(frozen=True)
+class Assigned:
+    """What was set, by the configuration that has the field."""
+
+    model: dict[str, Any] = field(default_factory=dict)  # of ModelConfig
+    training: dict[str, Any] = field(default_factory=dict)  # of TrainingConfig
+    reading: dict[str, Any] = field(default_factory=dict)  # of CorpusReading
+
+
+def parse_settings(assignments: Iterable[str]) -> Assigned:
+    """Return the fields of the three configurations that `key=value` texts name.
 
     Raises:
         ConfigError: a text without "=", a key that no field has (the nearest ones are named), or a value that is not of
             the field's type.
     """
-    model: dict[str, Any] = {}
-    training: dict[str, Any] = {}
+    assigned = Assigned()
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals:
             raise ConfigError(f"--set takes key=value, got {assignment!r}; for example --set dropout=0.1")
-        if name in _FROM_THE_CORPUS:
+        if name in _FROM_THE_CORPUS and name not in READING_FIELDS:
             raise ConfigError(f"{name} comes from the corpus's tokenizer and cannot be set")
-        if name in MODEL_FIELDS:
-            model[name] = _parse(name, text, MODEL_FIELDS[name])
+        if name in READING_FIELDS:
+            assigned.reading[name] = _parse(name, text, READING_FIELDS[name])
+        elif name in MODEL_FIELDS:
+            assigned.model[name] = _parse(name, text, MODEL_FIELDS[name])
         elif name in TRAINING_FIELDS:
-            training[name] = _parse(name, text, TRAINING_FIELDS[name])
+            assigned.training[name] = _parse(name, text, TRAINING_FIELDS[name])
         else:
-            known = [*MODEL_FIELDS, *TRAINING_FIELDS]
+            known = [*MODEL_FIELDS, *TRAINING_FIELDS, *READING_FIELDS]
             nearest = get_close_matches(name, known, n=3, cutoff=0.5)
             hint = f"did you mean {' or '.join(nearest)}?" if nearest else f"known are {', '.join(known)}"
             raise ConfigError(f"there is no setting {name!r}; {hint}")
-    return model, training
+    return assigned
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

@@ -7,9 +7,14 @@ from typing import Self
 
 
 class StopSignals:
-    """While this context is open, a first signal is only noted; a second one of its kind ends the process at once."""
+    """While this context is open, a first signal is only noted; a second one of its kind ends the process at once.
 
-    def __init__(self) -> None:
+    Args:
+        speaks: whether a noted signal is answered on the standard error; of several processes, one does.
+    """
+
+    def __init__(self, *, speaks: bool = True) -> None:
+        self._speaks = speaks
         self.received: signal.Signals | None = None
 
     def __enter__(self) -> Self:
@@ -31,6 +36,5 @@ class StopSignals:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.received = signal.Signals(number)
         signal.signal(number, signal.SIG_DFL)
-        os.write(
-            2, b"\nStopping after this step, and saving; once more ends at once.\n"
-        )  # print is not safe in a handler
+        if self._speaks:  # print is not safe in a handler
+            os.write(2, b"\nStopping after this step, and saving; once more ends at once.\n")

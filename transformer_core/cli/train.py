@@ -4,22 +4,23 @@ import argparse
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from transformer_core.cli.progress import Progress, duration
-from transformer_core.cli.settings import MODEL_FIELDS, TRAINING_FIELDS, parse_settings
+from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, Assigned, parse_settings
 from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError
 from transformer_core.model.presets import PRESETS
 
-if TYPE_CHECKING:  # it imports torch
+if TYPE_CHECKING:  # they import torch
     from transformer_core.training.job import Job
+    from transformer_core.training.processes import Processes
 
-N_SCORED = 64  # held-out items on which a finished model's heads are measured
+N_FILMED = 8  # held-out items on which the heads are measured at each moment of the film
 
 _EXAMPLES = """\
 examples:
@@ -41,7 +42,8 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         description="Train a Transformer on a corpus: an encoder-decoder on pairs, a decoder or an encoder on texts.",
         epilog=(
             f"settings of the model:\n{_listed(MODEL_FIELDS)}\n\n"
-            f"settings of the training:\n{_listed(TRAINING_FIELDS)}\n\n{_EXAMPLES}"
+            f"settings of the training:\n{_listed(TRAINING_FIELDS)}\n\n"
+            f"how the corpus is read:\n{_listed(READING_FIELDS)}\n\n{_EXAMPLES}"
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -75,27 +77,36 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Train; return 0 when finished, 130 after Ctrl-C, 143 after SIGTERM."""
-    model_settings, training_settings = parse_settings(options.set)
-    training_settings |= {
+    assigned = parse_settings(options.set)
+    training = assigned.training | {
         name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None
     }
     if options.corpus is None and not options.resume:
         raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
-    from transformer_core.training.processes import Processes
+    from transformer_core.training.processes import OtherProcessError, Processes
 
     processes = Processes.from_environment()
+    try:
+        return _run(options, assigned, training, processes)
+    except OtherProcessError:
+        if processes.is_first:
+            raise
+        return 2  # the first one says it
+
+
+def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str, Any], processes: "Processes") -> int:
+    """Train in this process, alone or with others; only the first one speaks."""
     say: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
     say("Preparing the corpus and the model ...")
 
     from transformer_core.training.begin import Settings, begin, go_on
-    from transformer_core.training.job import keep
     from transformer_core.weights.checkpoint import refuse_to_replace
 
     if options.keep is not None:
         refuse_to_replace(options.keep)
-    settings = Settings(model=model_settings, training=training_settings)
+    settings = Settings(model=assigned.model, training=training, reading=assigned.reading)
     device = processes.device(options.device)
-    with StopSignals() as signals:
+    with StopSignals(speaks=processes.is_first) as signals:
         if options.resume:
             job = go_on(
                 options.run,
@@ -115,8 +126,8 @@ def run(options: argparse.Namespace) -> int:
                 processes=processes,
             )
         _train(job, signals, waits=options.queue, say=say)
+    processes.leave()
     if not processes.is_first:
-        processes.leave()
         return 0
     folder = shlex.quote(str(options.run))
     if not job.is_complete:
@@ -125,13 +136,10 @@ def run(options: argparse.Namespace) -> int:
         return 0 if signals.received is None else 128 + signals.received
     print(f"Finished: {job.step:,} steps in {duration(job.seconds)}.")
     if options.keep is not None:
-        from transformer_core.analysis.head_scores import known_heads, score_heads
+        from transformer_core.analysis.keeping import keep_run
 
         print("Measuring what its heads do ...", flush=True)
-        job.model.eval()
-        scores = score_heads(job.model, job.tokenizer, job.corpus.held_out[:N_SCORED])
-        keep(job, options.keep, heads=known_heads(scores))
-    processes.leave()
+        keep_run(options.run, options.keep)
     kept = f"{folder}/last" if options.keep is None else shlex.quote(str(options.keep))
     print(f"The model is in {kept}. Try it:")
     example = job.corpus.examples_for(job.model.config.architecture)[0]
@@ -141,6 +149,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _train(job: "Job", signals: StopSignals, *, waits: bool, say: Callable[[str], None]) -> None:
     """Train, and say how far it is."""
+    from transformer_core.analysis.head_history import HeadHistory
+    from transformer_core.analysis.head_meter import HeadMeter
     from transformer_core.training.loop import StepRecord
     from transformer_core.training.worker import Measurement, work
 
@@ -152,7 +162,12 @@ def _train(job: "Job", signals: StopSignals, *, waits: bool, say: Callable[[str]
     if job.step:
         say(f"Going on after step {job.step:,}.")
     progress = Progress(n_steps=n_steps, steps_done=job.step, is_terminal=sys.stdout.isatty())
-    for event in work(job, stop_reason=signals.reason, waits=waits):
+    meter = cache(lambda: HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]))
+
+    def measure_heads(step: int) -> None:
+        job.directory.film.heads.append(HeadHistory.to_record(step, meter().measure(job.model)))
+
+    for event in work(job, stop_reason=signals.reason, waits=waits, on_moment=measure_heads):
         if not job.processes.is_first:
             continue
         if isinstance(event, StepRecord):

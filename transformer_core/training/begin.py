@@ -3,20 +3,26 @@
 import platform
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from transformer_core.config import Architecture, ModelConfig
-from transformer_core.corpora import load_corpus
+import torch
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.corpus import Corpus
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.reading import AS_MADE
 from transformer_core.devices import choose_device
 from transformer_core.errors import RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
-from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig
+from transformer_core.training.failures import is_short_of_memory, told
 from transformer_core.training.job import Job
 from transformer_core.training.optimizer import load_optimizer_tensors
 from transformer_core.training.presets import TRAININGS
@@ -32,6 +38,7 @@ class Settings:
 
     model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
     training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of CorpusReading
 
 
 def begin(
@@ -54,19 +61,24 @@ def begin(
         processes: those that train together.
 
     Raises:
-        RunError: the folder is taken, or cannot be written.
+        RunError: the folder is taken, or cannot be written; or there is too little memory for the model.
         ConfigError: a setting that makes no sense.
         CorpusError: an unknown corpus, or a pair that is longer than the model takes.
     """
-    if processes.is_first:
-        RunDirectory.refuse_if_taken(path)
     place = choose_device(device)
     processes.join(place)
+    processes.first_alone(lambda: RunDirectory.refuse_if_taken(path))
     request, corpus, tokenizer = processes.first_first(lambda: asked(path, corpus_name, preset, settings))
-    model = build(request.model, seed=request.training.seed).to(place)
+    try:
+        model = build(request.model, seed=request.training.seed).to(place)
+    except (MemoryError, RuntimeError) as error:
+        if not is_short_of_memory(error):
+            raise
+        raise RunError(
+            "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer layers"
+        ) from error
     job = Job(RunDirectory(path, request), corpus, tokenizer, model, processes=processes)
-    if processes.is_first:
-        job.directory.create()  # only now: a run that cannot begin leaves no folder
+    processes.first_alone(job.directory.create)  # only now: a run that cannot begin leaves no folder
     return job
 
 
@@ -78,9 +90,10 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         CorpusError: an unknown corpus.
     """
     training = replace(TRAININGS[preset](corpus_name), **settings.training)
-    corpus = load_corpus(corpus_name, seed=_CORPUS_SEED)
+    reading = CorpusReading(**settings.reading)
+    corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
     wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
-    tokenizer = _tokenizer_of(corpus, wanted.architecture)
+    tokenizer = tokenizer_of(corpus, wanted.architecture)
     model = replace(
         wanted,
         vocab_size=tokenizer.vocab_size,
@@ -92,10 +105,11 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         corpus=corpus_name,
         corpus_seed=_CORPUS_SEED,
         corpus_fingerprint=corpus.fingerprint,
+        reading=asdict(reading),
         preset=preset,
         model=model,
         training=training,
-        command=command(path, corpus_name, preset, model, training),
+        command=command(path, corpus_name, preset, model, training, reading),
         versions={"python": platform.python_version()}
         | {package: version(package) for package in ("torch", "numpy", "tokenizers", "safetensors")},
     )
@@ -130,7 +144,7 @@ def go_on(
     directory = RunDirectory.open(path)
     request = directory.request
     _refuse_changes(request, corpus_name, preset, settings)
-    corpus = processes.first_first(lambda: load_corpus(request.corpus, seed=request.corpus_seed))
+    corpus = processes.first_first(lambda: corpus_of(request))
     if corpus.fingerprint != request.corpus_fingerprint:
         raise RunError(
             f"the corpus {request.corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; "
@@ -140,18 +154,39 @@ def go_on(
     if steps != request.training.steps:
         _refuse_other_steps(request.training, steps, directory.progress())
         training = replace(request.training, steps=steps)
-        own_command = command(path, request.corpus, request.preset, request.model, training)
-        request = replace(request, training=training, command=own_command)
-    if processes.is_first:
-        directory.claim()
-        if request != directory.request:
-            directory.extend(request)
-        progress = directory.progress()
-        directory.rewind(step=-1 if progress is None else progress.step)
-    directory.request = request
+        request = asked_further(request, path, training)
+    processes.first_alone(directory.claim)
+    try:
+        processes.first_alone(lambda: _go_back(directory, request))
+        directory.request = request
+        return _job_as_saved(directory, corpus, place, processes)
+    except Exception as error:
+        status = directory.status()
+        step = 0 if status is None else status.step
+        failure = told(error, directory, step=step)
+        if processes.is_first:
+            with suppress(OSError):
+                directory.write_status("failed", step=step, reason=str(failure) or type(failure).__name__)
+            directory.release()
+        if failure is error:
+            raise
+        raise failure from error
+
+
+def _go_back(directory: RunDirectory, request: RunRequest) -> None:
+    """Make a claimed run's folder what it was at its last save, asked to go on as is asked now."""
+    if request != directory.request:
+        directory.extend(request)
+    progress = directory.progress()
+    directory.rewind(step=-1 if progress is None else progress.step)
+
+
+def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, processes: Processes) -> Job:
+    """Return the job of a claimed run as it was at its last save."""
+    request = directory.request
     saved = processes.first_first(directory.read_last)
     if saved is None:
-        tokenizer = _tokenizer_of(corpus, request.model.architecture)
+        tokenizer = tokenizer_of(corpus, request.model.architecture)
         model = build(request.model, seed=request.training.seed).to(place)
         return Job(directory, corpus, tokenizer, model, processes=processes)
     job = Job(directory, corpus, saved.tokenizer, saved.model.to(place), processes=processes)
@@ -162,12 +197,21 @@ def go_on(
     return job
 
 
-def command(path: Path, corpus_name: str, preset: str, model: ModelConfig, training: TrainingConfig) -> str:
+def asked_further(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
+    """Return the request of the same run with another training, and the command that makes it so from the start."""
+    reading = CorpusReading(**request.reading)
+    again = command(path, request.corpus, request.preset, request.model, training, reading)
+    return replace(request, training=training, command=again)
+
+
+def command(
+    path: Path, corpus_name: str, preset: str, model: ModelConfig, training: TrainingConfig, reading: CorpusReading
+) -> str:
     """Return the command that makes the same run again, without what only this machine has."""
     words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
     words += ["--run", f"runs/{path.resolve().name}"]
-    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](corpus_name).to_dict()
-    for name, value in (model.to_dict() | training.to_dict()).items():
+    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](corpus_name).to_dict() | asdict(AS_MADE)
+    for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
         if value != usual[name] and name not in ("pad_id", "bos_id", "eos_id"):  # those are the tokenizer's
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
     return shlex.join(words)
@@ -176,24 +220,25 @@ def command(path: Path, corpus_name: str, preset: str, model: ModelConfig, train
 def _written(value: Any) -> str:
     """Return a setting as `--set` takes it."""
     if isinstance(value, tuple):
-        return ",".join(f"{step}:{factor:g}" for step, factor in value)
+        return ",".join(f"{step}:{factor!r}" for step, factor in value)
     return str(value).lower()
 
 
-def _tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
-    """Return the tokenizer of a corpus: one vocabulary of both sides, of what is trained on; a mask for an encoder."""
-    return train_tokenizer(
-        corpus.training_texts(),
-        kind=corpus.tokenizer_kind,
-        vocab_size=corpus.vocab_size,
-        mask=architecture == "encoder_only",
-    )
+def corpus_of(request: RunRequest) -> Corpus:
+    """Return the corpus that a run is trained on.
+
+    Raises:
+        CorpusError: it is not there any more.
+    """
+    reading = CorpusReading(**request.reading)
+    return load_corpus(request.corpus, seed=request.corpus_seed, reading=reading)
 
 
 def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
     """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
-    asked = {"corpus": corpus_name, "preset": preset} | dict(settings.model) | dict(settings.training)
-    begun = {"corpus": request.corpus, "preset": request.preset} | request.model.to_dict() | request.training.to_dict()
+    asked = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
+    begun = {"corpus": request.corpus, "preset": request.preset}
+    begun |= request.model.to_dict() | request.training.to_dict() | dict(request.reading)
     for name, value in asked.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(

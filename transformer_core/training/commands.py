@@ -1,6 +1,10 @@
 """What is asked of a run while it is trained: a file each in `commands/`, removed when taken."""
 
+import math
 import os
+import time
+from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 from uuid import uuid4
@@ -10,6 +14,7 @@ from transformer_core.errors import RunError
 CommandName = Literal["pause", "resume", "step", "stop", "snapshot", "look", "learning-rate"]
 """`look` wants the weights of this moment in `now/`; `learning-rate` says by what the scheduled one is multiplied."""
 
+_NAMES: tuple[CommandName, ...] = get_args(CommandName)
 _FOLDER = "commands"
 
 
@@ -24,41 +29,61 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
     """Ask something of a run; the same thing asked again before it was taken replaces what was asked before.
 
     Raises:
-        RunError: the run's folder cannot be written.
+        RunError: the value is no number above 0, or the run's folder cannot be written.
     """
+    if not _is_possible(value):
+        raise RunError(f"{name} takes a number above 0, got {value!r}")
     folder = run / _FOLDER
+    new, now = folder / f".{name}.{uuid4().hex}", time.time_ns()
     try:
         folder.mkdir(exist_ok=True)
-        new = folder / f".{name}.{uuid4().hex}"
-        new.write_text(f"{value!r}\n", encoding="utf-8")
-        new.replace(folder / name)
+        try:
+            new.write_text(f"{value!r}\n", encoding="utf-8")
+            os.utime(new, ns=(now, now))  # the system's own stamp is coarse: what is asked at once would lose its order
+            new.replace(folder / name)
+        finally:
+            new.unlink(missing_ok=True)
     except OSError as error:
         raise RunError(f"{folder} cannot be written ({error.strerror}), so the run cannot be told: {name}") from error
 
 
 def waiting(run: Path) -> list[CommandName]:
     """Return what was asked and not yet taken."""
-    return [name for name in get_args(CommandName) if (run / _FOLDER / name).exists()]
+    return [name for name in _NAMES if (run / _FOLDER / name).exists()]
 
 
-def take(run: Path) -> list[Command]:
-    """Take what was asked, the oldest first; what nobody can read is dropped."""
+def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
+    """Take what was asked, the oldest first; what nobody can read, or do, is dropped.
+
+    Args:
+        run: the run's folder.
+        names: what to take; the rest waits on.
+    """
     folder = run / _FOLDER
     try:
-        found = [entry for entry in os.scandir(folder) if entry.name in get_args(CommandName)]
-    except FileNotFoundError:
+        found = [entry.name for entry in os.scandir(folder) if entry.name in names]
+    except (FileNotFoundError, NotADirectoryError):
         return []
-    commands = []
-    for entry in sorted(found, key=lambda entry: entry.stat().st_mtime_ns):
+    taken: list[tuple[int, Command]] = []
+    for name in found:
+        mine = folder / f".{name}.taken"
         try:
-            text = Path(entry.path).read_text(encoding="utf-8")
-            os.unlink(entry.path)
-            commands.append(Command(entry.name, float(text)))  # type: ignore[arg-type]  # one of the names, as was seen
+            (folder / name).replace(mine)  # what is asked from now on is another file
+            value, asked_ns = float(mine.read_text(encoding="utf-8")), mine.stat().st_mtime_ns
         except (OSError, ValueError):
             continue
-    return commands
+        if _is_possible(value):
+            taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names, as was seen
+    for name in found:
+        with suppress(OSError):
+            (folder / f".{name}.taken").unlink()
+    return [command for _, command in sorted(taken, key=lambda asked: asked[0])]
 
 
 def clear(run: Path) -> None:
     """Forget what was asked of a process that is no longer there."""
     take(run)
+
+
+def _is_possible(value: float) -> bool:
+    return math.isfinite(value) and value > 0

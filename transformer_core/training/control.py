@@ -36,31 +36,32 @@ class Control:
 
     def between_steps(self) -> Wish:
         """Do what is asked, wait while the run is paused, and return how to go on."""
-        start, has_waited = time.perf_counter(), False
+        stop = ""
         rate_factor: float | None = None
+        waits_since: float | None = None
         while True:
             for command in commands.take(self._job.directory.path):
                 if command.name == "stop":
-                    return Wish(stop="somebody stopped it")
-                if command.name == "learning-rate":
+                    stop = "somebody stopped it"
+                elif command.name == "learning-rate":
                     rate_factor = command.value
-                self._do(command)
-            if reason := self._stop_reason():
-                return Wish(stop=reason)
-            if not self._is_paused or self._n_single:
+                else:
+                    self._do(command)
+            stop = stop or self._stop_reason()
+            if stop or not self._is_paused or self._n_single:
                 break
-            if not has_waited:
+            if waits_since is None:
+                waits_since = time.perf_counter()
                 self._job.save()  # whatever happens while nobody looks, nothing is lost
                 self._job.directory.write_status("paused", step=self._job.step)
-                has_waited = True
             self._job.directory.heartbeat("paused", step=self._job.step)
             time.sleep(_POLL_SECONDS)
         self._n_single = max(0, self._n_single - 1)
-        if has_waited:
-            self.paused_seconds += time.perf_counter() - start
-            if not self._is_paused:
+        if waits_since is not None:
+            self.paused_seconds += time.perf_counter() - waits_since
+            if not self._is_paused and not stop:
                 self._job.directory.write_status("running", step=self._job.step)
-        return Wish(rate_factor=rate_factor)
+        return Wish(stop=stop, rate_factor=rate_factor)
 
     def _do(self, command: commands.Command) -> None:
         if command.name == "pause":

@@ -1,7 +1,7 @@
 """The film of a training: snapshots of the weights, dense early and thinning out, within a size that was chosen.
 
 ```
-film/config.json, tokenizer.json   what all moments have in common
+film/config.json, tokenizer.json   what all moments have in common; card.json, with examples to try
 film/000123/model.safetensors      the weights after step 123; `asked` beside them: somebody wanted just this moment
 film/heads.jsonl                   a line a moment: what was measured of the heads
 now/model.safetensors              the weights a moment ago, and moment.json, which step that was
@@ -10,8 +10,10 @@ now/model.safetensors              the weights a moment ago, and moment.json, wh
 
 import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -20,8 +22,8 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import read_object
-from transformer_core.weights.checkpoint import CONFIG, TOKENIZER, WEIGHTS, read_checkpoint, write_weights
-from transformer_core.weights.folder import reading, replacing, write_json
+from transformer_core.weights.checkpoint import CARD, CONFIG, TOKENIZER, WEIGHTS, read_checkpoint, write_weights
+from transformer_core.weights.folder import reading, replacing, settle, write_json
 
 _MOST_MOMENTS = 100  # that a person looks through
 _ASKED, _MOMENT = "asked", "moment.json"
@@ -39,7 +41,7 @@ class Film:
         self.now = run / "now"
         self.heads = RecordFile(self.folder / "heads.jsonl")
 
-    def begin(self, model: Transformer, tokenizer: Tokenizer) -> None:
+    def begin(self, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
         """Write what all moments have in common, unless it is there.
 
         Raises:
@@ -48,7 +50,10 @@ class Film:
         self.folder.mkdir(exist_ok=True)
         if not (self.folder / TOKENIZER).exists():
             write_json(self.folder / CONFIG, model.config.to_dict())
-            tokenizer.save(self.folder / TOKENIZER)
+            write_json(self.folder / CARD, dict(card))
+            new = self.folder / f".{TOKENIZER}.new"
+            tokenizer.save(new)
+            new.replace(self.folder / TOKENIZER)  # the last one: where it is, all is there
 
     def moments(self) -> list[int]:
         """Return the steps of which there is a snapshot, ascending."""
@@ -56,7 +61,11 @@ class Film:
 
     def n_bytes(self) -> int:
         """Return how much room the snapshots take."""
-        return sum(path.stat().st_size for path in self.folder.glob(f"[0-9]*/{WEIGHTS}"))
+        n_bytes = 0
+        for path in self.folder.glob(f"[0-9]*/{WEIGHTS}"):
+            with suppress(FileNotFoundError):  # thinned out while somebody counts
+                n_bytes += path.stat().st_size
+        return n_bytes
 
     def add(self, step: int, model: Transformer, *, is_asked: bool = False) -> None:
         """Add the moment after a step; one that somebody asked for is never thinned out.
@@ -83,7 +92,13 @@ class Film:
             shutil.rmtree(self._place(moments[closest]))
 
     def rewind(self, *, step: int) -> None:
-        """Forget the moments after a step: a run that goes on from there comes by again."""
+        """Forget the moments after a step, and what a killed process left half done: the run comes by again."""
+        for left_over in self.folder.glob(".*"):
+            if left_over.is_file():
+                left_over.unlink()
+            else:  # of a moment, which may have been about to be replaced
+                settle(self.folder / left_over.name[1:].partition(".")[0])
+        settle(self.now)
         for moment in self.moments():
             if moment > step:
                 shutil.rmtree(self._place(moment))

@@ -1,18 +1,15 @@
 """One run at work: its folder, its data, its model, its optimizer, and how far it has come."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.optimizer import optimizer_for, optimizer_tensors
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run_directory import Progress, RunDirectory
-from transformer_core.weights.checkpoint import save
 
 
 class Job:
@@ -93,24 +90,3 @@ class Job:
         progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
         tensors = optimizer_tensors(self.model, self.optimizer)
         self.directory.save(self.model, self.tokenizer, self.card(), tensors, progress)
-
-
-def keep(job: Job, folder: Path, *, heads: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Write the model as it is now, with its card, as a checkpoint folder; an older checkpoint there is replaced.
-
-    Args:
-        job: at work, or done.
-        folder: where.
-        heads: what is known of the model's heads, for the card.
-
-    Raises:
-        CheckpointError: the folder holds something else.
-        RunError: the folder cannot be written.
-    """
-    try:
-        card = job.card() | {"name": folder.resolve().name} | ({"heads": list(heads)} if heads else {})
-        save(folder, job.model, job.tokenizer, card)
-    except OSError as error:
-        raise RunError(
-            f"{folder} cannot be written ({error.strerror}); --resume with another --keep tries again"
-        ) from error

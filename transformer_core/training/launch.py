@@ -96,7 +96,8 @@ class Launcher:
         """End the process that waits; trainings go on."""
         with self._lock:
             if self._ready is not None:
-                self._ready.communicate()  # its standard input ends, and so does it
+                self._ready.kill()  # it has nothing to lose
+                self._ready.communicate()
                 self._ready = None
 
     def _hand_over(self, line: str) -> "subprocess.Popen[str]":
@@ -125,6 +126,7 @@ class Launcher:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 start_new_session=True,
+                cwd=_ROOT,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *_python_path()])},
             )
             with suppress(OSError):

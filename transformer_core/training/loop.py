@@ -84,7 +84,8 @@ def train(
         rate = learning_rate(step, config, d_model=model.config.d_model)
         set_learning_rate(optimizer, rate)
         optimizer.zero_grad(set_to_none=True)
-        loss = _backward(forward, batch, config, device, processes)
+        with processes.connected():
+            loss = _backward(forward, batch, config, device, processes)
         longest = math.inf if config.clip_norm is None else config.clip_norm
         gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), longest).item()
         _refuse_infinite(step, loss, gradient_norm, config)

@@ -46,7 +46,7 @@ class RecordFile:
             return []
         try:
             records = [json.loads(line) for line in lines]
-            if not all(isinstance(record, dict) and "step" in record for record in records):
+            if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
                 raise ValueError("a line is no record of a step")
         except ValueError as error:  # not JSON, or not UTF-8
             raise RunError(

@@ -2,10 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 import torch
@@ -14,11 +14,15 @@ from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
 from transformer_core.corpora.batching import IGNORED, Batch
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, RunError
 
 Agreed = TypeVar("Agreed")
 
 _PATIENCE = timedelta(hours=12)  # for which the others wait while the first measures and saves
+
+
+class OtherProcessError(RunError):
+    """Another process of the same training ended, and this one with it."""
 
 
 class Part(NamedTuple):
@@ -86,7 +90,8 @@ class Processes:
         """Return a model whose gradients are the means over all processes; alone, the model itself."""
         if self.size == 1:
             return model
-        return DistributedDataParallel(model, broadcast_buffers=False)
+        with self.connected():
+            return DistributedDataParallel(model, forward_sync_buffers=False)
 
     def holding_back(self, model: nn.Module) -> AbstractContextManager[None]:
         """Return a context in which gradients are only summed up, and not yet sent to the other processes."""
@@ -112,7 +117,8 @@ class Processes:
     def total(self, value: Tensor) -> Tensor:
         """Return the mean of a number over all processes, the same in each."""
         if self.size > 1:
-            dist.all_reduce(value, dist.ReduceOp.SUM)
+            with self.connected():
+                dist.all_reduce(value, dist.ReduceOp.SUM)
             value = value / self.size
         return value
 
@@ -121,18 +127,64 @@ class Processes:
         if self.size == 1:
             return value
         said: list[Any] = [value]
-        dist.broadcast_object_list(said, src=0, device=torch.device("cpu"))
+        with self.connected():
+            dist.broadcast_object_list(said, src=0, device=torch.device("cpu"))
         agreed: Agreed = said[0]
         return agreed
 
-    def first_first(self, prepare: Callable[[], Agreed]) -> Agreed:
-        """Return `prepare()`, done by the first process before the others: they find in the cache what it made."""
+    def first_alone(self, act: Callable[[], Agreed]) -> Agreed:
+        """Return in every process what `act()` returns in the first, which alone does it while the others wait.
+
+        Raises:
+            OtherProcessError: in the others, where it failed.
+        """
         if not self.is_first:
-            self.agree(None)
-            return prepare()
-        prepared = prepare()
-        self.agree(None)
-        return prepared
+            self._go_on_with_first()
+            return self.agree(cast(Agreed, None))
+        done = self._telling_failure(act)
+        return self.agree(done)
+
+    def first_first(self, prepare: Callable[[], Agreed]) -> Agreed:
+        """Return `prepare()`, done by the first process before the others: they find in the cache what it made.
+
+        Raises:
+            OtherProcessError: in the others, where it failed in the first.
+        """
+        if self.is_first:
+            return self._telling_failure(prepare)
+        self._go_on_with_first()
+        return prepare()
+
+    @contextmanager
+    def connected(self) -> Iterator[None]:
+        """Say in words what it means that a process cannot reach another one any more.
+
+        Raises:
+            OtherProcessError: that happened.
+        """
+        try:
+            yield
+        except RuntimeError as error:
+            if self.size == 1 or not (isinstance(error, dist.DistError) or "gloo" in str(error)):
+                raise
+            raise OtherProcessError(
+                f"one of the {self.size} processes of this training ended or was killed, and the others with it; go on "
+                f"with --resume"
+            ) from error
+
+    def _telling_failure(self, act: Callable[[], Agreed]) -> Agreed:
+        """Return `act()`, and tell the others whether it failed."""
+        try:
+            done = act()
+        except BaseException:
+            self.agree(False)
+            raise
+        self.agree(True)
+        return done
+
+    def _go_on_with_first(self) -> None:
+        if not self.agree(True):
+            raise OtherProcessError("the first process of this training could not go on, and says why")
 
     def step_seed(self, seed: int, step: int) -> int:
         """Mix seed, step and rank to the seed of one step's dropout; neighbours get unrelated ones."""

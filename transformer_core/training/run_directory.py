@@ -14,6 +14,7 @@ or appended to.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -24,6 +25,7 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
+from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
@@ -34,6 +36,13 @@ from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import RunClaim, RunState, RunStatus, read_object, read_status, standing
 from transformer_core.weights.checkpoint import load, read_card, write_parts
 from transformer_core.weights.folder import reading, replacing, settle, write_json
+
+_KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, where no configuration checks them
+    str: ("corpus", "corpus_fingerprint", "preset", "command"),
+    int: ("corpus_seed",),
+    dict: ("model", "training", "versions"),
+}
+_BEFORE_A_RUN = (".lock", ".reserve", ".run.json.")  # what one that was killed before it began may leave
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +65,16 @@ class RunRequest:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a request from plain values; a missing or unknown key is a KeyError or TypeError."""
+        """Build a request from plain values.
+
+        Raises:
+            KeyError, TypeError, ValueError: a value is missing, unknown, or makes no sense.
+        """
+        for kind, names in _KINDS.items():
+            for name in names:
+                if not isinstance(values[name], kind):
+                    raise TypeError(f"{name} is {values[name]!r}")
+        CorpusReading(**values.get("reading", {}))
         model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
         return cls(**{**values, "model": model, "training": training})
 
@@ -103,7 +121,7 @@ class RunDirectory:
             raise RunError(f"{path} already holds a run; go on with it by --resume, or choose another folder")
         if path.exists() and not path.is_dir():
             raise RunError(f"{path} is a file; a run needs a folder of its own")
-        if path.is_dir() and any(path.iterdir()):
+        if path.is_dir() and not all(entry.name.startswith(_BEFORE_A_RUN) for entry in path.iterdir()):
             raise RunError(f"{path} is not empty, and what it holds is not a run; choose another folder")
 
     def create(self) -> None:
@@ -115,13 +133,13 @@ class RunDirectory:
         self.refuse_if_taken(self.path)
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            (self.path / "run.json").touch(exist_ok=False)  # of two that try at the same time, one fails
-            self._claim.take()
+            if not self._claim.take() or (self.path / "run.json").exists():  # of two that try at once, one is later
+                self.release()
+                raise RunError(f"another process has just begun a run in {self.path}; choose another folder")
             write_json(self.path / "run.json", self.request.to_dict())
             self.write_status("queued", step=0)
-        except FileExistsError as error:
-            raise RunError(f"another process has just begun a run in {self.path}; choose another folder") from error
         except OSError as error:
+            self.release()
             raise RunError(f"{self.path} cannot be written ({error.strerror}); choose another folder") from error
 
     @classmethod
@@ -147,7 +165,9 @@ class RunDirectory:
         Raises:
             RunError: another process works on the run, or the folder cannot be written.
         """
-        status = self.status()
+        status = None
+        with suppress(RunError):  # a damaged one is replaced below
+            status = self.status()
         try:
             is_taken = not self._claim.take()
             if is_taken and status is not None:

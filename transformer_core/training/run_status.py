@@ -6,10 +6,9 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from filelock import FileLock, Timeout
 
@@ -41,6 +40,18 @@ class RunStatus:
     host: str = ""  # the machine of that process
     reason: str = ""  # why it waits, stopped or failed
 
+    def __post_init__(self) -> None:
+        """Check every field: it comes from a file.
+
+        Raises:
+            TypeError, ValueError: one makes no sense.
+        """
+        if self.state not in get_args(RunState):
+            raise ValueError(f"state must be one of {', '.join(get_args(RunState))}; got {self.state!r}")
+        for name, kind in (("step", int), ("pid", int), ("heartbeat", (int, float)), ("host", str), ("reason", str)):
+            if not isinstance(getattr(self, name), kind):
+                raise TypeError(f"{name} is {getattr(self, name)!r}")
+
     @property
     def is_at_work(self) -> bool:
         """Whether a process holds the run."""
@@ -60,17 +71,27 @@ class RunClaim:
         self._last_heartbeat = 0.0
 
     def take(self) -> bool:
-        """Take the run, and reserve the room for a last word; False: another process has it.
+        """Take the run, drop what a killed process left half written, and reserve the room for a last word.
+
+        Returns:
+            Whether it was taken; False: another process has it.
 
         Raises:
-            OSError: the folder cannot be written.
+            OSError: the folder cannot be written; the run is not taken.
         """
         try:
             self._lock.acquire(timeout=_CLAIM_SECONDS)
         except Timeout:
             return False
-        if not (self.path / _RESERVE).exists():
-            (self.path / _RESERVE).write_bytes(os.urandom(_RESERVE_BYTES))  # no file system finds a way to store less
+        try:
+            for left_over in self.path.glob(".*.json.*.new"):
+                left_over.unlink()
+            reserve = self.path / _RESERVE
+            if not reserve.exists() or reserve.stat().st_size < _RESERVE_BYTES:
+                reserve.write_bytes(os.urandom(_RESERVE_BYTES))  # no file system finds a way to store less
+        except OSError:
+            self.release()
+            raise
         return True
 
     def release(self) -> None:
@@ -110,8 +131,8 @@ def read_status(path: Path) -> RunStatus | None:
     values = read_object(path / _STATUS)
     try:
         return None if values is None else RunStatus(**values)
-    except TypeError as error:
-        raise RunError(f"{path / _STATUS} was written by another version ({error})") from error
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{path / _STATUS} is damaged, or was written by another version ({error})") from error
 
 
 def standing(path: Path) -> RunStatus | None:
@@ -128,16 +149,18 @@ def standing(path: Path) -> RunStatus | None:
 
 
 def is_held(path: Path, status: RunStatus) -> bool:
-    """Whether a process works on a run now: it holds the lock, or is on another machine and wrote a moment ago."""
-    if status.host not in ("", socket.gethostname()) and time.time() - status.heartbeat < _SILENT_SECONDS:
+    """Whether a process works on a run now: it holds the lock, or cannot be asked here and wrote a moment ago."""
+    wrote_lately = time.time() - status.heartbeat < _SILENT_SECONDS
+    if status.host not in ("", socket.gethostname()) and wrote_lately:
         return True
     lock = FileLock(path / _LOCK, thread_local=False, preserve_lock_file=True)
-    with suppress(OSError):  # a folder that may only be read: nobody works there
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            return True
-        lock.release()
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    except OSError:  # a folder of somebody else's, which may only be read
+        return wrote_lately
+    lock.release()
     return False
 
 
@@ -151,7 +174,7 @@ def read_object(path: Path) -> dict[str, Any] | None:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (RecursionError, ValueError) as error:  # nested without end; not JSON, or not UTF-8
         raise RunError(f"{path} is damaged and cannot be read ({error})") from error
     except OSError as error:
         raise RunError(f"{path} cannot be read ({error.strerror})") from error

@@ -1,6 +1,5 @@
 """The work of a training process: train, measure, film and save, all of it written to the run directory."""
 
-import errno
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -8,9 +7,8 @@ from time import perf_counter
 
 import torch
 
-from transformer_core.errors import HeadlightError, RunError
-from transformer_core.training import commands
-from transformer_core.training.begin import command
+from transformer_core.training import commands, failures
+from transformer_core.training.begin import asked_further
 from transformer_core.training.control import Control, Wish
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.film import planned_moments
@@ -42,13 +40,21 @@ class Moment:
 Event = StepRecord | Measurement | Moment
 
 
-def work(job: Job, *, stop_reason: Callable[[], str] = lambda: "", waits: bool = False) -> Iterator[Event]:
+def work(
+    job: Job,
+    *,
+    stop_reason: Callable[[], str] = lambda: "",
+    waits: bool = False,
+    on_moment: Callable[[int], None] = lambda step: None,
+) -> Iterator[Event]:
     """Train until all steps are done or somebody wants to stop; log, measure, film and save on the way.
 
     Args:
         job: from `begin` or `go_on`; changed in place.
         stop_reason: asked after each step; a text means: save, and stop for that reason.
         waits: whether the run waits in the queue while the machine trains enough others.
+        on_moment: called by the first process after each new moment of the film, with its step; what it raises ends
+            the run.
 
     Yields:
         Each step, each measurement, each moment of the film.
@@ -68,14 +74,14 @@ def work(job: Job, *, stop_reason: Callable[[], str] = lambda: "", waits: bool =
         if job.processes.agree(waits and job.processes.is_first and place is None):
             _tell(job, "stopped", reason="it was stopped while it waited")
             return
-        yield from _train(job, stop_reason)
+        yield from _train(job, stop_reason, on_moment)
     except Exception as error:
-        told = _told(error, job)
+        failure = failures.told(error, directory, step=job.step)
         with suppress(OSError):  # of the two, the first failure is the one to tell
-            _tell(job, "failed", reason=str(told) or type(told).__name__)
-        if told is error:
+            _tell(job, "failed", reason=str(failure) or type(failure).__name__)
+        if failure is error:
             raise
-        raise told from error
+        raise failure from error
     finally:
         if place is not None:
             place.release()
@@ -83,16 +89,16 @@ def work(job: Job, *, stop_reason: Callable[[], str] = lambda: "", waits: bool =
             directory.release()
 
 
-def _train(job: Job, stop_reason: Callable[[], str]) -> Iterator[Event]:
+def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], None]) -> Iterator[Event]:
     torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
     directory, first = job.directory, job.processes.is_first
-    control = Control(job, stop_reason, lambda: _take_snapshot(job, is_asked=True))
+    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_moment, is_asked=True))
     if first:
-        directory.film.begin(job.model, job.tokenizer)
+        directory.film.begin(job.model, job.tokenizer, job.card())
     _tell(job, "running")
     moments = _planned(job)
     if job.step in moments and job.step not in directory.film.moments():
-        yield from _film(job)
+        yield from _film(job, on_moment)
     session_start, seconds_before, last_logged = perf_counter(), job.seconds, perf_counter()
 
     def clock() -> float:
@@ -108,11 +114,11 @@ def _train(job: Job, stop_reason: Callable[[], str]) -> Iterator[Event]:
             job.step, job.seconds = record.step, clock()
             is_due = job.step == 1 or job.step % config.log_every == 0 or job.is_complete
             if first and (is_due or perf_counter() - last_logged > _LOG_SECONDS):
-                directory.metrics.append(asdict(record))
+                directory.metrics.append(asdict(record) | {"seconds": round(job.seconds, 3)})
                 last_logged = perf_counter()
             yield record
             if job.step in moments:
-                yield from _film(job)
+                yield from _film(job, on_moment)
             if job.is_complete or job.step % config.evaluate_every == 0:
                 yield _measure(job)
             wish = Wish()
@@ -144,7 +150,7 @@ def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -
             before = f", {n_before} before this one" if n_before else ""
             directory.write_status("queued", step=step, reason=f"the machine trains as many as it can{before}")
         directory.heartbeat("queued", step=step)
-        return not stop_reason() and not any(asked.name == "stop" for asked in commands.take(directory.path))
+        return not stop_reason() and not commands.take(directory.path, names=("stop",))
 
     return wait_for_place(is_wanted=is_wanted)
 
@@ -156,17 +162,20 @@ def _planned(job: Job) -> frozenset[int]:
     return planned_moments(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
 
 
-def _film(job: Job) -> Iterator[Moment]:
-    _take_snapshot(job)
+def _film(job: Job, on_moment: Callable[[int], None]) -> Iterator[Moment]:
+    _take_snapshot(job, on_moment)
     yield Moment(step=job.step)
 
 
-def _take_snapshot(job: Job, *, is_asked: bool = False) -> None:
+def _take_snapshot(job: Job, on_moment: Callable[[int], None], *, is_asked: bool = False) -> None:
     """Add this moment to the film, within its size."""
     if job.processes.is_first:
         film, training = job.directory.film, job.directory.request.training
+        is_new = job.step not in film.moments()
         film.add(job.step, job.model, is_asked=is_asked)
         film.thin(megabytes=training.film_megabytes, steps=training.steps)
+        if is_new:
+            on_moment(job.step)
 
 
 def _measure(job: Job) -> Measurement:
@@ -185,13 +194,15 @@ def _measure(job: Job) -> Measurement:
 
 
 def _change_rate(job: Job, factor: float) -> None:
-    """Multiply the scheduled learning rate from the next step on, and remember it: the run can be made again."""
+    """Multiply the scheduled learning rate from the next step on, and remember it: the run can be made again.
+
+    Changes that were planned for later are dropped: what is asked last counts.
+    """
     request = job.directory.request
-    changes = (*request.training.rate_changes, (job.step + 1, factor))
+    past = (change for change in request.training.rate_changes if change[0] <= job.step)
+    changes = (*past, (job.step + 1, factor))
     training = replace(request.training, rate_changes=changes)
-    path = job.directory.path
-    own_command = command(path, request.corpus, request.preset, request.model, training)
-    request = replace(request, training=training, command=own_command)
+    request = asked_further(request, job.directory.path, training)
     if job.processes.is_first:
         job.directory.extend(request)
     job.directory.request = request
@@ -201,25 +212,3 @@ def _tell(job: Job, state: RunState, *, reason: str = "") -> None:
     """Write how the run stands; the first process alone does."""
     if job.processes.is_first:
         job.directory.write_status(state, step=job.step, reason=reason)
-
-
-def _told(error: Exception, job: Job) -> Exception:
-    """Return what a person is told of an error: with the last save, and what to try."""
-    path, progress = job.directory.path, None
-    with suppress(HeadlightError, OSError):
-        progress = job.directory.progress()
-    saved = f"What was saved after step {progress.step:,} is whole" if progress else "Nothing had been saved yet"
-    if isinstance(error, OSError):
-        is_full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-        what = "there is no room left on the disk" if is_full else (error.strerror or str(error))
-        return RunError(f"{path} cannot be written: {what}. {saved}; make room, then go on with --resume")
-    if isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and "memory" in str(error).lower()):
-        training = job.directory.request.training
-        return RunError(
-            f"there is too little memory for step {job.step + 1:,}. {saved}. Start a new run with a smaller batch_size "
-            f"(now {training.batch_size:,}), with more parts by accumulate (now {training.accumulate}), or with a "
-            f"smaller model"
-        )
-    if isinstance(error, RunError) and "could not be saved" not in str(error):
-        return RunError(f"{error}. {saved}")
-    return error

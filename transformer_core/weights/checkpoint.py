@@ -150,7 +150,10 @@ def read_checkpoint(
 
     Args:
         folder: config.json and tokenizer.json are here.
-        device, dtype, device_map, on_progress: as `load`.
+        device: as `load`.
+        dtype: as `load`.
+        device_map: as `load`.
+        on_progress: as `load`.
         weights: the file of the weights; without one, that of the folder.
 
     Raises:

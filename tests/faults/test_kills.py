@@ -1,0 +1,172 @@
+"""Killed at any moment, a run can go on, loses one save at most, and in the end is the run that nobody killed."""
+
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.faults.forked import corpus, end, start, train
+from tests.training.small_runs import logged
+from transformer_core.model.transformer import Transformer
+from transformer_core.training import commands
+from transformer_core.training.film import Film
+from transformer_core.training.job import Job
+from transformer_core.training.run_directory import RunDirectory
+
+__all__ = ["corpus"]  # a fixture
+
+pytestmark = pytest.mark.faults
+
+N_STEPS = 16
+N_KILLS = 30
+AFTER_START, AFTER_RUNNING = 0.25, 0.3  # seconds, at most, until a kill that strikes anywhere, or a run at work
+CHANGES_FILES = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "open", "os.chmod", "os.utime")
+
+
+def training(save_every: int) -> dict[str, Any]:
+    """A film of every step, and saves; evaluations are few, so that most of the time something is written."""
+    return {"steps": N_STEPS, "save_every": save_every, "evaluate_every": 8}
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:
+    run = tmp_path_factory.mktemp("unbroken") / "run"
+    assert end(start(train, run, corpus, training(1))) == 0
+    return run
+
+
+def parameters(model: Transformer) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
+
+
+def check_readable(run: Path, save_every: int) -> int:
+    """Read all that a killed process left, as who watches does; return the step that it can go on from."""
+    if not (run / "run.json").exists():
+        RunDirectory.refuse_if_taken(run)  # killed before there was a run: it can be begun
+        return 0
+    directory = RunDirectory.open(run)
+    standing = directory.standing()
+    assert standing is None or standing.state in ("failed", "finished")
+    steps = [record["step"] for record in directory.metrics.read() if "loss" in record]
+    assert steps == [*range(1, len(steps) + 1)]
+    directory.film.heads.read()
+    directory.film.step_now()
+    for moment in directory.film.moments()[-3:]:
+        assert parameters(directory.film.load(moment)[0]).isfinite().all()
+    progress, saved = directory.progress(), directory.read_last()
+    reached = 0 if progress is None else progress.step
+    assert reached >= (max(steps, default=1) - 1) // save_every * save_every
+    if saved is not None:
+        assert saved.progress == progress
+        assert saved.card["trained"]["steps"] == reached
+        assert parameters(saved.model).isfinite().all()
+        assert all(tensor.isfinite().all() for tensor in saved.optimizer_tensors.values())
+    return reached
+
+
+def check_same(run: Path, unbroken: Path) -> None:
+    """Compare a run that came to its end at last with the one that nobody killed."""
+    directory = RunDirectory.open(run)
+    standing = directory.standing()
+    assert standing is not None
+    assert (standing.state, standing.step) == ("finished", N_STEPS)
+    assert logged(run) == logged(unbroken)
+    assert set(directory.film.moments()) >= {*range(N_STEPS + 1)}
+    assert [record["step"] for record in directory.film.heads.read()] == directory.film.moments()
+    saved, expected = directory.read_last(), RunDirectory.open(unbroken).read_last()
+    assert saved is not None
+    assert expected is not None
+    assert torch.equal(parameters(saved.model), parameters(expected.model))
+    for moment in (0, 1, 5, N_STEPS):
+        one, other = (parameters(Film(path).load(moment)[0]) for path in (run, unbroken))
+        assert torch.equal(one, other)
+    left_over = [path.name for path in run.rglob(".*") if path.name not in (".lock", ".reserve")]
+    assert left_over == []
+
+
+def delays(seed: int) -> Iterator[tuple[bool, float]]:
+    """Seeded moments: whether to wait until the run is at work, and for how long to wait then."""
+    draw = random.Random(seed)
+    while True:
+        at_work = draw.random() < 0.7
+        yield at_work, draw.random() * (AFTER_RUNNING if at_work else AFTER_START)
+
+
+def is_at_work(run: Path, n_lines: int) -> bool:
+    """Whether a run has logged a step since it had so many lines."""
+    try:
+        return len((run / "metrics.jsonl").read_bytes().splitlines()) > n_lines
+    except FileNotFoundError:
+        return False
+
+
+def test_killed_at_thirty_random_moments(tmp_path: Path, corpus: Path, unbroken: Path):
+    moments, n_killed, n_runs = delays(seed=4), 0, 0
+    while n_killed < N_KILLS:
+        n_runs += 1
+        run, save_every = tmp_path / f"run-{n_runs}", 1 if n_runs % 2 else 3
+        while True:
+            reached = check_readable(run, save_every)
+            process = start(train, run, corpus, training(save_every))
+            if n_killed < N_KILLS:
+                waits, seconds = next(moments)
+                deadline = time.monotonic() + 60
+                while waits and process.is_alive() and not is_at_work(run, reached + reached // 8 + 1):
+                    assert time.monotonic() < deadline
+                    time.sleep(0.002)
+                if waits and process.is_alive():
+                    commands.ask(run, "look")
+                    commands.ask(run, "snapshot")
+                time.sleep(seconds)
+                process.kill()
+            status = end(process)
+            n_killed += status == -signal.SIGKILL
+            if status == 0:
+                break
+            assert status == -signal.SIGKILL
+        check_same(run, unbroken)
+
+
+def die_at(job: Job, number: int, counted: Path) -> None:
+    """Be killed at the n-th time that a file of the run is about to change; with 0, only count them."""
+    folder, n_changes = str(job.directory.path), 0
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        nonlocal n_changes
+        if event not in CHANGES_FILES or not str(arguments[0]).startswith(folder):
+            return
+        if event == "open" and not isinstance(arguments[1], str):
+            return  # of the system's own open: a folder, to sync or to list it
+        if event == "open" and arguments[1][0] == "r":
+            return
+        n_changes += 1
+        if n_changes == number:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if not number:
+            counted.write_text(str(n_changes))
+
+    sys.addaudithook(hook)
+
+
+def test_killed_at_any_change_of_a_file(tmp_path: Path, corpus: Path, unbroken: Path):
+    """Not moments but places: between any two of the renames, removals and openings that one life makes."""
+    counted = tmp_path / "counted"
+    assert end(start(train, tmp_path / "whole", corpus, training(3), die_at, 0, counted)) == 0
+    n_changes = int(counted.read_text())
+    assert n_changes > 10 * N_STEPS
+    draw = random.Random(7)
+    numbers = [*range(1, 11), *(draw.randrange(11, n_changes // 3) for _ in range(12))]  # the first make the folder
+    run = tmp_path / "run"
+    for number in numbers:
+        if end(start(train, run, corpus, training(3), die_at, number, counted)) == 0:
+            break
+        check_readable(run, 3)
+    assert end(start(train, run, corpus, training(3))) == 0
+    check_same(run, unbroken)

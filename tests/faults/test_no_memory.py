@@ -1,0 +1,66 @@
+"""Too little memory: the run fails in a sentence, and with more it goes on."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from tests.faults.forked import TOLD, corpus, end, start, told, train
+from tests.training.small_runs import MODEL, losses, standing
+from transformer_core.training.job import Job
+
+__all__ = ["corpus"]  # a fixture
+
+pytestmark = pytest.mark.faults
+
+# Each layer of a step takes 50 MB at least, which is given back behind it, and asked of the system anew.
+TRAINING = {
+    "model": MODEL | {"d_ff": 100_000},
+    "batch_size": 30,
+    "steps": 4,
+    "save_every": 2,
+    "evaluate_every": 4,
+    "film_megabytes": 0,
+}
+TOO_LITTLE = 8 << 20  # bytes
+
+
+def limit_memory(job: Job, n_bytes: int) -> None:
+    """From now on this process may take so many bytes more than it has."""
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (taken + n_bytes, resource.RLIM_INFINITY))
+
+
+def limit_memory_after_a_save(job: Job, n_bytes: int) -> None:
+    """The same, from the first save on."""
+    save = job.save
+
+    def save_and_limit() -> None:
+        save()
+        limit_memory(job, n_bytes)
+
+    job.save = save_and_limit  # type: ignore[method-assign]
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs Linux, to know how much memory is taken")
+def test_with_too_little_memory_a_run_fails_in_a_sentence_and_with_more_it_goes_on(tmp_path: Path, corpus: Path):
+    whole, run = tmp_path / "whole", tmp_path / "run"
+    assert end(start(train, whole, corpus, TRAINING)) == 0
+
+    assert end(start(train, run, corpus, TRAINING, limit_memory, TOO_LITTLE)) == TOLD
+    state, step, reason = standing(run)
+    assert (state, step) == ("failed", 0)
+    assert reason == (
+        "there is too little memory for step 1. Nothing had been saved yet. Start a new run with a smaller batch_size "
+        "(now 30), with more parts by accumulate (now 1), or with a smaller model"
+    )
+    assert told(run) == [reason]
+
+    assert end(start(train, run, corpus, TRAINING, limit_memory_after_a_save, TOO_LITTLE)) == TOLD
+    state, step, reason = standing(run)
+    assert (state, step) == ("failed", 2)
+    assert reason.startswith("there is too little memory for step 3. What was saved after step 2 is whole.")
+
+    assert end(start(train, run, corpus, TRAINING)) == 0
+    assert standing(run) == ("finished", 4, "")
+    assert losses(run) == losses(whole)

@@ -1,0 +1,149 @@
+"""A full disk: the run fails in a sentence, what was saved is whole, and with more room it goes on."""
+
+import errno
+import os
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.faults.forked import TOLD, corpus, end, note_heads, start, told, train
+from tests.training.small_runs import begin, go_on, losses, standing
+from transformer_core.errors import RunError
+from transformer_core.training import worker
+from transformer_core.training.job import Job
+from transformer_core.training.run_directory import RunDirectory
+from transformer_core.weights.checkpoint import load
+
+__all__ = ["corpus"]  # a fixture
+
+pytestmark = pytest.mark.faults
+
+N_STEPS = 14
+TRAINING: dict[str, Any] = {"steps": N_STEPS, "save_every": 3, "evaluate_every": 7}
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> list[float]:
+    run = tmp_path_factory.mktemp("unbroken") / "run"
+    assert end(start(train, run, corpus, TRAINING)) == 0
+    return losses(run)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of a megabyte, in memory."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "headlight-test", str(disk)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("needs `mount`, to make a small disk")
+    if mounted.returncode:
+        pytest.skip(f"may not mount a small disk: {mounted.stderr.decode().strip()}")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def fill(disk: Path, *, free: int) -> Path:
+    """Leave so many bytes free, and return the file that takes up the others."""
+    ballast = disk / "ballast"
+    status = os.statvfs(disk)
+    ballast.write_bytes(b"\1" * (status.f_bavail * status.f_frsize - free))
+    return ballast
+
+
+def work(job: Job) -> None:
+    for _ in worker.work(job, on_moment=lambda step: note_heads(job, step)):
+        pass
+
+
+def check_whole(run: Path) -> int:
+    """Read what was saved; return its step."""
+    directory = RunDirectory.open(run)
+    directory.metrics.read()
+    for moment in directory.film.moments():
+        directory.film.load(moment)
+    saved = directory.read_last()
+    if saved is None:
+        return 0
+    model, _ = load(run / "last")
+    for name, parameter in model.named_parameters():
+        assert torch.equal(parameter, saved.model.get_parameter(name))
+    return saved.progress.step
+
+
+@pytest.mark.parametrize("free", [0, 9_000, 40_000, 90_000, 150_000, 220_000, 300_000])
+def test_a_full_disk_whatever_is_written_when_it_is_full(
+    small_disk: Path, corpus: Path, unbroken: list[float], free: int
+):
+    run = small_disk / "run"
+    job = begin(run, corpus, **TRAINING)
+    ballast = fill(small_disk, free=free)
+    with pytest.raises(RunError, match=r"no room left on the disk|could not be saved .*No space left") as caught:
+        work(job)
+    assert "with --resume" in str(caught.value)
+    state, step, reason = standing(run)
+    assert (state, reason) == ("failed", str(caught.value))
+    saved = check_whole(run)
+    assert saved <= step <= N_STEPS
+    if "What was saved" in reason:
+        assert f"What was saved after step {saved} is whole" in reason
+
+    assert not list(run.glob(".last*"))  # a save that failed gives its room back
+    with suppress(RunError):  # still no room: the same again, or there was just enough
+        work(go_on(run))
+    ballast.unlink()
+    if standing(run)[0] != "finished":
+        assert check_whole(run) >= saved
+        work(go_on(run))
+    assert standing(run)[0] == "finished"
+    assert losses(run) == unbroken
+
+
+def test_no_room_for_a_run_at_all(small_disk: Path, corpus: Path):
+    ballast = fill(small_disk, free=20_000)  # less than what a run reserves
+    with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); choose another folder"):
+        begin(small_disk / "run", corpus, **TRAINING)
+    ballast.unlink()
+    begin(small_disk / "run", corpus, **TRAINING).directory.release()
+
+
+def test_no_room_to_go_on(small_disk: Path, corpus: Path):
+    job = begin(small_disk / "run", corpus, **TRAINING)
+    list(zip(range(12), worker.work(job), strict=False))
+    job.directory.release()
+    (small_disk / "run" / ".reserve").unlink()
+    ballast = fill(small_disk, free=0)
+    for _ in range(2):  # nobody holds it
+        with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); make room, and try again"):
+            go_on(small_disk / "run")
+    ballast.unlink()
+    work(go_on(small_disk / "run"))
+    assert standing(small_disk / "run")[0] == "finished"
+
+
+def limit_files(job: Job, n_bytes: int) -> None:
+    """From now on no file grows beyond this size; as a full disk, it fails in the middle of a file."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
+
+
+@pytest.mark.parametrize("n_bytes", [800, 1_500, 9_000, 20_000])
+def test_a_file_that_may_not_grow(tmp_path: Path, corpus: Path, unbroken: list[float], n_bytes: int):
+    """No room in the middle of the film's card, of the metrics, of a snapshot, or of the optimizer's tensors."""
+    run = tmp_path / "run"
+    assert end(start(train, run, corpus, TRAINING, limit_files, n_bytes)) == TOLD
+    state, _, reason = standing(run)
+    assert state == "failed"
+    assert os.strerror(errno.EFBIG) in reason or "no room left on the disk" in reason
+    assert told(run) == [reason]
+    check_whole(run)
+    assert end(start(train, run, corpus, TRAINING)) == 0
+    assert standing(run)[0] == "finished"
+    assert losses(run) == unbroken

@@ -1,0 +1,79 @@
+"""Logs as a run writes them, made up: curves of a given shape, with the noise that batches bring."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from transformer_core.training.diagnosis import Evidence, Finding, Sample, diagnose
+
+STEPS = 1000
+
+
+def logged(
+    loss: Callable[[int], float],
+    *,
+    until: int = STEPS,
+    every: int = 10,
+    rate: float = 0.4 / 64,
+    norm: float = 0.5,
+    noise: float = 0.02,
+) -> list[dict[str, Any]]:
+    """Lines of steps; the noise is a share of the loss."""
+    draw = random.Random(0)
+    return [
+        {
+            "step": step,
+            "loss": loss(step) * (1 + noise * draw.uniform(-1, 1)),
+            "learning_rate": rate * min(1.0, step / 100),
+            "gradient_norm": norm,
+            "tokens_per_second": 1000.0,
+        }
+        for step in (1, *range(every, until + 1, every))
+    ]
+
+
+def measured(step: int, loss: float, **shares: float) -> dict[str, Any]:
+    """A line of a measurement."""
+    return {"step": step, "held_out_pairs": 256, "held_out_loss": loss} | {
+        f"held_out_{k}": v for k, v in shares.items()
+    }
+
+
+def falling(to: float, *, half_life: float = 100.0) -> Callable[[int], float]:
+    """A loss that falls from that of an even guess."""
+    return lambda step: to + (4.6 - to) * 0.5 ** (step / half_life)
+
+
+def evidence(metrics: list[dict[str, Any]], **changes: Any) -> Evidence:
+    """A run of a thousand steps, with ten passes over its text; the rate is the usual one."""
+    given: dict[str, Any] = {
+        "architecture": "encoder_decoder",
+        "steps": STEPS,
+        "vocab_size": 100,
+        "d_model": 64,
+        "n_parameters": 10_000,
+        "warmup_steps": 100,
+        "learning_rate_factor": 0.5,
+        "clip_norm": 1.0,
+        "n_training_tokens": 100_000,
+        "tokens_seen": 1_000_000,
+        "unigram_entropy": 4.0,
+        "bigram_entropy": 2.5,
+    }
+    return Evidence(metrics=metrics, **given | changes)
+
+
+def kinds(evidence: Evidence) -> list[str]:
+    return [finding.kind for finding in diagnose(evidence)]
+
+
+def the(kind: str, evidence: Evidence) -> Finding:
+    """The finding of a kind, which must be there."""
+    found = diagnose(evidence)
+    assert kind in [finding.kind for finding in found]
+    return next(finding for finding in found if finding.kind == kind)
+
+
+def said(*outputs: str, **changes: Any) -> list[Sample]:
+    """Samples of different given texts."""
+    return [Sample(given=f"text {i}", output=output, **changes) for i, output in enumerate(outputs)]

@@ -1,0 +1,101 @@
+"""The facts that rules share."""
+
+import pytest
+
+from tests.training.diagnosis.records import STEPS, evidence, falling, logged, measured, said
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.diagnosis.case import USUAL_RATE_TIMES_WIDTH, open_case
+from transformer_core.training.schedule import learning_rate
+
+
+@pytest.mark.parametrize(("d_model", "warmup_steps"), [(512, 4000), (128, 150), (16, 6)])
+@pytest.mark.parametrize("schedule", ["paper", "cosine", "constant"])
+def test_the_usual_factor_gives_the_usual_rate(d_model: int, warmup_steps: int, schedule):
+    """The oracle is the schedule itself, at its highest."""
+    case = open_case(evidence([], d_model=d_model, warmup_steps=warmup_steps))
+    config = TrainingConfig(
+        steps=9999,
+        batch_size=1,
+        warmup_steps=warmup_steps,
+        schedule=schedule,
+        learning_rate_factor=case.usual_factor,
+    )
+    highest = max(learning_rate(step, config, d_model=d_model) for step in range(1, 9999))
+    assert highest * d_model == pytest.approx(USUAL_RATE_TIMES_WIDTH)
+
+
+def test_the_papers_own_rate_is_usual():
+    config = TrainingConfig(steps=100_000, batch_size=1, warmup_steps=4000)
+    rates = [learning_rate(step, config, d_model=512) for step in (1, 2000, 4000, 8000)]
+    log = [{"step": step, "loss": 3.0, "learning_rate": rate} for step, rate in enumerate(rates, start=4000)]
+    assert open_case(evidence(log, d_model=512)).rate_ratio == pytest.approx(0.9, abs=0.05)
+
+
+def test_a_rate_that_still_rises_is_known_as_such():
+    way_up = logged(falling(1.0), until=60)
+    assert open_case(evidence(way_up)).rate_ratio == pytest.approx(0.6)
+    assert open_case(evidence(way_up)).is_rate_rising
+    assert not open_case(evidence(way_up, steps=60)).is_rate_rising
+    assert not open_case(evidence(logged(falling(1.0)))).is_rate_rising
+    assert open_case(evidence([{"step": 500, "loss": 1.0}])).rate_ratio is None
+
+
+@pytest.mark.parametrize(
+    ("curve", "until", "is_settled"),
+    [
+        (lambda step: 2.0, 400, False),  # it may be the beginning
+        (lambda step: 2.0, 600, True),
+        (lambda step: 4.0 - step / 500, 600, False),
+        (lambda step: 4.0 - step / 500, 1000, True),
+    ],
+)
+def test_what_will_stay_as_it_is(curve, until: int, is_settled: bool):
+    assert open_case(evidence(logged(curve, until=until))).is_settled == is_settled
+
+
+@pytest.mark.parametrize(
+    ("curve", "trend"),
+    [
+        (lambda step: 4.0 - step / 500, "falling"),
+        (lambda step: 2.0 + step / 500, "rising"),
+        (lambda step: 2.0, "flat"),
+        (lambda step: 2.0 - step / 25_000, "flat"),  # 0.7 % from third to third
+        (lambda step: 2.0 - step / 5_000, "falling"),  # 3.5 %
+        (lambda step: 4.6 - 3.6 * min(1.0, step / 100), "flat"),  # all of it in the warm-up
+    ],
+)
+def test_where_the_loss_is_going(curve, trend: str):
+    assert open_case(evidence(logged(curve, noise=0.001))).trend == trend
+
+
+def test_a_few_records_have_no_trend():
+    assert open_case(evidence(logged(falling(1.0), every=250))).trend is None
+    assert open_case(evidence(logged(falling(1.0), every=150))).trend is None  # seven
+    assert open_case(evidence([])).trend is None
+    assert open_case(evidence([])).level is None
+
+
+def test_the_loss_is_that_of_held_out_data_where_there_is_one():
+    log = logged(falling(1.0, half_life=20), noise=0.0)
+    assert open_case(evidence(log)).loss == pytest.approx(1.0)
+    assert open_case(evidence([*log, measured(500, 3.0), measured(1000, 2.0)])).loss == 2.0
+
+
+def test_what_is_wrong_when_it_is_left_alone():
+    right, wrong = measured(STEPS, 1.0, exact_match=0.9), measured(STEPS, 1.0, exact_match=0.1)
+    assert not open_case(evidence([right])).is_wrong_alone
+    assert open_case(evidence([measured(STEPS, 1.0, exact_match=0.4)])).is_wrong_alone
+    mixed = [*said("no", reference="yes"), *said("no", "perhaps"), *said("yes", reference="yes")]
+    assert not open_case(
+        evidence([measured(STEPS, 1.0, exact_match=0.1)], samples=mixed)
+    ).is_wrong_alone  # half of those that can be judged are right
+    assert open_case(
+        evidence([measured(STEPS, 1.0, exact_match=0.1)], samples=[*mixed, *said("no", reference="yes")])
+    ).is_wrong_alone
+    assert open_case(evidence([wrong])).is_wrong_alone
+    assert open_case(evidence([wrong], samples=said("no", reference="yes"))).is_wrong_alone
+    assert not open_case(evidence([wrong], samples=said("Yes", reference="yes"))).is_wrong_alone
+    rare = said("the old cat saw an <unk> on its way", reference="The old cat saw an okapi on its way")
+    assert not open_case(evidence([wrong], samples=rare)).is_wrong_alone
+    assert open_case(evidence([measured(STEPS, 1.0)], samples=said("la " * 20))).is_wrong_alone
+    assert not open_case(evidence([measured(STEPS, 1.0)], samples=said("a word"))).is_wrong_alone

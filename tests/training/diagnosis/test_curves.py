@@ -1,0 +1,124 @@
+"""The log as curves: what is damaged is passed over, what is smoothed is bounded, and a change is told from noise."""
+
+import math
+import random
+from itertools import pairwise
+
+import pytest
+import torch
+
+from transformer_core.training.diagnosis.curves import change, read_curves, without_smoothing
+from transformer_core.training.objective import label_smoothed_cross_entropy
+
+
+def test_lines_become_curves_in_the_order_of_steps():
+    curves = read_curves(
+        [
+            {"step": 20, "loss": 2.0, "learning_rate": 0.1, "gradient_norm": 3.0, "tokens_per_second": 5.0},
+            {"step": 10, "loss": 3.0},
+            {"step": 20, "held_out_pairs": 4, "held_out_loss": 2.5, "held_out_accuracy": 0.5, "held_out_pronoun": 0.25},
+        ]
+    )
+    assert [(step.step, step.loss, step.learning_rate) for step in curves.steps] == [(10, 3.0, None), (20, 2.0, 0.1)]
+    (held_out,) = curves.held_out
+    assert (held_out.step, held_out.loss, held_out.accuracy, held_out.outputs) == (20, 2.5, 0.5, {"pronoun": 0.25})
+    assert curves.steps_done == 20
+    assert curves.first_not_finite is None
+    assert curves.losses(10, 20) == [2.0]
+
+
+def test_what_a_measure_says_most_of():
+    (held_out,) = read_curves(
+        [{"step": 1, "held_out_loss": 1.0, "held_out_pronoun": 0.1, "held_out_exact_match": 0.7, "held_out_texts": 1}]
+    ).held_out
+    assert held_out.judged == ("exact_match", 0.7)
+    (held_out,) = read_curves(
+        [{"step": 1, "held_out_loss": 1.0, "held_out_coherent": 0.4, "held_out_grammatical": 0.9}]
+    ).held_out
+    assert held_out.judged == ("coherent", 0.4)
+    (held_out,) = read_curves([{"step": 1, "held_out_loss": 1.0, "held_out_accuracy": 0.4}]).held_out
+    assert held_out.judged is None
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {},
+        {"loss": 1.0},
+        {"step": None, "loss": 1.0},
+        {"step": "3", "loss": 1.0},
+        {"step": True, "loss": 1.0},
+        {"step": -1, "loss": 1.0},
+        {"step": math.nan, "loss": 1.0},
+        {"step": 3},
+        {"step": 3, "loss": "low"},
+        {"step": 3, "note": {"anything": [1]}},
+    ],
+)
+def test_a_line_that_says_nothing_is_passed_over(record: dict):
+    curves = read_curves([record])
+    assert (curves.steps, curves.held_out, curves.steps_done) == ((), (), 0)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None])
+def test_a_number_that_is_none_is_remembered(value: float | None):
+    curves = read_curves([{"step": 1, "loss": 2.0}, {"step": 2, "loss": value}, {"step": 3, "loss": value}])
+    assert curves.first_not_finite == 2
+    assert [step.step for step in curves.steps] == [1]
+
+
+def test_of_two_lines_for_a_step_the_later_counts():
+    curves = read_curves([{"step": 5, "loss": 9.0}, {"step": 5, "loss": 4.0}])
+    assert [step.loss for step in curves.steps] == [4.0]
+
+
+def test_of_very_many_lines_some_are_read_and_the_last():
+    lines = [{"step": step, "loss": step / 10_000} for step in range(1, 10_001)]
+    curves = read_curves([*lines, *({"step": step, "held_out_loss": 1.0} for step in range(1, 101))])
+    assert 1000 < len(curves.steps) <= 2000
+    assert len(curves.held_out) == 100
+    assert curves.steps_done == 10_000
+    distances = [b.step - a.step for a, b in pairwise(curves.steps)]
+    assert min(distances) == max(distances)
+
+
+def test_numbers_too_large_to_reckon_with_are_cut():
+    curves = read_curves([{"step": 1, "loss": 10**400}, {"step": 2, "loss": 1e308, "gradient_norm": -(10**400)}])
+    assert [step.loss for step in curves.steps] == [1e30, 1e30]
+    assert sum(step.loss**2 for step in curves.steps) < math.inf
+
+
+def test_a_smoothed_loss_bounds_the_plain_one():
+    """The oracle is the training's own loss, on logits from even to sure."""
+    draw = torch.Generator().manual_seed(0)
+    targets = torch.randint(7, (1, 50), generator=draw)
+    for scale in (0.0, 0.5, 3.0, 20.0):
+        logits = scale * torch.randn(1, 50, 7, generator=draw)
+        plain, smoothed = (
+            label_smoothed_cross_entropy(logits, targets, smoothing=smoothing).item() for smoothing in (0.0, 0.1)
+        )
+        assert plain <= without_smoothing(smoothed, label_smoothing=0.1, vocab_size=7) + 1e-5
+        assert without_smoothing(plain, label_smoothing=0.0, vocab_size=7) == pytest.approx(plain)
+    even = torch.zeros(1, 50, 7)
+    smoothed = label_smoothed_cross_entropy(even, targets, smoothing=0.3).item()
+    assert without_smoothing(smoothed, label_smoothing=0.3, vocab_size=7) == pytest.approx(math.log(7), abs=1e-5)
+
+
+def test_a_change_is_told_from_noise():
+    draw = random.Random(1)
+    level = [2.0 + draw.gauss(0, 0.2) for _ in range(40)]
+    lower = [1.5 + draw.gauss(0, 0.2) for _ in range(40)]
+    again = [2.0 + draw.gauss(0, 0.2) for _ in range(40)]
+    fall, rise, none = change(level, lower), change(lower, level), change(level, again)
+    assert fall and fall.is_fall and not fall.is_rise
+    assert rise and rise.is_rise and not rise.is_fall
+    assert none and not none.is_fall and not none.is_rise
+    assert change(level, lower[:3]) is None
+
+
+def test_a_slope_is_no_noise():
+    steep = [10.0 - i / 10 for i in range(40)]
+    found = change(steep[:20], steep[20:])
+    assert found is not None
+    assert found.doubt == pytest.approx(2 * math.sqrt(2 * (0.1**2 / 2) / 20))  # by hand: neighbours differ by 0.1
+    assert found.is_fall

@@ -1,0 +1,98 @@
+"""How far a training has come."""
+
+import math
+
+import pytest
+
+from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, the
+from transformer_core.training.diagnosis import diagnose
+
+
+def test_nothing_is_judged_before_there_is_anything():
+    (found,) = diagnose(evidence([]))
+    assert (found.kind, found.severity) == ("too_early", "note")
+    assert found.evidence == "Nothing of 1,000 steps has been logged: no curve can be read from that."
+
+
+@pytest.mark.parametrize("until", [1, 20, 100])
+def test_the_warmup_is_not_judged(until: int):
+    (found,) = diagnose(evidence(logged(falling(0.5), until=until)))
+    assert found.kind == "too_early"
+    assert found.evidence.startswith(f"Step {until if until > 1 else 1:,} of 1,000, within the Warm-up of 100 steps")
+
+
+def test_behind_the_warmup_it_is_judged():
+    assert "too_early" not in kinds(evidence(logged(falling(0.5), until=150)))
+    long_warmup = evidence(logged(falling(0.5), until=300), warmup_steps=4000)
+    assert "too_early" not in kinds(long_warmup)  # nobody waits for the end of a warm-up that will not come
+
+
+def test_an_ended_training_is_judged_however_short():
+    (found,) = diagnose(evidence([{"step": 1, "loss": 4.7}, {"step": 3, "loss": 4.5}], steps=3, unigram_entropy=None))[
+        -1:
+    ]
+    assert found.kind == "undertrained"
+    assert "ended after 3 steps" in found.evidence
+
+
+def test_a_loss_that_still_falls():
+    half_way = evidence(logged(lambda step: 4.0 - step / 500, until=600))
+    assert the("undertrained", half_way).severity == "note"
+    assert the("undertrained", half_way).advice == "Let it go on to the end of its 1,000 Steps."
+    ended = the("undertrained", evidence(logged(lambda step: 4.0 - step / 500)))
+    assert ended.severity == "problem"
+    assert ended.advice == "Steps: try 2,000 (now 1,000)."
+    assert "plateau" not in kinds(evidence(logged(lambda step: 4.0 - step / 500)))
+
+
+def test_a_held_out_loss_that_still_falls_counts_too():
+    flat = logged(lambda step: 1.9)
+    run = evidence([*flat, measured(500, 2.4), measured(1000, 2.1)])
+    assert the("undertrained", run).evidence == "Held-out loss was lowest of late, 2.10 nats at step 1,000."
+
+
+def test_a_loss_that_stands_still():
+    stuck = evidence([*logged(falling(2.8, half_life=40)), measured(500, 2.8), measured(1000, 2.8)])
+    found = the("plateau", stuck)
+    assert found.severity == "problem"
+    assert found.advice.startswith("Learning rate: try 0.25 and 1 (now 0.5)")
+    assert "undertrained" not in kinds(stuck)
+    early = evidence([*logged(falling(2.8, half_life=40), until=400), measured(400, 2.8)])
+    assert "plateau" not in kinds(early)
+
+
+def test_much_dropout_is_named_first():
+    stuck = [*logged(falling(2.8, half_life=40)), measured(1000, 2.8)]
+    assert the("plateau", evidence(stuck, dropout=0.5)).advice.startswith("Dropout: try 0.1 (now 0.5)")
+    assert "Dropout" not in the("plateau", evidence(stuck, dropout=0.1)).advice
+
+
+def test_single_tokens_right_and_outputs_wrong():
+    run = evidence([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=0.92, exact_match=0.35)])
+    found = the("exposure_gap", run)
+    assert "92%" in found.evidence and "35%" in found.evidence
+    for accuracy, exact_match in ((0.6, 0.1), (0.95, 0.75)):
+        other = evidence([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=accuracy, exact_match=exact_match)])
+        assert "exposure_gap" not in kinds(other)
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf, None])
+def test_a_number_that_ran_away_is_told_alone(loss: float | None):
+    (found,) = diagnose(evidence([*logged(falling(2.0), until=200), {"step": 210, "loss": loss}]))
+    assert (found.kind, found.severity, found.title) == ("failed", "problem", "The numbers ran away")
+    assert found.evidence == "At step 210 loss or gradient is no finite number."
+    assert found.advice.startswith("Learning rate: try 0.17 (now 0.5)")
+
+
+def test_of_the_loops_own_words_the_first_sentence_is_told():
+    said = "the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps. Start a new run"
+    (found,) = diagnose(evidence(logged(falling(2.0), until=40), failure=said))
+    assert found.title == "The numbers ran away"
+    assert found.evidence == "The loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps."
+
+
+def test_another_failure_is_told_as_it_was_said():
+    (found,) = diagnose(evidence(logged(falling(2.0), until=200), failure="there is no room left on the disk."))
+    assert found.title == "The training broke off"
+    assert found.evidence == "There is no room left on the disk."
+    assert "Learning rate" not in found.advice

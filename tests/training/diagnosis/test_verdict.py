@@ -1,0 +1,120 @@
+"""Whatever comes in: one to four findings in order, in plain sentences, none against another."""
+
+import json
+import math
+from dataclasses import asdict
+from itertools import combinations
+from typing import Any, get_args
+
+import hypothesis.strategies as st
+from hypothesis import given, settings
+
+from tests.training.diagnosis.records import evidence, falling, logged, measured
+from transformer_core.training.diagnosis import Finding, FindingKind, Sample, diagnose
+
+CONTRARY = [
+    {"well", "no_better_than_guessing", "guesses_by_frequency", "looks_one_token_back"},
+    {"well", "undertrained", "plateau", "learning_rate_too_high", "learning_rate_too_low", "nothing_unusual"},
+    {"well", "failed", "too_early", "sees_its_answer", "undertrained"},
+    {"overfitting", "undertrained", "plateau", "few_tokens", "less_than_one_epoch"},
+    {"ends_at_once", "never_ends", "same_output"},
+    {"ends_at_once", "repeats_itself"},
+    {"less_than_one_epoch", "few_tokens"},
+    {"well", "ends_at_once", "never_ends"},
+    {"well", "same_output"},
+]
+ANY_NUMBER = st.one_of(
+    st.floats(0, 12), st.floats(), st.integers(-5, 10), st.none(), st.sampled_from([1e30, 1e308, 10**400, -1.0, 0])
+)
+LOSS = st.one_of(st.floats(0, 12), ANY_NUMBER)
+SHARE = st.one_of(st.floats(0, 1), ANY_NUMBER)
+
+
+SAMPLES = st.lists(
+    st.builds(
+        Sample,
+        given=st.sampled_from([*"abcdef"]),
+        output=st.sampled_from(["", "a", "b c", "la " * 9, "one two three"]),
+        reference=st.sampled_from([None, "", "a", "la " * 9]),
+        is_complete=st.sampled_from([None, True, False]),
+    ),
+    max_size=5,
+)
+
+
+def check(found: list[Finding]) -> None:
+    kinds, severities = get_args(FindingKind), ["problem", "note", "fine"]
+    assert 1 <= len(found) <= 4
+    assert all(finding.kind in kinds for finding in found)
+    ranks = [severities.index(finding.severity) for finding in found]
+    assert ranks == sorted(ranks)
+    told = {finding.kind for finding in found}
+    assert len(told) == len(found)
+    for contrary in CONTRARY:
+        assert not any({*pair} <= told for pair in combinations(contrary, 2)), told
+    assert ("well" in told) <= (found[0].severity != "problem")
+    for finding in found:
+        json.dumps(asdict(finding), allow_nan=False)
+        for sentence in (finding.evidence, finding.advice):
+            assert sentence.endswith(".") and not sentence.endswith("..")
+            assert sentence[0] == sentence[0].upper()
+        words = f"{finding.title} {finding.evidence} {finding.advice}".replace("-", " ").split()
+        assert not {"nan", "inf", "None"} & {word.strip(".,;:()") for word in words}
+
+
+@settings(max_examples=50)
+@given(
+    curve=st.lists(st.tuples(LOSS, ANY_NUMBER, ANY_NUMBER), max_size=30),
+    measures=st.lists(st.tuples(st.integers(0, 1200), LOSS, SHARE, SHARE, SHARE), max_size=5),
+    samples=SAMPLES,
+    changes=st.fixed_dictionaries(
+        {},
+        optional={
+            "architecture": st.sampled_from(["encoder_decoder", "decoder_only", "encoder_only"]),
+            "steps": st.integers(1, 2000),
+            "warmup_steps": st.integers(1, 5000),
+            "label_smoothing": st.sampled_from([0.0, 0.1, 0.9]),
+            "dropout": st.sampled_from([0.0, 0.5]),
+            "clip_norm": st.sampled_from([None, 1.0]),
+            "vocab_size": st.sampled_from([1, 2, 100]),
+            "tokens_seen": st.one_of(st.none(), st.integers(0, 10**15)),
+            "n_training_tokens": st.one_of(st.none(), st.integers(0, 10**9)),
+            "unigram_entropy": st.one_of(st.none(), st.floats()),
+            "bigram_entropy": st.one_of(st.none(), st.floats()),
+            "mean_target_length": st.sampled_from([None, 1.0, 20.0]),
+        },
+    ),
+)
+def test_whatever_comes_in(curve: list, measures: list, samples: list, changes: dict[str, Any]):
+    log = [
+        {"step": 20 * i, "loss": loss, "learning_rate": rate, "gradient_norm": norm}
+        for i, (loss, rate, norm) in enumerate(curve, start=1)
+    ]
+    names = ("loss", "accuracy", "exact_match", "coherent")
+    log += [{"step": step} | {f"held_out_{n}": v for n, v in zip(names, row, strict=True)} for step, *row in measures]
+    check(diagnose(evidence(log, samples=samples, **changes)))
+
+
+@settings(max_examples=50)
+@given(
+    to=st.floats(0, 6),
+    half_life=st.floats(10, 2000),
+    held_out=st.lists(st.floats(0, 8), max_size=4),
+    until=st.integers(1, 1000),
+    exact_match=st.floats(0, 1),
+    rate=st.floats(1e-6, 1),
+    epochs=st.floats(0, 50),
+    samples=SAMPLES,
+)
+def test_whatever_the_shape_of_the_curve(to, half_life, held_out, until, exact_match, rate, epochs, samples):
+    log = logged(falling(to, half_life=half_life), until=until, rate=rate)
+    log += [
+        measured(max(1, until * i // len(held_out)), loss, exact_match=exact_match, accuracy=math.sqrt(exact_match))
+        for i, loss in enumerate(held_out, start=1)
+    ]
+    check(diagnose(evidence(log, tokens_seen=round(epochs * 100_000), mean_target_length=5.0, samples=samples)))
+
+
+def test_the_same_evidence_gives_the_same_findings():
+    run = evidence([*logged(falling(3.0)), measured(1000, 3.0)])
+    assert diagnose(run) == diagnose(run)

@@ -1,0 +1,122 @@
+"""How a batch is shared among processes, against a naive mean; and a process that is alone."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.errors import ConfigError
+from transformer_core.training.processes import ALONE, OtherProcessError, Part, Processes
+
+VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
+
+
+def a_batch(n_targets_in_rows: list[int]) -> Batch:
+    """Rows of six tokens, each with so many targets that count."""
+    n_rows = len(n_targets_in_rows)
+    tokens = torch.arange(6 * n_rows).reshape(n_rows, 6)
+    counts = torch.arange(6) < torch.tensor(n_targets_in_rows)[:, None]
+    return Batch((tokens,), torch.where(counts, tokens, IGNORED))
+
+
+def parts_of_all(batch: Batch, size: int, n_parts: int) -> Iterator[list[Part]]:
+    for rank in range(size):
+        yield list(Processes(rank=rank, size=size).parts(batch, n_parts))
+
+
+@settings(max_examples=60)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=9).filter(any), st.integers(1, 4), st.integers(1, 5))
+def test_however_a_batch_is_divided_its_mean_loss_is_the_same(rows: list[int], size: int, n_parts: int):
+    batch = a_batch(rows)
+    losses = np.random.default_rng(0).random(batch.targets.numel())  # of each token, which is its own number
+
+    means, seen = [], []
+    for parts in parts_of_all(batch, size, n_parts):
+        assert len(parts) == n_parts  # each process goes as often forward and back, or the others would wait for ever
+        mean = 0.0
+        for part in parts:
+            own = part.batch.targets[part.batch.targets != IGNORED]
+            if part.weight:
+                mean += part.weight * float(losses[own].mean())
+                seen += own.tolist()
+        means.append(mean)
+    counting = batch.targets[batch.targets != IGNORED]
+    assert sorted(seen) == counting.tolist()
+    assert math.isclose(sum(means) / size, float(losses[counting].mean()), rel_tol=1e-9)
+
+
+def test_more_parts_than_rows():
+    for parts in parts_of_all(a_batch([2, 3]), 2, 3):
+        assert [len(part.batch.targets) for part in parts] == [
+            1,
+            1,
+            1,
+        ]  # a row there must be; without weight it is idle
+        assert sum(part.weight > 0 for part in parts) == 1
+
+
+def test_alone_a_batch_is_left_as_it_is():
+    batch = a_batch([2, 3])
+    assert list(ALONE.parts(batch, 1)) == [Part(batch, 1.0)]
+
+
+def test_what_torchrun_says(monkeypatch: pytest.MonkeyPatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    assert Processes.from_environment() == ALONE
+    for name, value in zip(VARIABLES, ("3", "4", "1"), strict=True):
+        monkeypatch.setenv(name, value)
+    found = Processes.from_environment()
+    assert found == Processes(rank=3, size=4, local_rank=1)
+    assert not found.is_first
+    monkeypatch.setenv("RANK", "three")
+    assert Processes.from_environment() == ALONE
+
+
+def test_the_device_of_a_process():
+    assert ALONE.device("cuda:1") == "cuda:1"
+    second = Processes(rank=1, size=2, local_rank=1)
+    assert second.device("cpu") == "cpu"
+    if not torch.cuda.device_count():
+        assert second.device("auto") == "auto"
+        with pytest.raises(ConfigError, match=r"process 1 .* no GPU of its own, there are 0; .*--device cpu"):
+            second.device("cuda")
+
+
+def test_no_two_steps_and_no_two_processes_draw_alike():
+    seeds = {
+        Processes(rank=rank, size=3).step_seed(seed, step)
+        for rank in range(3)
+        for seed in (0, 1, 7)
+        for step in range(1, 50)
+    }
+    assert len(seeds) == 3 * 3 * 49
+    assert ALONE.step_seed(7, 3) == Processes(rank=0, size=3).step_seed(7, 3)
+
+
+def test_alone_there_is_nobody_to_ask():
+    assert ALONE.agree("so") == "so"
+    assert ALONE.first_alone(lambda: 3) == ALONE.first_first(lambda: 3) == 3
+    assert ALONE.total(torch.tensor(2.5)).item() == 2.5
+    model = torch.nn.Linear(2, 2)
+    assert ALONE.wrap(model) is model
+    ALONE.join(torch.device("cpu"))
+    ALONE.leave()
+
+
+def test_only_a_lost_connection_is_told_as_one():
+    both = Processes(rank=0, size=2)
+    with (
+        pytest.raises(OtherProcessError, match="one of the 2 processes of this training ended or was killed"),
+        both.connected(),
+    ):
+        raise RuntimeError("[.../third_party/gloo/.../pair.cc:537] Read error: Connection reset by peer")
+    with pytest.raises(RuntimeError, match=r"^some defect"), both.connected():
+        raise RuntimeError("some defect")
+    with pytest.raises(RuntimeError, match=r"^gloo"), ALONE.connected():
+        raise RuntimeError("gloo")

@@ -1,0 +1,169 @@
+"""The lines of metrics.jsonl as curves: only finite numbers, by step; and how a curve has changed of late."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+_LARGEST = 1e30  # sums of numbers up to this stay finite, and no loss is that large in earnest
+_MOST_LINES = 2000  # of steps; more show no more of a curve, and take seconds
+_FEWEST_TO_COMPARE = 4  # records in each of two stretches of which the means are compared
+_OF_NO_OUTPUT = ("loss", "perplexity", "pairs", "texts", "accuracy", "determined_accuracy")
+_CLEARLY = 0.02  # of the loss: a change below this is none, however sure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one logged step showed."""
+
+    step: int
+    loss: float  # nats, smoothed as the training smooths
+    learning_rate: float | None
+    gradient_norm: float | None  # before clipping
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOut:
+    """What the model was worth on held-out data at a step."""
+
+    step: int
+    loss: float  # nats a target, not smoothed, the right tokens before each
+    accuracy: float | None  # targets that are the most probable token, the right tokens before each
+    determined_accuracy: float | None  # the same of those targets that others determine
+    outputs: Mapping[str, float]  # what it writes when left alone, by measure: the share that is right
+
+    @property
+    def judged(self) -> tuple[str, float] | None:
+        """The measure that says most of what the model writes, with the share that is right; None: none was taken."""
+        if "exact_match" in self.outputs:
+            return "exact_match", self.outputs["exact_match"]
+        return min(self.outputs.items(), key=lambda item: item[1], default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curves:
+    """All that was logged, ascending by step."""
+
+    steps: tuple[Step, ...]
+    held_out: tuple[HeldOut, ...]
+    first_not_finite: int | None  # the first step whose loss or gradient is no finite number
+
+    @property
+    def steps_done(self) -> int:
+        """The last step of which anything is known; 0 before the first."""
+        return max([record.step for record in self.steps] + [record.step for record in self.held_out], default=0)
+
+    def losses(self, after: int | float, until: int | float) -> list[float]:
+        """Return the losses of the steps that lie behind `after`, up to and with `until`."""
+        return [record.loss for record in self.steps if after < record.step <= until]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A mean loss before and now, nats."""
+
+    before: float
+    now: float
+    doubt: float  # two standard errors of the difference
+
+    @property
+    def is_fall(self) -> bool:
+        """Whether the loss fell, clearly and for sure."""
+        return self.before - self.now > max(self.doubt, _CLEARLY * self.before)
+
+    @property
+    def is_rise(self) -> bool:
+        """Whether the loss rose, clearly and for sure."""
+        return self.now - self.before > max(self.doubt, _CLEARLY * self.before)
+
+
+def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
+    """Sort the lines of metrics.jsonl; a line without a step, or with nothing known in it, is passed over.
+
+    Of two lines for one step the later counts: a run that was resumed logs steps again. Of very many lines some are
+    read, evenly, and the last.
+    """
+    steps: dict[int, Step] = {}
+    held_out: dict[int, HeldOut] = {}
+    not_finite: list[int] = []
+    for record in _thinned(records):
+        number = _finite(record.get("step"))
+        if number is None or number < 0:
+            continue
+        step = int(number)
+        loss, held_out_loss = _finite(record.get("loss")), _finite(record.get("held_out_loss"))
+        if any(_is_not_finite(record.get(name, 0.0)) for name in ("loss", "gradient_norm", "held_out_loss")):
+            not_finite.append(step)
+        if loss is not None:
+            rate, norm = _finite(record.get("learning_rate")), _finite(record.get("gradient_norm"))
+            steps[step] = Step(step=step, loss=loss, learning_rate=rate, gradient_norm=norm)
+        if held_out_loss is not None:
+            held_out[step] = _held_out(step, held_out_loss, record)
+    return Curves(
+        steps=tuple(steps[step] for step in sorted(steps)),
+        held_out=tuple(held_out[step] for step in sorted(held_out)),
+        first_not_finite=min(not_finite, default=None),
+    )
+
+
+def change(before: Sequence[float], now: Sequence[float]) -> Change | None:
+    """Compare the means of two stretches of a curve; None where one of them is too short to have a mean of its own."""
+    if min(len(before), len(now)) < _FEWEST_TO_COMPARE:
+        return None
+    doubt = 2 * math.sqrt(_noise(before) ** 2 / len(before) + _noise(now) ** 2 / len(now))
+    return Change(before=fmean(before), now=fmean(now), doubt=doubt)
+
+
+def without_smoothing(loss: int | float, *, label_smoothing: int | float, vocab_size: int) -> float:
+    """Return what a smoothed cross-entropy at most is without its smoothing, in nats.
+
+    The smoothed loss is (1 - smoothing) * H + smoothing * mean over the vocabulary of -log p, and that mean is at least
+    log(vocab_size), by Jensen's inequality. What remains is at most H / (1 - smoothing); the bound is exact without
+    smoothing.
+    """
+    return max(0.0, (loss - label_smoothing * math.log(vocab_size)) / (1 - label_smoothing))
+
+
+def _thinned(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return all measurements, and of the lines of steps as many as a curve needs."""
+    of_steps = [i for i, record in enumerate(records) if "held_out_loss" not in record]
+    stride = -(-len(of_steps) // _MOST_LINES)
+    left_out = {*of_steps}.difference(of_steps[::-1][::stride]) if stride > 1 else set()
+    return [record for i, record in enumerate(records) if i not in left_out]
+
+
+def _noise(losses: Sequence[float]) -> float:
+    """Return the standard deviation from record to record; a slope is no noise, so it goes by neighbours."""
+    differences = [(b - a) ** 2 for a, b in pairwise(losses)]
+    return math.sqrt(fmean(differences) / 2)
+
+
+def _held_out(step: int, loss: float, record: Mapping[str, Any]) -> HeldOut:
+    shares = {
+        name.removeprefix("held_out_"): value
+        for name, value in ((name, _finite(record[name])) for name in record if name.startswith("held_out_"))
+        if value is not None and 0 <= value <= 1
+    }
+    return HeldOut(
+        step=step,
+        loss=loss,
+        accuracy=shares.get("accuracy"),
+        determined_accuracy=shares.get("determined_accuracy"),
+        outputs={name: share for name, share in shares.items() if name not in _OF_NO_OUTPUT},
+    )
+
+
+def _finite(value: object) -> float | None:
+    """Return a number as one that can be reckoned with; None for what is none, or is not finite."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return float(min(max(value, -_LARGEST), _LARGEST))
+
+
+def _is_not_finite(value: object) -> bool:
+    """Whether a number is infinite or none at all; JSON, which knows no such numbers, may have null for it."""
+    return value is None or (isinstance(value, float) and not math.isfinite(value))

@@ -1,0 +1,80 @@
+"""The verdict: which rules are asked, which findings leave no room for others, and in what order they are told."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import get_args
+
+from transformer_core.training.diagnosis import learning_rate, level, memory, progress, speech
+from transformer_core.training.diagnosis.case import Case, open_case
+from transformer_core.training.diagnosis.evidence import Evidence
+from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
+
+_MOST_FINDINGS = 4  # a person reads so many
+_SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
+
+
+def diagnose(evidence: Evidence) -> list[Finding]:
+    """Say what stands out in a training, and what to try.
+
+    Only what the numbers show is said: a rule whose numbers are missing is silent, and what explains a symptom takes
+    the place of what would contradict it. A run that has just begun is not judged.
+
+    Args:
+        evidence: what is known.
+
+    Returns:
+        One to four findings: problems first, then notes, then what is fine; in each, causes before symptoms. No two
+        contradict each other, and "well" is never told beside a problem.
+    """
+    case = open_case(evidence)
+    kinds: tuple[FindingKind, ...] = get_args(FindingKind)
+    found = sorted(
+        _findings(case), key=lambda finding: (_SEVERITIES.index(finding.severity), kinds.index(finding.kind))
+    )
+    return found[:_MOST_FINDINGS]
+
+
+def _findings(case: Case) -> list[Finding]:
+    """Return all that is found, contradictions left out."""
+    if broken := progress.failed(case):
+        return [broken]
+    high = learning_rate.too_high(case)
+    if early := progress.too_early(case):
+        return [high] if high and case.curves.steps else [early]
+    if leak := memory.sees_its_answer(case):
+        return [leak]
+    spoken = _spoken(case)
+    if overfit := memory.overfitting(case):
+        if overfit.severity == "problem":
+            return [overfit, *_as_consequences(spoken)]
+        return _there([overfit, *spoken, None if _any_problem(spoken) else level.well(case)])
+    if rate := high or learning_rate.too_low(case):
+        return [rate, *_as_consequences([level.too_little_learnt(case), *spoken])]
+    learning = progress.undertrained(case) or progress.plateau(case)
+    measured = [level.too_little_learnt(case), learning, progress.exposure_gap(case)]
+    has_room = learning is None or learning.kind == "undertrained"  # else other text would not change much
+    remarks = [memory.little_to_learn_from(case) if has_room else None, learning_rate.clipped(case)]
+    found = _there([*measured, *spoken, *remarks])
+    if not _any_problem(found):
+        found += _there([level.well(case)])
+    return found or [level.nothing_unusual(case)]
+
+
+def _spoken(case: Case) -> list[Finding | None]:
+    """Return what stands out in the outputs; outputs that are all the same, or empty, are told as that alone."""
+    first = speech.ends_at_once(case) or speech.same_output(case)
+    return [first] if first else [speech.never_ends(case), speech.repeats_itself(case)]
+
+
+def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
+    """Return findings as what comes of a problem that is told before them; their own advice would lead astray."""
+    advice = "Mend the problem above first: this comes of it."
+    return [replace(finding, advice=advice, severity="note") for finding in _there(findings)]
+
+
+def _any_problem(findings: Sequence[Finding | None]) -> bool:
+    return any(finding.severity == "problem" for finding in _there(findings))
+
+
+def _there(findings: Sequence[Finding | None]) -> list[Finding]:
+    return [finding for finding in findings if finding is not None]

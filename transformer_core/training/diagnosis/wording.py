@@ -1,0 +1,61 @@
+"""Numbers as a person reads them."""
+
+from transformer_core.training.diagnosis.case import Case
+
+_LEGIBLE = 1e6  # from here on digits are counted, not read
+_QUOTED = 40  # characters of an output that are shown
+
+
+def nats(value: int | float) -> str:
+    """Write a loss or an entropy, with its unit."""
+    return f"{number(value)} nats"
+
+
+def number(value: int | float) -> str:
+    """Write a number with the digits that matter: two behind the point, or two that are not 0."""
+    if abs(value) >= _LEGIBLE:
+        return f"{value:.1e}"
+    if abs(value) >= 0.1 or value == 0:
+        return f"{value:,.2f}"
+    return f"{value:.1e}" if abs(value) < 1e-4 else f"{value:.2g}"
+
+
+def count(value: int | float) -> str:
+    """Write a count: small ones in full, large ones in thousands, millions or billions."""
+    for size, word in ((1e9, "billion"), (1e6, "million")):
+        if value >= size:
+            return f"{value / size:,.1f} {word}"
+    return f"{value:,.0f}"
+
+
+def percent(share: int | float) -> str:
+    """Write a share in [0, 1]; all and nothing only where it is exactly that."""
+    return f"{share:.1%}" if 0.99 < share < 1 or 0 < share < 0.01 else f"{share:.0%}"
+
+
+def times(ratio: int | float) -> str:
+    """Write how many times."""
+    if ratio >= 10:
+        return f"{count(ratio)} times"
+    return "once" if round(ratio, 1) == 1 else f"{ratio:.1f} times"
+
+
+def setting(value: int | float) -> str:
+    """Write a value to set, with two digits that matter."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def quoted(text: str) -> str:
+    """Quote a text in one line, its end left out where it is long."""
+    line = " ".join(text.split())
+    return f"“{line[:_QUOTED].rstrip()}…”" if len(line) > _QUOTED else f"“{line}”"
+
+
+def more_steps(case: Case) -> str:
+    """Propose twice the steps, or, while they last, to wait for those that are planned."""
+    steps = case.evidence.steps
+    return (
+        f"Steps: try {2 * steps:,} (now {steps:,})"
+        if case.is_over
+        else f"Let it go on to the end of its {steps:,} Steps"
+    )

@@ -1,0 +1,56 @@
+"""How long a training will take on this machine, before it has begun."""
+
+from functools import cache
+from time import perf_counter
+
+import torch
+
+from transformer_core.config import ModelConfig
+from transformer_core.training.config import TrainingConfig
+
+_SIDE = 384  # of the matrices that are multiplied to see how fast the machine is
+_SHARE = 0.55  # of that speed which a training step reaches in its matrix products, and what lies around them
+_BEGINNINGS = 0.8e-3  # seconds a layer and a step that do not depend on how much there is to compute
+_STEP = 3e-3  # seconds a step for the data, the optimizer and the record
+
+
+def estimated_seconds(
+    model: ModelConfig, training: TrainingConfig, *, tokens_per_row: float, products_per_second: float
+) -> float:
+    """Return about how long the steps of a training take; measuring and saving come on top.
+
+    A step multiplies each weight of a matrix by each token that passes it, once forward and twice backward.
+
+    Args:
+        model: its shape.
+        training: its steps and batches.
+        tokens_per_row: tokens of a pair or a text on the average, those of source and target together.
+        products_per_second: multiplications of two numbers that the machine does in a second (`products_per_second`).
+
+    Source: Kaplan et al. 2020, sec. 2.1, for the count of products: 3 (forward and backward) a weight and token.
+    """
+    attention = 2 * model.d_model * model.head_width * (model.n_heads + model.n_key_value_heads)
+    feed_forward = (3 if model.gated else 2) * model.d_model * model.d_ff
+    tokens = training.batch_size * min(tokens_per_row, model.max_seq_len * (2 if model.has_encoder else 1))
+    per_stack = tokens / 2 if model.architecture == "encoder_decoder" else tokens
+    encoder = model.n_encoder_layers * (attention + feed_forward)
+    decoder = model.n_decoder_layers * (attention * (2 if model.has_encoder else 1) + feed_forward)
+    unembedding = model.d_model * model.vocab_size
+    weights = (encoder + decoder + unembedding) if model.architecture != "encoder_only" else encoder + unembedding
+    products = 3 * per_stack * weights
+    n_layers = model.n_encoder_layers + model.n_decoder_layers
+    beginnings = training.accumulate * n_layers * _BEGINNINGS
+    return training.steps * (products / (_SHARE * products_per_second) + beginnings + _STEP)
+
+
+@cache
+def products_per_second() -> float:
+    """Return how many products of two numbers this machine's processor does in a second, measured once."""
+    a, b = torch.randn(2, _SIDE, _SIDE)
+    torch.mm(a, b)
+    best = float("inf")
+    for _ in range(8):
+        start = perf_counter()
+        torch.mm(a, b)
+        best = min(best, perf_counter() - start)
+    return float(_SIDE**3 / best)

@@ -1,0 +1,45 @@
+"""What ended a training, in words: with what was saved, and what to try."""
+
+import errno
+from contextlib import suppress
+
+from transformer_core.errors import HeadlightError, RunError
+from transformer_core.training.run_directory import RunDirectory
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # safetensors says the last one for all of them
+_NO_MEMORY = ("memory", "bad_alloc", "can't start new thread")  # what torch and Python say, in a RuntimeError
+
+
+def is_short_of_memory(error: Exception) -> bool:
+    """Return whether an error says that there is too little memory."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    words = str(error).lower()
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(w in words for w in _NO_MEMORY))
+
+
+def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
+    """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours.
+
+    Args:
+        error: what ended the training.
+        directory: of the run.
+        step: steps done.
+    """
+    progress = None
+    with suppress(HeadlightError, OSError):
+        progress = directory.progress()
+    saved = f"What was saved after step {progress.step:,} is whole" if progress else "Nothing had been saved yet"
+    if is_short_of_memory(error):
+        training = directory.request.training
+        return RunError(
+            f"there is too little memory for step {step + 1:,}. {saved}. Start a new run with a smaller batch_size "
+            f"(now {training.batch_size:,}), with more parts by accumulate (now {training.accumulate}), or with a "
+            f"smaller model"
+        )
+    if isinstance(error, OSError):
+        what = "there is no room left on the disk" if error.errno in _NO_ROOM else (error.strerror or str(error))
+        return RunError(f"{directory.path} cannot be written: {what}. {saved}; make room, then go on with --resume")
+    if isinstance(error, RunError) and "could not be saved" not in str(error):
+        return type(error)(f"{error}. {saved}")
+    return error
