@@ -2,19 +2,27 @@
 
 import streamlit as st
 
-from pages.shared import bar, machine, models, state, style
+from pages.shared import bar, machine, models, run_state, state, style
 
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
 style.apply()
 
 heads = st.Page("explore/heads.py", title="Heads", icon=":material/grid_view:", url_path="heads")
 models_page = st.Page("models/models.py", title="Models", icon=":material/inventory_2:", url_path="models")
+train = st.Page("train/train.py", title="Train", icon=":material/model_training:", url_path="train")
+film = st.Page("train/film.py", title="Film", icon=":material/movie:", url_path="film")
 front_door = st.Page(lambda: None, title="Headlight", url_path="start", default=True, visibility="hidden")
-navigation = st.navigation({"": [front_door], "Explore": [heads], "Models": [models_page]})
+navigation = st.navigation({"": [front_door], "Explore": [heads], "Train": [train, film], "Models": [models_page]})
 if navigation == front_door:
     st.switch_page(heads, query_params=st.query_params.to_dict())
 
 cards = models.available()
+if navigation in (train, film):  # a run stands in the place of a model
+    bar.brand()
+    run_state.seed()
+    navigation.run()
+    run_state.publish()
+    st.stop()
 if not cards:
     bar.no_models()
     if navigation == models_page:

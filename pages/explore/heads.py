@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import code, components, models, readings, state
+from pages.shared import code, components, models, overviews, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.state import View
-from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
-from transformer_core.figures import THEMES, attention_heatmap, isolate, levels
+from transformer_core.analysis import ATTENTIONS, pattern_csv
+from transformer_core.figures import THEMES, attention_heatmap, isolate
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -99,25 +99,7 @@ def overview_of(
     path: str, version: str, text: str, target: str | None, device: str, precision: str
 ) -> tuple[list[dict[str, Any]], bytes]:
     """Return what the overview shows: its groups, and one byte a cell."""
-    reading = readings.read(path, version, text, target, device, precision)
-    groups, thumbnails = [], b""
-    for name, patterns in reading.patterns.items():
-        n_layers, n_heads, n_queries, n_keys = patterns.shape
-        groups.append(
-            {
-                "attention": name,
-                "title": ATTENTIONS[name].title,
-                "layers": n_layers,
-                "heads": n_heads,
-                "queries": n_queries,
-                "keys": n_keys,
-                "strongest": [
-                    [strongest_link(reading, name, layer, head) for head in range(n_heads)] for layer in range(n_layers)
-                ],
-            }
-        )
-        thumbnails += levels(patterns, reading.masks[name]).tobytes()
-    return groups, thumbnails
+    return overviews.of(readings.read(path, version, text, target, device, precision))
 
 
 def heatmap(view: View, reading: "Reading") -> None:
@@ -153,19 +135,11 @@ def own_part(reading: "Reading") -> str:
 
 def look_for(view: View, reading: "Reading") -> None:
     """Say in one line what is worth looking for, and this head's strongest link."""
-    link = strongest_link(reading, view.attention, view.layer, view.head)
+    link = overviews.strongest_link(reading, view.attention, view.layer, view.head)
     st.html(
         f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR[reading.architecture, view.attention])}</p>"
         f"<p class='hl-look'><b>The strongest link of this head:</b> {html.escape(link)}</p>"
     )
-
-
-def strongest_link(reading: "Reading", attention: str, layer: int, head: int) -> str:
-    """Return the head's largest weight in words."""
-    queries, keys = reading.labels(attention)
-    cell = strongest_cell(reading.patterns[attention][layer, head], reading.masks[attention])
-    query, key = isolate(queries[cell.query][:30]), isolate(keys[cell.key][:30])
-    return f"“{query}” → “{key}” {cell.value:.2f}"
 
 
 def code_of(card: ModelCard, view: View, reading: "Reading") -> str:

@@ -35,10 +35,16 @@ def no_models() -> None:
     )
 
 
-def sidebar(card: ModelCard) -> None:
+def brand() -> None:
     """Draw what stands beside every page."""
     with st.sidebar:
         st.html(f"<div class='hl-brand'>{style.icon()}Headlight</div><p class='hl-small'>{html.escape(CLAIM)}</p>")
+
+
+def sidebar(card: ModelCard) -> None:
+    """Draw what stands beside every page about a model."""
+    brand()
+    with st.sidebar:
         st.html(
             f"<div class='hl-model'>{html.escape(card.title)}</div><p class='hl-small'>{html.escape(card.claim())}.</p>"
         )

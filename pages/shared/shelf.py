@@ -184,6 +184,24 @@ def bring_in(source: str, *, on_progress: OnProgress) -> str:
     return name
 
 
+def keep_run(run: Path, wanted: str) -> str:
+    """Keep the model that a training ended with, with a card that says what its heads do; return its name here.
+
+    Args:
+        run: the training's folder.
+        wanted: the name that it should have, as far as that is free.
+
+    Raises:
+        HeadlightError: there is nothing to keep, or no room for it.
+    """
+    from transformer_core.analysis.keeping import keep_run as keep_run_in
+
+    with _free_name(wanted) as name:
+        keep_run_in(run, models.folder() / name)
+        _refuse_strange_card(name)
+    return name
+
+
 def delete(name: str) -> None:
     """Delete a model of the users' own.
 

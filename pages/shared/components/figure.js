@@ -1,6 +1,7 @@
 // A plotly figure that stays in its place: new data is drawn into the same node, and the look follows the theme.
 //
-// data: {figure, templates: {light, dark}} as JSON texts, {name, csv} for what can be taken away.
+// data: {figure, templates: {light, dark}} as JSON texts, {name, csv} for what can be taken away, {height} in px or null
+// for that of the stage.
 
 const PLOTLY = "/vendor/plotly.min.js";
 const CONFIG = { displayModeBar: false };
@@ -14,6 +15,8 @@ export default function ({ data, parentElement }) {
   const root = parentElement.querySelector(".figure");
   const view = (root.view ??= makeView(root));
   view.data = data;
+  root.classList.toggle("low", data.height !== null);
+  root.style.height = data.height === null ? "" : `${data.height}px`;
   loadPlotly().then(
     () => draw(view),
     () => (view.plot.textContent = UNLOADED),

@@ -1,7 +1,8 @@
 // All heads at once: one canvas under a grid of buttons, one button a head.
 //
 // data: a header's length (uint32, little endian), the header (JSON), then one byte a cell of every pattern:
-// 0 to 254 for weights from 0 to 1, 255 where the mask does not allow the cell.
+// 0 to 254 for weights from 0 to 1, 255 where the mask does not allow the cell. Where the header has a film, the bytes
+// of all its moments come through film.js, and player.js draws what chooses among them.
 
 const FORBIDDEN = 255;
 const CORNER = 4; // px, as in overview.css
@@ -19,19 +20,24 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".overview");
   const view = (root.view ??= makeView(root));
   view.send = (head) => setTriggerValue("chosen", head);
-  const { header, levels } = unpack(data);
+  view.sendMoment = (step) => setTriggerValue("moment", { step });
+  const { header, rest: levels } = unpack(data);
   if (header.version !== view.header?.version) {
+    const isSame = hasSameHeads(view.header, header);
     Object.assign(view, { header, levels });
-    build(view);
+    if (isSame) refill(view);
+    else build(view);
   }
   choose(view, header.chosen);
   showChosen(view);
-}
-
-function unpack(data) {
-  const length = new DataView(data.buffer, data.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(data.subarray(4, 4 + length)));
-  return { header, levels: data.subarray(4 + length) };
+  if (header.film) {
+    view.player ??= makePlayer({
+      root,
+      onFrame: (film, place, isChosen) => showFrame(view, film, place, isChosen),
+      onChosen: (step) => view.sendMoment(step),
+    });
+    updatePlayer(view.player, header.film);
+  }
 }
 
 function makeView(root) {
@@ -88,7 +94,57 @@ function build(view) {
     view.grids.push({ group, grid, columns, lines });
   }
   if (chosen) choose(view, chosen);
+  if (view.player && view.player.header.id === view.header.film?.id) showAgain(view.player);
   fit(view);
+}
+
+function hasSameHeads(former, header) {
+  const shape = (group) => [group.attention, group.title, group.layers, group.heads].join();
+  return former?.groups.map(shape).join() === header.groups.map(shape).join();
+}
+
+function refill(view) {
+  // The same heads on another text, or a moment later in a training: new pictures under the same buttons.
+  let offset = 0;
+  for (const item of view.heads) {
+    const group = view.header.groups.find(({ attention }) => attention === item.attention);
+    const size = group.queries * group.keys;
+    if (!view.header.film) {
+      const { queries, keys } = group;
+      Object.assign(item, { levels: view.levels.slice(offset, offset + size), queries, keys });
+      nameHead(item, group);
+    }
+    offset += size;
+  }
+  view.tip.hidden = true;
+  draw(view);
+}
+
+function showFrame(view, film, place, isChosen) {
+  // A moment of a film: other pictures under the same buttons, which get their names when the film stands still.
+  const { labels } = view.header.film;
+  let [offset, cell, next] = [place * film.size, 3 * place * film.heads, 0];
+  for (const { attention, heads, rows, columns } of film.groups) {
+    const { queries, keys } = labels[attention];
+    for (const item of view.heads.slice(next, (next += heads))) {
+      Object.assign(item, { levels: film.levels.subarray(offset, (offset += rows * columns)), queries: rows, keys: columns });
+      const [query, key, hundredths] = film.strongest.subarray(cell, (cell += 3));
+      item.strongest = `“${queries[query]}” → “${keys[key]}” ${(hundredths / 100).toFixed(2)}`;
+      if (isChosen) sayName(item);
+    }
+  }
+  if (view.pointedAt && !view.tip.hidden) showTip(view, view.pointedAt);
+  draw(view);
+}
+
+function nameHead(item, group) {
+  item.name = `${group.title}, layer ${item.layer}, head ${item.head}`;
+  item.strongest = group.strongest?.[item.layer][item.head] ?? "";
+  sayName(item);
+}
+
+function sayName({ button, name, strongest }) {
+  button.setAttribute("aria-label", `${name}. Strongest: ${strongest}`);
 }
 
 function columnsOf(view, group) {
@@ -147,16 +203,14 @@ function makeHead(view, group, layer, head, levels) {
   const button = element("button", "head");
   button.type = "button";
   button.tabIndex = -1;
-  const name = `${group.title}, layer ${layer}, head ${head}`;
-  const strongest = group.strongest[layer][head];
-  button.setAttribute("aria-label", `${name}. Strongest: ${strongest}`);
   const item = { attention: group.attention, layer, head, button, levels, queries: group.queries, keys: group.keys };
+  nameHead(item, group);
   button.addEventListener("click", () => {
     const { attention } = item;
     choose(view, { attention, layer, head });
     view.send({ attention, layer, head });
   });
-  const show = () => showTip(view, button, name, strongest);
+  const show = () => showTip(view, (view.pointedAt = item));
   const hide = () => (view.tip.hidden = true);
   button.addEventListener("mouseenter", show);
   button.addEventListener("mouseleave", hide);
@@ -195,7 +249,7 @@ function move(view, event) {
   button.scrollIntoView({ block: "nearest" });
 }
 
-function showTip(view, button, name, strongest) {
+function showTip(view, { button, name, strongest }) {
   const { tip, root } = view;
   tip.replaceChildren(element("strong", "", name), element("span", "", strongest));
   tip.hidden = false;
@@ -234,11 +288,15 @@ function draw(view) {
 }
 
 function picture(item, colors) {
-  const image = new ImageData(item.keys, item.queries);
-  new Uint32Array(image.data.buffer).set(Uint32Array.from(item.levels, (level) => colors[level]));
-  const canvas = new OffscreenCanvas(item.keys, item.queries);
-  canvas.getContext("2d").putImageData(image, 0, 0);
-  return canvas;
+  const { keys, queries, levels } = item;
+  if (item.canvas?.width !== keys || item.canvas.height !== queries) {
+    item.canvas = new OffscreenCanvas(keys, queries);
+    item.image = new ImageData(keys, queries);
+    item.pixels = new Uint32Array(item.image.data.buffer);
+  }
+  for (let cell = 0; cell < levels.length; cell++) item.pixels[cell] = colors[levels[cell]];
+  item.canvas.getContext("2d").putImageData(item.image, 0, 0);
+  return item.canvas;
 }
 
 function palette({ sequential, forbidden }) {

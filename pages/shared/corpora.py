@@ -1,0 +1,223 @@
+"""What to train on: a corpus that is made here, or a text of one's own; and what is known of it before the start."""
+
+import html
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import models, runs
+from transformer_core.config import Architecture
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import CorpusError, HeadlightError
+
+if TYPE_CHECKING:
+    from transformer_core.corpora.portrait import CorpusPortrait
+
+MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether it holds pairs
+    "copy": ("Copy: letters come out as they went in", True),
+    "reverse": ("Reverse: letters come out backwards", True),
+    "sort": ("Sort: letters come out in the order of the alphabet", True),
+    "addition": ("Addition: two numbers and their sum", True),
+    "dates": ("Dates: any way of writing a date becomes one", True),
+    "brackets": ("Brackets: open ones are closed", True),
+    "en-fr": ("English to French: small sentences, with pronouns", True),
+    "induction": ("Induction: what came behind the same letter before?", False),
+    "stories": ("Stories: short tales, told on", False),
+}
+TOKENS = {"byte_bpe": "pieces of words", "character": "characters", "word": "words"}
+DIVISIONS = {"auto": "as it is divided", "lines": "each line a text", "stream": "one running text"}
+SOURCE, GENERATED, OWN = "train-source", "train-corpus", "train-own"
+_MADE, _OWN = "Made here", "Your own text"
+_SECONDS = 3600  # at most, that the first look at a corpus takes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A corpus, and how it is read."""
+
+    name: str  # of a corpus that is made here; "own" for a text of one's own
+    corpus: str  # as `--corpus` takes it
+    is_pairs: bool
+    run_name: str  # for a run on it
+    reading: Mapping[str, str | int] = field(default_factory=dict)  # fields of CorpusReading that were chosen
+
+
+def texts_folder() -> Path:
+    """Return where texts of one's own are kept."""
+    return runs.folder() / ".texts"
+
+
+def choose() -> Choice | None:
+    """Choose a corpus; None while there is none."""
+    source = st.segmented_control("Corpus", [_MADE, _OWN], default=_MADE, required=True, key=SOURCE)
+    if source == _MADE:
+        name = st.selectbox(
+            "Which one",
+            [*MADE_HERE],
+            format_func=lambda name: MADE_HERE[name][0],
+            key=GENERATED,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        return Choice(name=name, corpus=name, is_pairs=MADE_HERE[name][1], run_name=name)
+    return _own()
+
+
+def _own() -> Choice | None:
+    """Take in texts of one's own, and choose one of them."""
+    by_file, by_hand = st.tabs(["A file", "Typed or pasted"])
+    with by_file, st.form("train-upload", border=False, clear_on_submit=True):
+        file = st.file_uploader(
+            f"Text, or pairs as .tsv or .csv, up to {st.get_option('server.maxUploadSize')} MB",
+            help="A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
+            "machine.",
+        )
+        if st.form_submit_button("Take it in") and file is not None:
+            with st.spinner("Reading the file …", show_time=True):
+                _take_in(file.name, file)
+    with by_hand, st.form("train-paste", border=False):
+        text = st.text_area("Text, or pairs with a tab between", height=160, placeholder="Paste a text here")
+        if st.form_submit_button("Take it in") and text.strip():
+            _take_in("pasted.tsv" if _are_pairs(text) else "pasted.txt", text.encode())
+    texts = {path.name: path for path in _texts()}
+    if not texts:
+        st.caption("Nothing was taken in yet.")
+        return None
+    if st.session_state.get(OWN) not in texts:
+        st.session_state[OWN] = next(iter(texts))
+    name = st.selectbox("Train on", [*texts], key=OWN, persist_state="session")
+    is_pairs = name.endswith(".tsv")
+    reading: dict[str, str | int] = {}
+    left, right = st.columns(2)
+    tokens = left.selectbox("Tokens", [*TOKENS], format_func=TOKENS.__getitem__, key=f"train-tokens-{name}")
+    if tokens != "byte_bpe":
+        reading["tokens"] = tokens
+    if not is_pairs:
+        division = right.selectbox(
+            "Texts", [*DIVISIONS], format_func=DIVISIONS.__getitem__, key=f"train-divided-{name}"
+        )
+        if division != "auto":
+            reading["division"] = division
+    return Choice(
+        name="own",
+        corpus=models.at_root(texts[name]),
+        is_pairs=is_pairs,
+        run_name=Path(name).stem.partition(".")[0],
+        reading=reading,
+    )
+
+
+def _take_in(name: str, content: BinaryIO | bytes) -> None:
+    from transformer_core.corpora.uploads import take_in
+
+    try:
+        taken = take_in(content, name, texts_folder())
+    except CorpusError as error:
+        st.warning(f"This was not taken in: {error}.")
+        return
+    st.session_state[OWN] = taken.path.name
+    if taken.remark:
+        st.info(taken.remark)
+
+
+def _are_pairs(text: str) -> bool:
+    """Whether each line of a pasted text has a tab in it."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) > 1 and all("\t" in line for line in lines)
+
+
+def _texts() -> list[Path]:
+    """Return the texts that were taken in, the newest first."""
+    if not texts_folder().is_dir():
+        return []
+    return sorted(
+        (path for path in texts_folder().iterdir() if path.is_file() and not path.name.startswith(".")),
+        key=lambda path: -path.stat().st_mtime,
+    )
+
+
+def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
+    """Draw what is known of a corpus; None, with a sentence on the page, where it cannot be trained on."""
+    try:
+        portrait = portrait_of(choice, architecture)
+    except HeadlightError as error:
+        st.warning(f"This cannot be trained on: {error}.")
+        return None
+    st.html(f"<p class='hl-look'>{html.escape(portrait.description)}</p>")
+    if choice.is_pairs:
+        samples = pd.DataFrame(portrait.samples, columns=["source", "target"])
+    else:
+        samples = pd.DataFrame([sample[0] for sample in portrait.samples], columns=["text"])
+    st.dataframe(samples, hide_index=True, height=38 + 35 * min(8, len(samples)))
+    cells = "".join(
+        f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts(portrait)
+    )
+    st.html(f"<div class='hl-facts-list'>{cells}</div>")
+    with st.expander("Tokens", icon=":material/abc:"):
+        frequent = "".join(
+            f"<span><bdi>{html.escape(one.token)}</bdi><small>{one.count:,}</small></span>" for one in portrait.frequent
+        )
+        st.html(f"<div class='hl-tokens'>{frequent}</div>")
+    return portrait
+
+
+def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
+    """Return what there is to know of a corpus, each thing with its number."""
+    lengths = [
+        (f"tokens a {side}", f"{of.median} (95 % up to {of.percentile_95}, longest {of.longest})")
+        for side, of in portrait.lengths.items()
+    ]
+    return [
+        (f"{portrait.items} to train on", f"{portrait.n_train:,}"),
+        ("held out", f"{portrait.n_held_out:,}"),
+        ("tokens to train on", f"{portrait.n_train_tokens:,}"),
+        ("vocabulary", f"{portrait.vocab_size:,} {TOKENS[portrait.tokenizer_kind]}"),
+        *lengths,
+        ("unknown in what is held out", f"{portrait.unknown_share:.1%}"),
+        ("loss of guessing by frequency", f"{portrait.unigram_loss:.2f} nats"),
+        ("loss of looking one token back", f"{portrait.bigram_loss:.2f} nats"),
+    ]
+
+
+def tokens_per_item(portrait: "CorpusPortrait") -> float:
+    """Return about how many tokens a pair, or a text, gives the model, <bos> and <eos> included."""
+    return portrait.n_train_tokens / max(1, portrait.n_train) + (2 if portrait.items == "pairs" else 1)
+
+
+def place_of(corpus: str) -> str:
+    """Return the name of a corpus as this process finds it, wherever it was started."""
+    return corpus if corpus in MADE_HERE else str(models.ROOT / corpus)
+
+
+def portrait_of(choice: Choice, architecture: Architecture) -> "CorpusPortrait":
+    """Return what is known of a corpus: what was found before, or what a process of its own finds now.
+
+    Raises:
+        CorpusError: the corpus cannot be read.
+    """
+    from transformer_core.corpora.portrait import kept_portrait
+
+    reading = CorpusReading(**choice.reading)  # type: ignore[arg-type]  # what the widgets offer
+    path = place_of(choice.corpus)
+    found = kept_portrait(path, reading, architecture)
+    if found is not None:
+        return found
+    with st.spinner("Reading the corpus and counting its tokens; the first time takes a while …", show_time=True):
+        words = [sys.executable, "-m", "transformer_core", "inspect", "--corpus", path, "--architecture", architecture]
+        for name, value in choice.reading.items():
+            words += ["--set", f"{name}={value}"]
+        done = subprocess.run(
+            [*words, "--json"], cwd=models.ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+        raise CorpusError(lines[-1].removeprefix("error: ") if lines else "it could not be read; the log may say why")
+    from transformer_core.corpora.portrait import CorpusPortrait
+
+    return CorpusPortrait.from_json(done.stdout)

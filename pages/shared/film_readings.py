@@ -1,0 +1,185 @@
+"""The cached reading of a text by all moments of a run's film, and what the overview plays of it."""
+
+import hashlib
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import models, run_readings, runs
+from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
+from pages.shared.runs import Run
+from transformer_core.analysis import ATTENTIONS, attentions_of
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError, RunError
+from transformer_core.figures import isolate
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading
+    from transformer_core.analysis.fixed_text import FixedText
+
+MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
+LEAST_TOKENS = 8  # however many heads there are
+LABEL_LENGTH = 30  # characters of a token in a tip
+
+OnMoment = Callable[[int, int, int], None]
+"""Told how many moments are read, of how many, and the step of the last one."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FilmRead:
+    """A text read at all moments that can be shown."""
+
+    identity: str  # of the text, its tokens and the moments; whatever is made of it is cached under this
+    reading: "FilmReading"
+    damaged: "tuple[DamagedMoment, ...]"
+    n_left_out: int  # moments that were left out for want of room in the browser
+    side: int  # rows and columns of a picture at most
+
+
+def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: OnMoment) -> FilmRead:
+    """Return a text read at moments of a run's film, all led along what the last one writes, or a typed target.
+
+    Raises:
+        HeadlightError: no moment can be read, or the text cannot.
+    """
+    from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading, read_moments
+    from transformer_core.figures.frames import fit_frames, thinned_places
+
+    film = run_readings.film(run)
+    version, config = run_readings.version(run), runs.configurations(run)[0]
+    tokens = fixed(run, moments, text, target)
+    shapes = {}
+    for name, attention in attentions_of(config).items():
+        n_queries, n_keys = map(len, tokens.labels(name))
+        shapes[name] = attention.n_layers(config), config.n_heads, n_queries, n_keys
+    side, n_frames = fit_frames(shapes, len(moments))
+    steps = [moments[place] for place in thinned_places(len(moments), n_frames)]
+    key = f"{version} {tokens!r}"
+    kept = _kept(str(run.path), key)
+    missing = [step for step in steps if step not in kept]
+    with models.on(models.CPU):
+        for i, moment in enumerate(read_moments(film, missing, tokens)):
+            kept[moment.step] = moment
+            on_moment(i + 1, len(missing), moment.step)
+    found = [kept[step] for step in steps if step in kept]
+    read_ones = [moment for moment in found if isinstance(moment, MomentReading)]
+    if not read_ones:
+        raise RunError(f"no moment of the film of {run.name} can be read; train it again")
+    shown = f"{run.path} {key} {[moment.step for moment in read_ones]}"
+    identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
+    return FilmRead(
+        identity=identity,
+        reading=_side_by_side(identity, lambda: FilmReading.of(tokens, read_ones)),
+        damaged=tuple(moment for moment in found if isinstance(moment, DamagedMoment)),
+        n_left_out=len(moments) - len(steps),
+        side=side,
+    )
+
+
+def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedText":
+    """Return a text in tokens, with what the last of some moments that can be read writes, or a typed target.
+
+    Raises:
+        HeadlightError: no moment can be read, or the text cannot.
+    """
+    room = _room(runs.configurations(run)[0], len(moments))
+    trouble: Exception = RunError(f"the film of {run.name} has no moment")
+    for step in reversed(moments):
+        try:
+            return _fixed_by(run, str(run.path), run_readings.version(run), step, text, target, room)
+        except (CheckpointError, RunError) as error:
+            trouble = error
+    raise trouble
+
+
+def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
+    """Return what the model of a run, or of one that reads like it, made of a fixed text after a step.
+
+    Raises:
+        HeadlightError: this moment cannot be read.
+    """
+    return _read_one(run, str(run.path), f"{run_readings.version(run)} {tokens!r}", step, tokens)
+
+
+def pictures(read: FilmRead) -> tuple[list[dict[str, Any]], bytes, bytes]:
+    """Return what the overview plays: its groups, one byte a cell moment by moment, and the strongest cell of each."""
+    return _pictures(read.identity, read)
+
+
+def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
+    """Return the labels of queries and keys, short enough for a tip."""
+    queries, keys = fixed.labels(attention)
+    return [isolate(label[:LABEL_LENGTH]) for label in queries], [isolate(label[:LABEL_LENGTH]) for label in keys]
+
+
+def _room(config: ModelConfig, n_moments: int) -> int:
+    """Return how many tokens of a text there is memory for, at so many moments."""
+    n_heads = config.n_heads * sum(attention.n_layers(config) for attention in attentions_of(config).values())
+    room = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_moments))
+    return max(LEAST_TOKENS, min(max_tokens(config), room))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
+    from transformer_core.analysis.fixed_text import fix_text
+
+    model, tokenizer = run_readings.load(_run, step)
+    takes_target = model.config.architecture == "encoder_decoder"
+    with models.on(models.CPU):
+        return fix_text(
+            model,
+            tokenizer,
+            text,
+            target=target or None if takes_target else None,
+            max_tokens=room,
+            max_new_tokens=MAX_NEW_TOKENS,
+        )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _read_one(_run: Run, path: str, key: str, step: int, _tokens: "FixedText") -> "MomentReading":
+    from transformer_core.analysis.film_reading import MomentReading, read_moments
+
+    with models.on(models.CPU):
+        for moment in read_moments(run_readings.film(_run), [step], _tokens):
+            if isinstance(moment, MomentReading):
+                return moment
+            raise RunError(f"step {step:,} of {_run.name} cannot be read: {moment.reason}")
+    raise RunError(f"step {step:,} of {_run.name} is there no more; choose another")
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _kept(path: str, key: str) -> "dict[int, MomentReading | DamagedMoment]":
+    """Return what is known of the moments of one film and one fixed text; it is filled from outside, by any session."""
+    return {}
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _side_by_side(identity: str, _make: "Callable[[], FilmReading]") -> "FilmReading":
+    return _make()
+
+
+@st.cache_resource(max_entries=3, show_spinner=False)
+def _pictures(identity: str, _read: FilmRead) -> tuple[list[dict[str, Any]], bytes, bytes]:
+    from transformer_core.analysis.film_reading import strongest_cells
+    from transformer_core.figures.frames import pooled_levels
+
+    groups, cells, strongest = [], [], []
+    for name, patterns in _read.reading.patterns.items():
+        n_moments, n_layers, n_heads = patterns.shape[:3]
+        mask = _read.reading.masks[name]
+        pooled = pooled_levels(patterns, mask, side=_read.side)
+        rows, columns = pooled.shape[-2:]
+        title = ATTENTIONS[name].title
+        groups.append(
+            {"attention": name, "title": title, "layers": n_layers, "heads": n_heads, "queries": rows, "keys": columns}
+        )
+        cells.append(pooled.reshape(n_moments, -1))
+        queries, keys, weights = strongest_cells(patterns, mask)
+        triples = np.stack([queries, keys, np.rint(100 * weights)], axis=-1)
+        strongest.append(triples.reshape(n_moments, -1).astype("<u2"))
+    return groups, np.concatenate(cells, axis=1).tobytes(), np.concatenate(strongest, axis=1).tobytes()

@@ -1,0 +1,104 @@
+"""The cached reading of a text by the model of a run, as it is now or as it was at a moment of its film."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import models, runs
+from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
+from pages.shared.runs import Run
+from transformer_core.errors import HeadlightError
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Tokenizer
+    from transformer_core.training.film import Film
+
+
+def film(run: Run) -> "Film":
+    """Return the film of a run."""
+    from transformer_core.training.film import Film
+
+    return Film(run.path)
+
+
+def newest_step(run: Run) -> int | None:
+    """Return the step of the newest weights that can be looked at, and ask a run at work for newer ones.
+
+    None: there are none yet.
+
+    Raises:
+        HeadlightError: the run's folder is damaged, or cannot be written.
+    """
+    if run.state in ("running", "paused"):
+        runs.ask(run, "look")
+    saved = runs.directory(run).progress()
+    steps = [film(run).step_now(), *film(run).moments()[-1:], None if saved is None else saved.step]
+    known = [step for step in steps if step is not None]
+    return max(known) if known else None
+
+
+def read(run: Run, step: int, text: str) -> "Reading":
+    """Return what the model of a run said to a text after a step, and every head's pattern.
+
+    Raises:
+        HeadlightError: these weights are not there any more, or the text cannot be read.
+    """
+    return _read(str(run.path), version(run), step, text)
+
+
+def load(run: Run, step: int) -> "tuple[Transformer, Tokenizer]":
+    """Return the model of a run as it was after a step, and its tokenizer.
+
+    Raises:
+        HeadlightError: these weights are not there any more.
+    """
+    return _load(str(run.path), version(run), step)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def examples(path: str) -> tuple[str, ...]:
+    """Return good texts for the model of a run, given its folder.
+
+    Raises:
+        HeadlightError: the film has not begun.
+    """
+    from transformer_core.weights.checkpoint import read_card
+
+    return tuple(map(str, read_card(Path(path) / "film").get("examples", ())))
+
+
+@st.cache_data(max_entries=128, max_size="256MB", show_spinner=False)
+def _read(path: str, version: str, step: int, text: str) -> "Reading":
+    from transformer_core import analysis
+
+    model, tokenizer = _load(path, version, step)
+    return analysis.read(model, tokenizer, text, max_tokens=max_tokens(model.config), max_new_tokens=MAX_NEW_TOKENS)
+
+
+@st.cache_resource(max_entries=6, show_spinner=False)
+def _load(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer]":
+    import transformer_core as tc
+    from transformer_core.training.film import Film
+    from transformer_core.training.run_directory import RunDirectory
+
+    run_film = Film(Path(path))
+    with models.on(models.CPU):
+        if step in run_film.moments():
+            return run_film.load(step)
+        if run_film.step_now() == step:
+            now, model, tokenizer = run_film.load_now()
+            if now == step:
+                return model, tokenizer
+        progress = RunDirectory.open(Path(path)).progress()
+        if progress is not None and progress.step == step:
+            return tc.load(Path(path) / "last")
+    raise HeadlightError(f"the weights of step {step:,} were replaced by newer ones; look again")
+
+
+def version(run: Run) -> str:
+    """Return what tells two runs apart that had the same name one after the other."""
+    request = run.request or {}
+    return f"{request.get('corpus_fingerprint', '')}-{request.get('command', '')}"

@@ -1,0 +1,142 @@
+"""The view of a training: which run, which moment, which head, which text; in the session and in the URL.
+
+It stands beside the view of a model (state.py): what is looked at on the pages Train and Film is a run.
+"""
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.shared import state
+from transformer_core.analysis import attentions_of
+from transformer_core.config import ModelConfig
+
+RUN, MOMENT, OTHER = "run", "moment", "other"
+TEXT, TARGET = "run-text", "run-target"
+ATTENTION, LAYER, HEAD = "run-attention", "run-layer", "run-head"
+OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
+FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
+WISH = "film-wish"  # how often the page itself, and not the slider, chose a moment
+NOTE = "run-note"  # what was done a moment ago, to be said at the next run of the page
+_PUBLISHED = "run-published"
+_IN_URL = {
+    RUN: "run",
+    MOMENT: "moment",
+    OTHER: "other",
+    TEXT: "text",
+    TARGET: "target",
+    ATTENTION: "attention",
+    LAYER: "layer",
+    HEAD: "head",
+}
+
+
+@dataclass(frozen=True)
+class RunView:
+    """What is looked at of a training."""
+
+    run: str  # its name; "": none
+    moment: int | None  # step of a snapshot; None: the last one
+    other: str  # what it is compared with: "", a step, or another run's name
+    text: str  # "": an example of the corpus
+    target: str  # what all moments of a film are led along; "": what the last one writes
+    attention: str  # "": the last one that the model has
+    layer: int
+    head: int
+
+
+def seed() -> None:
+    """Fill the session from the URL at the first run of a page, and whenever the URL was changed from outside."""
+    wanted = st.query_params.to_dict()
+    if _PUBLISHED in st.session_state and (not wanted or wanted == st.session_state[_PUBLISHED]):
+        return
+    session = st.session_state
+    session[RUN] = wanted.get("run", session.get(RUN, ""))[:100]
+    session[MOMENT] = _number(wanted.get("moment"), default=None)
+    session[OTHER] = wanted.get("other", "")[:100]
+    session[TEXT] = state.clean(wanted.get("text", ""))
+    session[TARGET] = state.clean(wanted.get("target", ""))
+    session[ATTENTION] = wanted.get("attention", "")[:20]
+    session[LAYER] = _number(wanted.get("layer"), default=0)
+    session[HEAD] = _number(wanted.get("head"), default=0)
+    session[_PUBLISHED] = wanted
+    session[WISH] = session.get(WISH, 0) + 1
+    unread = [name for name in ("moment", "layer", "head") if name in wanted and _number(wanted[name]) is None]
+    if unread:
+        told = ", ".join(f"{name} “{wanted[name][:20]}”" for name in unread)
+        session[NOTE] = f"The address asks for {told}, which is no whole number from 0 on; you see the usual one."
+
+
+def current() -> RunView:
+    """Return the view of this session; `seed` must have run."""
+    return RunView(*map(st.session_state.__getitem__, (RUN, MOMENT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)))
+
+
+def fit(config: ModelConfig) -> None:
+    """Keep attention, layer and head within what the model has."""
+    session, attentions = st.session_state, attentions_of(config)
+    if session[ATTENTION] not in attentions:
+        session[ATTENTION] = [*attentions][-1]
+    session[LAYER] = min(session[LAYER], attentions[session[ATTENTION]].n_layers(config) - 1)
+    session[HEAD] = min(session[HEAD], config.n_heads - 1)
+
+
+def publish() -> None:
+    """Write the view to the URL; the end of every run."""
+    values = {
+        name: str(st.session_state[key]) for key, name in _IN_URL.items() if st.session_state[key] not in ("", None)
+    }
+    if not st.session_state[RUN]:
+        values = {}
+    if st.query_params.to_dict() != values:
+        st.query_params.from_dict(values)
+    st.session_state[_PUBLISHED] = values
+
+
+def choose_run(name: str) -> None:
+    """Another run was chosen: its own last moment and examples come first."""
+    st.session_state.update({RUN: name, MOMENT: None, OTHER: "", TEXT: "", TARGET: ""})
+
+
+def on_text() -> None:
+    """A text was typed."""
+    st.session_state[TEXT] = state.clean(st.session_state[TEXT])
+
+
+def on_target() -> None:
+    """A target was typed; an empty one means what the last moment writes."""
+    st.session_state[TARGET] = state.clean(st.session_state[TARGET])
+
+
+def on_moment() -> None:
+    """The slider of a film came to rest; what came from the browser is checked like any input."""
+    moment = st.session_state[FILM_OVERVIEW].get("moment")
+    step = moment.get("step") if isinstance(moment, Mapping) else None
+    if type(step) is int and step >= 0:
+        st.session_state[MOMENT] = step
+
+
+def go_to(step: int, attention: str, layer: int, head: int) -> None:
+    """A moment and a head were chosen on the page."""
+    session = st.session_state
+    session.update({MOMENT: step, ATTENTION: attention, LAYER: layer, HEAD: head, WISH: session[WISH] + 1})
+
+
+def on_head(key: str = OVERVIEW) -> None:
+    """A head was clicked in an overview; what came from the browser is checked like any input."""
+    chosen = st.session_state[key].get("chosen")
+    if not isinstance(chosen, Mapping):
+        return
+    attention, layer, head = (chosen.get(name) for name in ("attention", "layer", "head"))
+    are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
+    if are_indices and isinstance(attention, str):
+        st.session_state.update({ATTENTION: attention, LAYER: layer, HEAD: head})
+
+
+def _number(text: str | None, *, default: int | None = None) -> int | None:
+    try:
+        return max(0, int(text)) if text is not None and unicodedata.normalize("NFKC", text).isdecimal() else default
+    except ValueError:
+        return default

@@ -1,0 +1,244 @@
+"""The trainings of this machine: which there are, how they stand, and what is asked of them.
+
+A training is a process of its own. The app starts it, and after that reads its folder and leaves commands there; so a
+reloaded page, a second tab or an app that was started again finds every run as it is.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared import models
+from transformer_core.config import ModelConfig
+from transformer_core.errors import HeadlightError, RunError
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.launch import Launcher, Started
+
+if TYPE_CHECKING:
+    from transformer_core.training.run_directory import RunDirectory
+    from transformer_core.training.run_status import RunStatus
+
+_MAX_NAME = 40  # characters
+STATES = {  # in words, and the color of the badge
+    "starting": ("starting", "gray"),
+    "queued": ("waiting", "gray"),
+    "running": ("training", "primary"),
+    "paused": ("paused", "orange"),
+    "stopped": ("stopped", "orange"),
+    "finished": ("finished", "green"),
+    "failed": ("failed", "red"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One training, as far as its folder, or the process that is about to make it, tells."""
+
+    name: str
+    path: Path
+    state: str  # one of STATES
+    step: int = 0
+    reason: str = ""
+    request: Mapping[str, Any] | None = None  # run.json; None until there is one
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a process works on it, or is about to."""
+        return self.state in ("starting", "queued", "running", "paused")
+
+    @property
+    def n_steps(self) -> int:
+        """Steps of the whole training; 0 while that is not known."""
+        return int(self.request["training"]["steps"]) if self.request else 0
+
+    @property
+    def architecture(self) -> str:
+        """The architecture of its model; "" while that is not known."""
+        return str(self.request["model"]["architecture"]) if self.request else ""
+
+    @property
+    def title(self) -> str:
+        """Name and state, for a list that is not drawn anew each second."""
+        return f"{self.name} · {'at work' if self.is_at_work else STATES[self.state][0]}"
+
+
+def folder() -> Path:
+    """Return where the runs are: `runs`, or what HEADLIGHT_RUNS says."""
+    return Path(os.environ.get("HEADLIGHT_RUNS", models.ROOT / "runs")).resolve()
+
+
+@st.cache_resource(show_spinner=False, on_release=Launcher.close)
+def launcher() -> Launcher:
+    """Return the one launcher of this server."""
+    return Launcher()
+
+
+def available() -> dict[str, Run]:
+    """Return the runs by name, the newest first."""
+    found: dict[str, tuple[float, Run]] = {}
+    for started in launcher().started():
+        if not (started.run / "run.json").exists():
+            found[started.run.name] = (float("inf"), _starting(started))
+    for place in folder().glob("[!.]*"):
+        with suppress(OSError):
+            made = (place / "run.json").stat().st_mtime
+            if (run := find(place.name)) is not None:
+                found[place.name] = (made, run)
+    return {name: run for name, (_, run) in sorted(found.items(), key=lambda item: (-item[1][0], item[0]))}
+
+
+def find(name: str) -> Run | None:
+    """Return a run by its name, as it stands now; None where there is none."""
+    place = folder() / name
+    if Path(name).name != name or name.startswith("."):
+        return None
+    if not (place / "run.json").exists():
+        return next((_starting(s) for s in launcher().started() if s.run == place), None)
+    from transformer_core.training.run_status import read_object, standing
+
+    try:
+        request, status = read_object(place / "run.json"), standing(place)
+    except RunError as error:
+        return Run(name=name, path=place, state="failed", reason=str(error))
+    if status is None or not request:
+        return Run(name=name, path=place, state="starting")
+    return Run(
+        name=name,
+        path=place,
+        state=_state(status, place),
+        step=status.step,
+        reason=_trouble(place) if status.state == "failed" and not status.reason else status.reason,
+        request=request,
+    )
+
+
+def free_name(wanted: str) -> str:
+    """Return a name for a new run, like the wanted one, that no other run has."""
+    plain = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower())[:_MAX_NAME].strip("-.") or "run"
+    taken = {path.name for path in folder().glob("*")} | {started.run.name for started in launcher().started()}
+    return next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(taken) + 3))) if name not in taken)
+
+
+def start(name: str, arguments: Sequence[str]) -> None:
+    """Start a new training, or go on with one.
+
+    Args:
+        name: of the run.
+        arguments: of `train`, without the run's folder.
+
+    Raises:
+        RunError: it cannot be started.
+    """
+    path = folder() / name
+    launcher().start(path, ["train", "--run", str(path), "--queue", *arguments])
+
+
+def resume(run: Run) -> None:
+    """Go on with a run from its last save, on the device that it began on.
+
+    Raises:
+        RunError: it cannot be started.
+    """
+    start(run.name, ["--resume", "--device", "auto"])
+
+
+def ask(run: Run, command: str, value: float = 1.0) -> None:
+    """Leave a command for a run.
+
+    Raises:
+        RunError: its folder cannot be written.
+    """
+    from transformer_core.training import commands
+
+    commands.ask(run.path, command, value)  # type: ignore[arg-type]  # one of the names
+
+
+def delete(run: Run) -> None:
+    """Delete a run that nobody works on.
+
+    Raises:
+        RunError: a process works on it, or it cannot be deleted.
+    """
+    launcher().forget(run.path)
+    if not run.path.exists():
+        return
+    now = find(run.name)
+    if now is not None and now.is_at_work:
+        raise RunError(f"{run.name} is being trained; stop it first")
+    try:
+        gone = run.path.with_name(f".{run.name}.deleted")
+        shutil.rmtree(gone, ignore_errors=True)
+        run.path.rename(gone)
+        shutil.rmtree(gone)
+    except OSError as error:
+        raise RunError(
+            f"{run.name} cannot be deleted ({error.strerror}); look at the permissions of its folder"
+        ) from error
+
+
+def directory(run: Run) -> "RunDirectory":
+    """Return the run's folder, opened.
+
+    Raises:
+        RunError: it cannot be read.
+    """
+    from transformer_core.training.run_directory import RunDirectory
+
+    return RunDirectory.open(run.path)
+
+
+def configurations(run: Run) -> tuple[ModelConfig, TrainingConfig]:
+    """Return what was asked of a run.
+
+    Raises:
+        RunError: it cannot be read.
+    """
+    request = directory(run).request
+    return request.model, request.training
+
+
+def records(run: Run) -> list[dict[str, Any]]:
+    """Return what was measured so far; nothing where the file is damaged.
+
+    Raises:
+        RunError: a line in the middle is damaged.
+    """
+    from transformer_core.training.metrics import RecordFile
+
+    return RecordFile(run.path / "metrics.jsonl").read()
+
+
+def head_records(run: Run) -> list[dict[str, Any]]:
+    """Return what was measured of the heads so far.
+
+    Raises:
+        RunError: a line in the middle is damaged.
+    """
+    from transformer_core.training.film import Film
+
+    return Film(run.path).heads.read()
+
+
+def _state(status: "RunStatus", place: Path) -> str:
+    """Return the state of a run; one that stopped, and that somebody has just asked to go on, is starting."""
+    is_restarting = any(s.run == place and s.process.poll() is None for s in launcher().started())
+    return "starting" if is_restarting and not status.is_at_work and status.state != "finished" else status.state
+
+
+def _starting(started: Started) -> Run:
+    trouble = started.trouble()
+    state = "failed" if trouble else "starting"
+    return Run(name=started.run.name, path=started.run, state=state, reason=trouble)
+
+
+def _trouble(place: Path) -> str:
+    with suppress(HeadlightError, StopIteration):
+        return next(s.trouble() for s in launcher().started() if s.run == place)
+    return ""

@@ -1,0 +1,88 @@
+"""Why does it talk garbage? What the measures of a training say, in plain words, and what to try."""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import corpora, runs
+from pages.shared.runs import Run
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import HeadlightError
+
+if TYPE_CHECKING:
+    from transformer_core.corpora.portrait import CorpusPortrait
+
+
+def show(run: Run, samples: Sequence[tuple[str, str, bool]]) -> None:
+    """Draw what stands out of a training, the worst first."""
+    from transformer_core.training.diagnosis import Evidence, Sample, diagnose
+
+    try:
+        model, training = runs.configurations(run)
+        portrait = _portrait(run)
+        tokens = None if portrait is None else portrait.n_train_tokens
+        per_row = None if portrait is None else corpora.tokens_per_item(portrait)
+        findings = diagnose(
+            Evidence(
+                metrics=runs.records(run),
+                architecture=model.architecture,
+                steps=training.steps,
+                vocab_size=model.vocab_size,
+                d_model=model.d_model,
+                n_parameters=_n_parameters(run),
+                warmup_steps=training.warmup_steps,
+                learning_rate_factor=training.learning_rate_factor,
+                label_smoothing=training.label_smoothing,
+                dropout=model.dropout,
+                clip_norm=training.clip_norm,
+                n_training_tokens=tokens,
+                tokens_seen=None if per_row is None else int(run.step * training.batch_size * per_row),
+                unigram_entropy=None if portrait is None else portrait.unigram_loss,
+                bigram_entropy=None if portrait is None else portrait.bigram_loss,
+                samples=[Sample(given=given, output=said, is_complete=ended) for given, said, ended in samples],
+                failure=run.reason if run.state == "failed" else "",
+            )
+        )
+    except HeadlightError as error:
+        st.caption(f"The training cannot be judged: {error}.")
+        return
+    st.html("<h2 class='hl-subtitle'>Why does it talk like that?</h2>")
+    items = "".join(
+        f"<div class='hl-{finding.severity}'><b>{html.escape(finding.title)}</b> {html.escape(finding.evidence)} "
+        f"<i>{html.escape(finding.advice)}</i></div>"
+        for finding in findings
+    )
+    st.html(f"<div class='hl-findings'>{items}</div>")
+
+
+def references(run: Run) -> dict[str, float]:
+    """Return losses to compare with, by what they stand for."""
+    portrait = _portrait(run)
+    if portrait is None:
+        return {}
+    return {
+        "by frequency": portrait.unigram_loss,
+        "one token back": portrait.bigram_loss,
+    }
+
+
+def _portrait(run: Run) -> "CorpusPortrait | None":
+    """Return what is known of the run's corpus, if that was looked at before."""
+    from transformer_core.corpora.portrait import kept_portrait
+
+    request = run.request or {}
+    try:
+        reading = CorpusReading(**request.get("reading", {}))
+        return kept_portrait(
+            corpora.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"]
+        )
+    except (HeadlightError, KeyError, TypeError):
+        return None
+
+
+def _n_parameters(run: Run) -> int:
+    from transformer_core.analysis.inventory import parameters_by_part
+
+    return sum(parameters_by_part(runs.configurations(run)[0]).values())

@@ -1,0 +1,173 @@
+"""The chosen head at the chosen moment: its heatmap, what the model says then, and the lines that give the same."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import components, run_readings, run_state
+from pages.shared.answer import probability
+from pages.train.film_scene import Scene, head_in_words
+from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import attention_heatmap, isolate
+
+if TYPE_CHECKING:
+    pass
+
+SAYS = {"encoder_decoder": "writes", "decoder_only": "goes on", "encoder_only": "fills in"}
+LED = {  # how the moments are made alike
+    "encoder_decoder": "All moments are led along “{output}”, {whose};",
+    "decoder_only": "All moments read the text with “{output}” behind it, which the last one wrote;",
+    "encoder_only": "All moments are asked for the words that the last one fills in, “{output}”;",
+}
+MAX_SHOWN = 60  # characters of what is led along
+LOOK_FOR = (
+    "press play. At first the pictures are pale and alike: each head spreads its attention evenly, or as chance has "
+    "it. Then some sharpen within a few moments, and the loss falls with them. A diamond over the slider: here a head "
+    "took up a habit."
+)
+CODE = """\
+from pathlib import Path
+
+import torch
+
+import transformer_core as tc
+from transformer_core.training.film import Film
+
+film = Film(Path({path!r}))
+last, tokenizer = film.load({last})  # the moment that all others are led by
+model, _ = film.load({step})
+ids = tokenizer.encode_for({text!r}, {architecture!r})
+{left_out}{tokens}
+site = {site!r}
+with torch.inference_mode(), tc.capture(model, site) as acts:
+    model({inputs})
+pattern = acts[site][0, {head}]  # [query, key]: head {head} of layer {layer} after step {step}
+print(pattern)
+"""
+TOKENS = {
+    "encoder_decoder": """\
+src = torch.tensor([ids])
+tokens = tc.greedy_decode(last, src, max_new_tokens={n_new}).tokens  # what the last moment writes
+""",
+    "typed": """\
+src = torch.tensor([ids])
+ids = tokenizer.target.encode_for({target!r}, {architecture!r})
+{target_left_out}tokens = torch.tensor([[model.config.bos_id, *ids]])
+""",
+    "decoder_only": """\
+tokens = tc.greedy_decode(last, torch.tensor([ids]), max_new_tokens={n_new}).tokens[:, :{n_tokens}]  # and the prompt
+""",
+    "encoder_only": """\
+tokens = torch.tensor([ids])
+""",
+}
+INPUTS = {"encoder_decoder": "src, tokens[:, :-1]", "decoder_only": "tokens", "encoder_only": "tokens"}
+
+
+def heatmap(scene: Scene) -> None:
+    """Draw the chosen head at the chosen moment."""
+    pattern, axes = scene.pattern(scene.place), scene.axes
+    figure = attention_heatmap(
+        pattern, title=f"Attention pattern after step {scene.step:,}: {head_in_words(*scene.head)}", **axes
+    )
+    components.live_figure(
+        figure,
+        name=scene.file_name(f"step{scene.step}"),
+        csv=pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"]),
+        key=run_state.FILM_HEATMAP,
+    )
+
+
+def says(scene: Scene) -> None:
+    """Say what the model of this moment makes of the text by itself."""
+    fixed = scene.read.reading.fixed
+    verb = SAYS[fixed.architecture]
+    try:
+        own = run_readings.read(scene.run, scene.step, scene.view.text)
+    except HeadlightError as error:
+        st.caption(f"What the model said after step {scene.step:,} cannot be known: {error}.")
+        return
+    has_said = fixed.architecture != "encoder_only" or own.blanks
+    remark = f"probability a token {probability(own.mean_probability)}" if fixed.target else ""
+    said = own.output.strip() if has_said else ""
+    instead = "nothing" if has_said else "Type ____ where the model should guess a word."
+    st.html(
+        f"<div class='hl-label'>After step {scene.step:,} it {verb}<span>{remark}</span></div>"
+        f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div>"
+    )
+
+
+def led(scene: Scene) -> None:
+    """Say what makes the moments alike, and how probable this one finds it; another target can be typed."""
+    reading = scene.read.reading
+    fixed = reading.fixed
+    if not fixed.judged:
+        return
+    whose = "which you typed" if scene.view.target else f"what step {int(reading.steps[-1]):,} writes"
+    words = LED[fixed.architecture].format(output=isolate(_short(fixed.output.strip())), whose=whose)
+    finds = probability(float(reading.mean_probability[scene.place]))
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-led"):
+        st.html(
+            f"<p class='hl-small'>{html.escape(words)} this one finds a token of that <b>{finds}</b> probable.</p>",
+            width="content",
+        )
+        if fixed.architecture == "encoder_decoder":
+            with st.popover(":primary[lead them elsewhere]", type="tertiary", key="film-lead"):
+                st.text_input(
+                    "What all moments are led along",
+                    key=run_state.TARGET,
+                    on_change=run_state.on_target,
+                    placeholder="Empty: what the last moment writes",
+                    autocomplete="off",
+                    persist_state="session",
+                )
+
+
+def look_for(scene: Scene) -> None:
+    """Say what is worth looking for, and this head's strongest link."""
+    axes = scene.axes
+    cell = strongest_cell(scene.pattern(scene.place), axes["mask"])
+    query, key = isolate(axes["query_tokens"][cell.query][:30]), isolate(axes["key_tokens"][cell.key][:30])
+    st.html(
+        f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR)}</p>"
+        f"<p class='hl-look'><b>The strongest link of this head after step {scene.step:,}:</b> "
+        f"{html.escape(f'“{query}” → “{key}” {cell.value:.2f}')}</p>"
+    )
+
+
+def code(scene: Scene) -> str:
+    """Return the lines that compute the chosen pattern at the chosen moment."""
+    reading, view = scene.read.reading, scene.view
+    fixed = reading.fixed
+    architecture = fixed.architecture
+    is_typed = bool(view.target) and architecture == "encoder_decoder"
+    tokens = TOKENS["typed" if is_typed else architecture].format(
+        n_new=len(fixed.expected),
+        n_tokens=len(fixed.target),
+        target=view.target,
+        architecture=architecture,
+        target_left_out=_left_out(fixed.target_left_out),
+    )
+    return CODE.format(
+        path=str(scene.run.path),
+        last=int(reading.steps[-1]),
+        step=scene.step,
+        text=view.text,
+        architecture=architecture,
+        left_out=_left_out(fixed.left_out),
+        tokens=tokens,
+        site=ATTENTIONS[view.attention].site(view.layer),
+        inputs=INPUTS[architecture],
+        head=view.head,
+        layer=view.layer,
+    )
+
+
+def _left_out(places: range) -> str:
+    return f"del ids[{places.start}:{places.stop}]  # as much as is read here\n" if places else ""
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 1] + "…"

@@ -1,0 +1,186 @@
+"""How the training went around the chosen moment: its loss, what its heads scored, and when heads took up habits."""
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared import components, run_state, runs
+from pages.shared.runs import Run
+from pages.train.film_scene import Scene, theme
+from transformer_core.errors import HeadlightError
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.curves import Curve
+    from transformer_core.analysis.head_history import Appearance, HeadHistory
+
+MEASURES = {
+    "relative_entropy": "Entropy",
+    "diagonality": "Diagonality",
+    "previous": "On the token before",
+    "induction": "Induction",
+    "aligned": "On the true alignment",
+}
+UNITS = {"relative_entropy": "of the largest possible entropy", "diagonality": "diagonal"}
+
+
+def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
+    """Return what was measured of the heads, and when they took up habits; nothing where it cannot be read."""
+    from transformer_core.analysis.head_history import HeadHistory, appearances
+
+    try:
+        history = HeadHistory.from_records(runs.head_records(run))
+    except HeadlightError as error:
+        st.caption(f"What was measured of the heads cannot be read: {error}.")
+        return None, []
+    return (history, appearances(history)) if history.heads else (None, [])
+
+
+def losses(run: Run) -> "dict[str, Curve]":
+    """Return the loss of the batches and of what was held out, as far as it was logged and can be read."""
+    from transformer_core.analysis.curves import curves_of
+
+    try:
+        curves = curves_of(runs.records(run))
+    except HeadlightError as error:
+        st.caption(f"The losses cannot be read: {error}.")
+        return {}
+    return {name: curve for name, curve in curves.items() if name in ("loss", "held_out_loss")}
+
+
+def lines(scene: Scene) -> dict[str, tuple[list[float], float]]:
+    """Return what is drawn above the slider: the loss, and how probable what all moments are led along is."""
+    from transformer_core.analysis.curves import smoothed
+    from transformer_core.analysis.film_reading import values_at
+
+    reading, curve, found = scene.read.reading, losses(scene.run).get("loss"), {}
+    if curve is not None:
+        values = values_at(smoothed(curve), reading.steps).round(4).tolist()
+        found["loss"] = values, max(values) or 1.0
+    if reading.fixed.judged:
+        found["probability"] = reading.mean_probability.round(4).tolist(), 1.0
+    return found
+
+
+def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
+    """Draw the loss with the chosen moment, and a mark where a head took up a habit."""
+    from transformer_core.figures import training_curves
+
+    _subtitle("Loss", "and when heads take up habits")
+    curves = losses(scene.run)
+    figure = training_curves(
+        curves,
+        appearances=[(appearance.step, appearance.in_words()) for appearance in found],
+        moment=scene.step,
+        n_steps=scene.run.n_steps,
+        theme=theme(),
+    )
+    components.live_figure(
+        figure,
+        name=f"{scene.run.name}-loss",
+        csv=_csv({name: dict(zip(curve.steps, curve.values, strict=True)) for name, curve in curves.items()}),
+        key=run_state.FILM_LOSS,
+        height=figure.layout.height,
+    )
+
+
+def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
+    """Draw one measure of every head over the steps, with the chosen moment and head."""
+    from transformer_core.analysis.head_history import HABITS, LEAST_SHARE
+    from transformer_core.figures import heads_over_time as figure_of
+
+    _subtitle("Heads over time", "one line a head, measured on held-out texts")
+    measures = [measure for measure in MEASURES if history.by_attention(measure)]
+    if not measures:
+        return
+    measure = st.segmented_control(
+        "Measure",
+        measures,
+        default=max(measures, key=[appearance.measure for appearance in found].count),
+        required=True,
+        format_func=MEASURES.__getitem__,
+        key="film-measure",
+        label_visibility="collapsed",
+    )
+    is_habit = measure in HABITS
+    figure = figure_of(
+        history.steps,
+        history.by_attention(measure),
+        chances=history.by_attention(measure, "chance") if is_habit else None,
+        unit=UNITS.get(measure, "of its attention"),
+        threshold=LEAST_SHARE if is_habit else None,
+        chosen=scene.head,
+        appearances=[
+            ((a.name.attention, a.name.layer, a.name.head), a.step, a.in_words()) for a in found if a.measure == measure
+        ],
+        moment=scene.step,
+        n_steps=scene.run.n_steps,
+        theme=theme(),
+    )
+    by_head = {
+        f"{name.attention} layer {name.layer} head {name.head}": dict(
+            zip(history.steps, history.series(measure, name), strict=True)
+        )
+        for name in history.heads
+    }
+    components.live_figure(
+        figure,
+        name=f"{scene.run.name}-heads-{measure}",
+        csv=_csv(by_head),
+        key=run_state.FILM_HEADS,
+        height=figure.layout.height,
+    )
+
+
+def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
+    """List when heads took up habits, each with a button that goes to that moment and head."""
+    from transformer_core.analysis.head_history import RULE
+
+    _subtitle("When heads appear", f"{len(found)} times" if found else "")
+    st.html(f"<p class='hl-small'>{html.escape(RULE)}</p>")
+    if not found:
+        st.html("<p class='hl-look'>No head of this training took up one of these habits.</p>")
+        return
+    with st.container(key="hl-film-appearances", gap=None):
+        for i, appearance in enumerate(found):
+            st.button(
+                _in_a_line(appearance),
+                key=f"film-appearance-{i}",
+                type="tertiary",
+                help=appearance.in_words(),
+                on_click=run_state.go_to,
+                args=(_moment_of(scene, appearance), *appearance.name),
+            )
+
+
+def marks(scene_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tuple[int, str]]:
+    """Return the places of the moments at which heads took up habits, each with its sentences."""
+    by_place: dict[int, list[str]] = {}
+    for appearance in found:
+        place = min(range(len(scene_steps)), key=lambda i: abs(scene_steps[i] - appearance.step))
+        by_place.setdefault(place, []).append(appearance.in_words())
+    return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]
+
+
+def _moment_of(scene: Scene, appearance: "Appearance") -> int:
+    reading = scene.read.reading
+    return int(reading.steps[reading.place(appearance.step)])
+
+
+def _in_a_line(appearance: "Appearance") -> str:
+    kind = {"previous": "previous token", "induction": "induction", "aligned": "alignment"}[appearance.measure]
+    when = "from the start" if appearance.is_from_start else f"step {appearance.step:,}"
+    return f"**{when}** {kind}: {appearance.name.in_words().lower()}, {appearance.score:.2f}"
+
+
+def _csv(columns: Mapping[str, Mapping[Any, Any]]) -> str:
+    """Return numbers by step as a table, a line a step."""
+    import pandas as pd
+
+    table = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
+    return str(table.sort_index().rename_axis("step").to_csv())
+
+
+def _subtitle(text: str, aside: str = "") -> None:
+    st.html(f"<h2 class='hl-subtitle'>{html.escape(text)}<span>{html.escape(aside)}</span></h2>")

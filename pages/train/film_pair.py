@@ -1,0 +1,77 @@
+"""Two moments of a head side by side, and their difference."""
+
+import html
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import components, run_state
+from pages.train.film_scene import Scene, calm, head_in_words
+from transformer_core.analysis import pattern_csv
+from transformer_core.figures import attention_heatmap, difference_heatmap
+
+_OTHER_STEP = "film-other-step"  # key of the slider
+WIDTH = 360  # px that each picture is laid out for
+
+
+def default(scene: Scene) -> str:
+    """Return the moment to compare with at first: the untrained model, or the trained one."""
+    steps = scene.read.reading.steps
+    return str(int(steps[-1] if scene.place == 0 else steps[0]))
+
+
+def show(scene: Scene) -> None:
+    """Draw A, the other moment; B, the chosen one; and B minus A."""
+    reading = scene.read.reading
+    steps = [int(step) for step in reading.steps]
+    wanted = int(scene.view.other)
+    place = reading.place(wanted)
+    st.session_state[_OTHER_STEP] = steps[place]
+    st.session_state[run_state.OTHER] = str(steps[place])
+    if wanted != steps[place]:
+        calm(f"The film has no moment at step {str(wanted)[:20]}, so A is step {steps[place]:,}.")
+    st.select_slider(
+        f"A, to compare with B, step {scene.step:,}",
+        steps,
+        key=_OTHER_STEP,
+        format_func=lambda step: f"step {step:,}",
+        on_change=_on_step,
+    )
+    if place == scene.place:
+        st.html("<p class='hl-look'>A and B are the same moment; move one of the two sliders.</p>")
+        return
+    axes, names = scene.axes, (f"step {steps[place]:,}", f"step {scene.step:,}")
+    a, b = scene.pattern(place), scene.pattern(scene.place)
+    with st.container(key="hl-film-three"):
+        columns = st.columns(3, gap="small")
+    for column, letter, pattern, name in zip(columns, "AB", (a, b), names, strict=False):
+        with column:
+            _figure(
+                attention_heatmap(pattern, title=f"{letter}: after {name}", width=WIDTH, **axes),
+                scene.file_name(letter, name.replace(" ", "").replace(",", "")),
+                pattern,
+                axes,
+                f"film-pair-{letter}",
+            )
+    with columns[2]:
+        figure = difference_heatmap(a, b, title="B − A", names=("A", "B"), width=WIDTH, **axes)
+        _figure(figure, scene.file_name("difference"), b - a, axes, "film-pair-difference")
+    st.html(
+        f"<p class='hl-look'><b>What to look for:</b> {html.escape(_in_words(scene, names))}</p>",
+    )
+
+
+def _in_words(scene: Scene, names: tuple[str, str]) -> str:
+    return (
+        f"indigo cells, where {head_in_words(*scene.head)} looks more after {names[1]} than after {names[0]}, and "
+        "orange ones, where it looks less. In each row both add up to the same: attention is only moved."
+    )
+
+
+def _figure(figure: Any, name: str, values: Any, axes: dict[str, Any], key: str) -> None:
+    csv = pattern_csv(values, axes["query_tokens"], axes["key_tokens"], axes["mask"])
+    components.live_figure(figure, name=name, csv=csv, key=key)
+
+
+def _on_step() -> None:
+    st.session_state[run_state.OTHER] = str(st.session_state[_OTHER_STEP])

@@ -1,0 +1,73 @@
+"""What the page Film shows at one time: a run, its text at all moments, and the moment and head that are chosen."""
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.shared.film_readings import FilmRead
+from pages.shared.run_state import RunView
+from pages.shared.runs import Run
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.figures import THEMES
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """A moment and a head of a film that was read; all parts of the page draw from it."""
+
+    run: Run
+    read: FilmRead
+    place: int  # of the moment among those that were read
+    view: RunView  # attention, layer and head are those of a head that is there
+
+    @property
+    def step(self) -> int:
+        """The chosen moment."""
+        return int(self.read.reading.steps[self.place])
+
+    @property
+    def head(self) -> tuple[str, int, int]:
+        """The chosen head: its attention, layer and number."""
+        return self.view.attention, self.view.layer, self.view.head
+
+    def pattern(self, place: int) -> Any:
+        """Return the chosen head's pattern [query, key] at a moment."""
+        return self.read.reading.patterns[self.view.attention][place, self.view.layer, self.view.head]
+
+    @property
+    def axes(self) -> dict[str, Any]:
+        """What all pictures of the chosen head have in common, as the figures take it."""
+        fixed, kind = self.read.reading.fixed, ATTENTIONS[self.view.attention]
+        queries, keys = fixed.labels(self.view.attention)
+        is_written = fixed.architecture == "encoder_decoder"
+        names = {"source": "the text", "target": "the decoder’s input" if is_written else "the text"}
+        return {
+            "query_tokens": queries,
+            "key_tokens": keys,
+            "mask": self.read.reading.masks[self.view.attention],
+            "query_name": f"query: {names[kind.queries_from]}",
+            "key_name": f"key: {names[kind.keys_from]}",
+            "theme": theme(),
+        }
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        attention, layer, head = self.head
+        return "-".join([self.run.name, *more, attention, f"layer{layer}", f"head{head}"])
+
+
+def theme() -> Any:
+    """Return the theme that is on the screen."""
+    return THEMES.get(st.context.theme.type or "light", THEMES["light"])
+
+
+def calm(sentence: str) -> None:
+    """Say what a person should know."""
+    st.html(f"<p class='hl-note'>{html.escape(sentence)}</p>")
+
+
+def head_in_words(attention: str, layer: int, head: int) -> str:
+    """Return a head as titles of figures call it."""
+    return f"{ATTENTIONS[attention].title.lower()}, layer {layer}, head {head}"

@@ -1,0 +1,214 @@
+"""The film of one training: the text, all heads with their player, the chosen head, and what belongs to them."""
+
+import html
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import components, film_readings, run_readings, run_state, runs
+from pages.shared.film_readings import FilmRead
+from pages.shared.runs import Run
+from pages.train import film_head, film_learning, film_pair, film_seeds
+from pages.train.film_scene import Scene, calm
+from transformer_core.config import ModelConfig
+from transformer_core.errors import HeadlightError, TextError
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.head_history import Appearance
+
+TEXTS = {
+    "encoder_decoder": ("Text", "Type a text, then press Enter"),
+    "decoder_only": ("Prompt", "Type how a text begins, then press Enter"),
+    "encoder_only": ("Text with blanks", "Type a text with ____ for words to guess, then press Enter"),
+}
+COMPARISON = "film-comparison"  # key of the choice
+NOTHING, MOMENTS, TRAININGS = "Nothing", "Two moments", "Two trainings"
+MANY_HEADS = 8  # more of them side by side take more of the page
+
+
+@st.fragment
+def show(name: str, moments: tuple[int, ...]) -> None:
+    """Draw the film and all that belongs to its moment and head; what is chosen there draws only this again.
+
+    Args:
+        name: of the run.
+        moments: of its film, as far as they were taken in.
+    """
+    run = runs.find(name)
+    if run is None:
+        st.rerun()
+    _scene(run, moments)
+    run_state.publish()
+
+
+def _scene(run: Run, moments: tuple[int, ...]) -> None:
+    config = runs.configurations(run)[0]
+    run_state.fit(config)
+    with st.container(key="hl-film-bar"):
+        left, right = st.columns([5, 7], gap="medium")
+    remarks, progress = st.container(key="hl-film-remarks"), st.container(key="hl-film-progress")
+    with left:
+        _text(run, config)
+    if not run_state.current().text:
+        calm("Type a text above, and every moment of the film reads it.")
+        return
+    try:
+        with progress:
+            read = _read(run, moments)
+    except HeadlightError as error:
+        what = "This text cannot be read" if isinstance(error, TextError) else "This film cannot be shown"
+        remarks.warning(f"{what}: {error}.")
+        return
+    said = _remarks(read)
+    place = _place(read)
+    if said:
+        remarks.html(f"<p class='hl-note'>{html.escape(' '.join(said))}</p>")
+    scene = Scene(run=run, read=read, place=place, view=run_state.current())
+    history, found = film_learning.history_of(run)
+    film_head.led(scene)
+    _stage(scene, found)
+    with right:  # late: it loads the model of this moment
+        film_head.says(scene)
+    film_head.look_for(scene)
+    with st.expander("Show the code", icon=":material/code:"):
+        st.code(film_head.code(scene), language="python")
+    with st.container(key="hl-film-below"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        if history is not None:
+            film_learning.heads_over_time(scene, history, found)
+    with right:
+        film_learning.loss(scene, found)
+        film_learning.appearances(scene, found)
+    _compare(scene)
+
+
+def _text(run: Run, config: ModelConfig) -> None:
+    """Draw where a text is typed; an example of the corpus stands there first."""
+    if not st.session_state[run_state.TEXT]:
+        with suppress(HeadlightError):
+            st.session_state[run_state.TEXT] = next(iter(run_readings.examples(str(run.path))), "")
+    label, placeholder = TEXTS[config.architecture]
+    st.text_input(
+        label,
+        key=run_state.TEXT,
+        on_change=run_state.on_text,
+        placeholder=placeholder,
+        autocomplete="off",
+        persist_state="session",
+    )
+
+
+def _read(run: Run, moments: Sequence[int]) -> FilmRead:
+    """Return the text read at all moments, and say how far that is while it takes long."""
+    view = run_state.current()
+    bars: list[st.delta_generator.DeltaGenerator] = []
+
+    def tell(n_read: int, n: int, step: int) -> None:
+        if not bars:
+            bars.append(st.progress(0.0))
+        bars[0].progress(n_read / n, f"Step {step:,}: {n_read} of {n} moments")
+
+    with st.spinner("Reading the text …", show_time=True):
+        read = film_readings.read(run, moments, view.text, view.target, tell)
+    for bar in bars:
+        bar.empty()
+    return read
+
+
+def _remarks(read: FilmRead) -> list[str]:
+    """Return what a person should know before trusting the view."""
+    reading, remarks = read.reading, []
+    if read.damaged:
+        told = ", ".join(f"{moment.step:,}" for moment in read.damaged[:8])
+        more = f" and {len(read.damaged) - 8} more" if len(read.damaged) > 8 else ""
+        remarks.append(
+            f"What was kept of step {told}{more} is damaged and left out; the other moments are as they were."
+        )
+    if reading.fixed.left_out:
+        remarks.append(f"This text is long: its first {reading.fixed.left_out.start} tokens are read, the rest is not.")
+    if reading.fixed.target_left_out:
+        remarks.append(f"The target is long: its first {reading.fixed.target_left_out.start} tokens are read.")
+    if read.n_left_out:
+        remarks.append(
+            f"A browser has room for {len(reading.steps)} of the film’s moments; {read.n_left_out} are left out."
+        )
+    if any(size > read.side for mask in reading.masks.values() for size in mask.shape):
+        remarks.append(
+            "The small pictures show the largest weight of several cells at a time, the large one each cell."
+        )
+    return remarks
+
+
+def _place(read: FilmRead) -> int:
+    """Return the place of the moment that is shown, and note its step in the view."""
+    wanted, steps = run_state.current().moment, read.reading.steps
+    place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
+    st.session_state[run_state.MOMENT] = int(steps[place])
+    return place
+
+
+def _stage(scene: Scene, found: "Sequence[Appearance]") -> None:
+    """Draw all heads with the player, and the chosen one."""
+    many = scene.read.reading.patterns[scene.view.attention].shape[2] > MANY_HEADS
+    with st.container(key="hl-film-stage"):
+        left, right = st.columns([6, 7] if many else [5, 7], gap="medium")
+    with left, st.container(key="hl-film-overview"):
+        _overview(scene, found)
+    with right, st.container(key="hl-film-heatmap"):
+        film_head.heatmap(scene)
+
+
+def _overview(scene: Scene, found: "Sequence[Appearance]") -> None:
+    reading = scene.read.reading
+    groups, levels, strongest = film_readings.pictures(scene.read)
+    steps = [int(step) for step in reading.steps]
+    attention, layer, head = scene.head
+    components.head_overview(
+        groups=groups,
+        levels=levels,
+        chosen={"attention": attention, "layer": layer, "head": head},
+        version=scene.read.identity,
+        key=run_state.FILM_OVERVIEW,
+        on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
+        film=components.FilmStrip(
+            steps=steps,
+            place=scene.place,
+            wish=st.session_state[run_state.WISH],
+            strongest=strongest,
+            labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
+            lines=film_learning.lines(scene),
+            marks=film_learning.marks(steps, found),
+            on_moment=run_state.on_moment,
+        ),
+    )
+
+
+def _compare(scene: Scene) -> None:
+    """Draw two moments, or two trainings, beside each other."""
+    other = scene.view.other
+    others = film_seeds.comparable(scene.run, runs.available(), other)
+    chosen = MOMENTS if other.isdecimal() else TRAININGS if other else NOTHING
+    st.html("<h2 class='hl-subtitle'>Beside each other<span>the chosen head</span></h2>")
+    st.session_state[COMPARISON] = chosen
+    st.segmented_control(
+        "Beside each other",
+        [NOTHING, MOMENTS, TRAININGS],
+        key=COMPARISON,
+        required=True,
+        label_visibility="collapsed",
+        on_change=_on_comparison,
+        args=(film_pair.default(scene), next(iter(others), scene.run.name)),
+    )
+    if chosen == MOMENTS:
+        film_pair.show(scene)
+    elif chosen == TRAININGS:
+        film_seeds.show(scene, others)
+
+
+def _on_comparison(step: str, name: str) -> None:
+    chosen = st.session_state[COMPARISON]
+    st.session_state[run_state.OTHER] = {MOMENTS: step, TRAININGS: name}.get(chosen, "")

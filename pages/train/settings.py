@@ -1,0 +1,111 @@
+"""Settings of a training on the page, and as the command line takes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import models
+from pages.shared.corpora import Choice
+from transformer_core.config import ModelConfig
+from transformer_core.model.presets import PRESETS
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.presets import TRAININGS
+
+_WORDS = {  # of choices, where their names alone would not be read
+    "sinusoidal_interleaved": "sinusoidal, as in the paper",
+    "sinusoidal_halves": "sinusoidal, sines left",
+    "rotary_halves": "rotary",
+    "rotary_interleaved": "rotary, interleaved",
+    "alibi": "ALiBi",
+    "relative_buckets": "relative (T5)",
+    "layer": "LayerNorm",
+    "layer_without_bias": "LayerNorm, no bias",
+    "rms": "RMSNorm",
+    "post": "after (paper)",
+    "pre": "before",
+    "relu": "ReLU",
+    "gelu": "GELU",
+    "gelu_tanh": "GELU (tanh)",
+    "silu": "SiLU",
+    "paper": "as in the paper",
+    "adam": "Adam (paper)",
+    "adamw": "AdamW",
+    "fp32": "float32",
+    "bf16": "bfloat16",
+}
+_PRESETS = {
+    "tiny": "tiny: 2 layers, 4 heads, minutes on a laptop",
+    "tiny-decoder": "tiny: 2 layers, 4 heads",
+    "tiny-attention": "attention alone: 2 layers without feed-forward",
+    "tiny-encoder": "tiny: 2 layers, 4 heads",
+    "transformer_base": "the paper's base model, for a GPU",
+    "transformer_big": "the paper's big model, for GPUs",
+    "gpt2": "as large as GPT-2 small, for a GPU",
+    "bert-base": "as large as BERT base, for a GPU",
+    "t5-small": "as large as T5 small, for a GPU",
+    "llama-like": "like a small Llama, for a GPU",
+}
+
+
+def preset_in_words(name: str) -> str:
+    """Return what a preset is."""
+    return _PRESETS.get(name, name)
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Widgets whose values belong to one choice of corpus and preset: with another choice, its own come back."""
+
+    prefix: str
+
+    def whole(self, name: str, label: str, usual: int, least: int, most: int) -> int:
+        """Choose a whole number."""
+        return int(
+            st.number_input(
+                label, least, most, min(max(usual, least), most), key=self._key(name), persist_state="session"
+            )
+        )
+
+    def fraction(self, name: str, label: str, usual: float, least: float, most: float) -> float:
+        """Choose a number between two others."""
+        return float(
+            st.number_input(
+                label, least, most, usual, step=0.05, format="%g", key=self._key(name), persist_state="session"
+            )
+        )
+
+    def positive(self, name: str, label: str, usual: float) -> float:
+        """Choose a number above 0."""
+        return float(
+            st.number_input(
+                label, 1e-6, 1e6, usual, step=0.1, format="%g", key=self._key(name), persist_state="session"
+            )
+        )
+
+    def one_of(self, name: str, label: str, options: Sequence[str], usual: str) -> Any:
+        """Choose one of several words."""
+        return st.selectbox(
+            label,
+            options,
+            index=[*options].index(usual),
+            format_func=lambda option: _WORDS.get(option, models.device_name(option) if name == "device" else option),
+            key=self._key(name),
+            persist_state="session",
+        )
+
+    def _key(self, name: str) -> str:
+        return f"{self.prefix}-{name}"
+
+
+def arguments(choice: Choice, preset: str, model: ModelConfig, training: TrainingConfig, device: str) -> list[str]:
+    """Return the command line that trains this, without the run's folder."""
+    words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
+    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](choice.name).to_dict()
+    for name, value in (model.to_dict() | training.to_dict()).items():
+        if value != usual[name] and name not in ("vocab_size", "pad_id", "bos_id", "eos_id"):
+            words += ["--set", f"{name}={str(value).lower()}"]
+    for name, value in choice.reading.items():
+        words += ["--set", f"{name}={value}"]
+    return words

@@ -1,0 +1,52 @@
+"""Train: how does a model learn this corpus, now, before my eyes?"""
+
+import html
+
+import streamlit as st
+
+from pages.shared import run_state, runs
+from pages.train import setup, watch
+
+LEAD = (
+    "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this page "
+    "is closed, and is found again when you come back."
+)
+NEW = ""  # in place of a run's name: the next one
+
+
+def page() -> None:
+    """Draw the page: what is to be trained, or a training that was begun."""
+    runs.launcher().warm_up()
+    found = runs.available()
+    if run_state.current().run not in found:
+        if name := run_state.current().run:
+            st.session_state[run_state.NOTE] = (
+                f"There is no training “{name}” here; begin a new one, or choose another."
+            )
+        run_state.choose_run(NEW)
+    left, right = st.columns([8, 4], vertical_alignment="bottom")
+    left.html(f"<h1 class='hl-title'>Train</h1><p class='hl-lead'>{html.escape(LEAD)}</p>")
+    if found:
+        with right:
+            choose(found)
+    if note := st.session_state.pop(run_state.NOTE, ""):
+        st.info(note)
+    if run_state.current().run:
+        watch.page(found[run_state.current().run])
+    else:
+        setup.page()
+
+
+def choose(found: dict[str, runs.Run]) -> None:
+    """Choose a training, or a new one."""
+    st.session_state[setup.CHOSEN_RUN] = run_state.current().run
+    st.selectbox(
+        "Training",
+        [NEW, *found],
+        key=setup.CHOSEN_RUN,
+        format_func=lambda name: found[name].title if name in found else "A new training …",
+        on_change=lambda: run_state.choose_run(st.session_state[setup.CHOSEN_RUN]),
+    )
+
+
+page()

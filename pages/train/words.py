@@ -1,0 +1,19 @@
+"""Numbers as people say them."""
+
+
+def amount(number: float) -> str:
+    """Return a count with a unit that reads well: "790 thousand", "63.1 million"."""
+    if number < 10_000:
+        return f"{number:,.0f}"
+    if number < 1e6:
+        return f"{number / 1e3:,.0f} thousand"
+    return f"{number / 1e6:,.1f} million"
+
+
+def duration(seconds: float) -> str:
+    """Return about how long something takes: "20 s", "3 min", "2 h"."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 90 * 60:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"

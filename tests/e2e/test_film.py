@@ -1,0 +1,200 @@
+"""The page Film in a real browser: the film is played and moved along, and the page follows where it comes to rest."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.browser import Server, serve
+from tests.e2e.conftest import VIEWPORT, watched
+from tests.pages.small_films import APPEARS_AT, save_run
+
+pytestmark = pytest.mark.browser
+SLOW = 20_000  # ms: two busy cores
+STEPS = (0, 1, 2, 3, 5, 8, 12, APPEARS_AT, 30, 45, 60)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """The app with two runs of one shape, "first" and "second", and no model."""
+    place = tmp_path_factory.mktemp("film")
+    for seed, name in enumerate(("first", "second")):
+        save_run(place / "runs" / name, seed=seed, steps=STEPS)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("RUNS", "CHECKPOINTS", "CACHE"):
+            patch.setenv(f"HEADLIGHT_{name}", str(place / name.lower()))
+        with serve() as server:
+            yield server
+            assert "Traceback" not in server.log.read_text()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    options: dict[str, Any] = {"viewport": VIEWPORT, "base_url": server.url}
+    context = browser.new_context(**options)
+    with watched(context, urlsplit(server.url).netloc):
+        yield context.new_page()
+        context.close()
+
+
+def open_film(page: Page, address: str) -> None:
+    """Go there, and wait until the film can be played and the heatmap is drawn."""
+    page.goto(address)
+    expect(head(page, "Encoder self-attention, layer 0, head 0")).to_have_accessible_name(
+        re.compile("Strongest: “.+” → “.+” [01]"), timeout=3 * SLOW
+    )
+    expect(title(page)).to_be_visible(timeout=SLOW)
+
+
+def head(page: Page, name: str) -> Locator:
+    return page.locator(f"button.head[aria-label^='{name}.']")
+
+
+def title(page: Page) -> Locator:
+    """The title of the chosen head's heatmap."""
+    return page.locator(".st-key-hl-film-heatmap .gtitle")
+
+
+def slider(page: Page) -> Locator:
+    return page.get_by_role("slider", name="Moment of the training")
+
+
+def says_step(page: Page, step: int) -> None:
+    """The slider, the heatmap and the URL are at this moment."""
+    expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(rf"^step {step},"), timeout=SLOW)
+    expect(title(page)).to_contain_text(f"after step {step}:", timeout=SLOW)
+    expect(page).to_have_url(re.compile(rf"[?&]moment={step}(&|$)"), timeout=SLOW)
+
+
+def pictures(page: Page) -> str:
+    """What is painted of all heads."""
+    return str(page.locator("canvas.pixels").evaluate("canvas => canvas.toDataURL()"))
+
+
+def test_the_film_is_played_without_asking_the_server(page: Page):
+    sent: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
+    open_film(page, "/film?run=first&moment=0&attention=decoder&layer=0&head=1")
+    first = pictures(page)
+    page.get_by_role("button", name="Play").click()
+    sent.clear()
+    seen = set()
+    while page.get_by_role("button", name="Pause").count():
+        seen.add(pictures(page))
+        moved = len(sent)
+    assert len(seen) >= 3
+    assert moved == 0
+    says_step(page, 60)
+    assert pictures(page) != first
+    assert len(sent) == 1  # where it came to rest
+    expect(page.get_by_text("After step 60 it writes")).to_be_visible(timeout=SLOW)
+
+
+def test_the_slider_works_from_the_keyboard(page: Page):
+    open_film(page, "/film?run=first&moment=20")
+    slider(page).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    says_step(page, 8)
+    page.keyboard.press("Home")
+    says_step(page, 0)
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+    page.keyboard.press("Space")
+    expect(page.get_by_role("button", name="Play")).to_be_visible()
+    page.keyboard.press("End")
+    says_step(page, 60)
+
+
+def test_a_dragged_slider_tells_the_page_where_it_is_let_go(page: Page):
+    open_film(page, "/film?run=first&moment=0")
+    box = slider(page).bounding_box()
+    assert box is not None
+    x = [box["x"] + 7 + (box["width"] - 14) * place / (len(STEPS) - 1) for place in range(len(STEPS))]
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(x[0], y)
+    page.mouse.down()
+    page.mouse.move(x[6], y, steps=6)
+    expect(slider(page)).to_have_attribute("aria-valuetext", re.compile("^step 12,"))
+    expect(title(page)).to_contain_text("after step 0:")
+    page.mouse.up()
+    says_step(page, 12)
+
+
+def test_a_head_is_chosen_at_a_moment_and_nothing_jumps(page: Page):
+    open_film(page, "/film?run=first&moment=20&attention=encoder&layer=0&head=0")
+    expect(page.locator(".st-key-hl-film-below .main-svg").first).to_be_visible(timeout=SLOW)
+    page.evaluate(
+        """() => {
+          window.plot = document.querySelector(".st-key-hl-film-heatmap .plot");
+          window.shifts = [];
+          new PerformanceObserver((list) => window.shifts.push(...list.getEntries().map((entry) => entry.value)))
+            .observe({ type: "layout-shift" });
+        }"""
+    )
+    slider(page).focus()
+    page.keyboard.press("ArrowRight")
+    says_step(page, 30)
+    head(page, "Cross-attention, layer 1, head 2").click()
+    expect(title(page)).to_contain_text("cross-attention, layer 1, head 2", timeout=SLOW)
+    expect(head(page, "Cross-attention, layer 1, head 2")).to_have_attribute("aria-pressed", "true")
+    says_step(page, 30)
+    assert page.evaluate("window.plot.isConnected")
+    assert page.evaluate("window.shifts") == []
+
+
+def test_an_appearance_brings_its_moment_and_head(page: Page):
+    open_film(page, "/film?run=first&moment=60&attention=encoder&layer=0&head=0")
+    page.get_by_role("button", name=f"step {APPEARS_AT} previous token").click()
+    says_step(page, APPEARS_AT)
+    expect(title(page)).to_contain_text("decoder self-attention, layer 0, head 1", timeout=SLOW)
+    expect(head(page, "Decoder self-attention, layer 0, head 1")).to_have_attribute("aria-pressed", "true")
+    slider(page).focus()
+    page.keyboard.press("Home")
+    says_step(page, 0)
+    page.locator("button.mark").click()
+    says_step(page, APPEARS_AT)
+    page.go_back()
+    says_step(page, 0)
+
+
+def test_another_text_is_read_at_the_same_moment(page: Page):
+    open_film(page, "/film?run=first&moment=8&attention=encoder&layer=1&head=0")
+    before = pictures(page)
+    box = page.get_by_label("Text", exact=True)
+    box.click()
+    box.fill("The dog sees the cat.")
+    box.press("Enter")
+    expect(page).to_have_url(re.compile("text=The.dog.sees.the.cat"), timeout=SLOW)
+    labels = page.locator(".st-key-hl-film-heatmap .xtick text")
+    expect(labels).to_have_text(["The", "dog", "sees", "the", "cat", ".", "<eos>"], timeout=SLOW)
+    says_step(page, 8)
+    assert pictures(page) != before
+
+
+def test_a_link_opens_the_same_comparison(page: Page):
+    open_film(page, "/film?run=first&moment=30&attention=cross&layer=1&head=3")
+    page.get_by_text("Two trainings", exact=True).click()
+    expect(page.get_by_text("matched by where they look")).to_be_visible(timeout=SLOW)
+    expect(page.locator(".st-key-hl-film-seeds .gtitle")).to_have_count(3, timeout=SLOW)
+    titles = page.locator(".st-key-hl-film-seeds .gtitle").all_text_contents()
+    address = page.url
+    assert parse_qs(urlsplit(address).query)["other"] == ["second"]
+    page.goto("about:blank")
+    open_film(page, address)
+    expect(page.locator(".st-key-hl-film-seeds .gtitle")).to_have_text(titles, timeout=SLOW)
+
+
+def test_picture_and_numbers_can_be_saved(page: Page, tmp_path: Path):
+    open_film(page, "/film?run=first&moment=8&attention=encoder&layer=0&head=0")
+    stage = page.locator(".st-key-hl-film-heatmap")
+    for kind, start in {"SVG": b"<svg", "CSV": b"query,"}.items():
+        with page.expect_download() as download:
+            stage.get_by_role("button", name=f"({kind})").click()
+        assert download.value.suggested_filename == f"first-step8-encoder-layer0-head0.{kind.lower()}"
+        download.value.save_as(tmp_path / kind)
+        assert (tmp_path / kind).read_bytes().startswith(start)

@@ -1,0 +1,139 @@
+"""The page Train in a real browser: a model is trained before one's eyes, kept, and looked at on the page Heads."""
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import torch
+from playwright.sync_api import Browser, Page, expect
+
+from tests.e2e.browser import ROOT, Server, serve
+from tests.e2e.conftest import VIEWPORT, watched
+from transformer_core.instrument.capture import capture
+from transformer_core.training.run_status import standing
+from transformer_core.weights.checkpoint import load
+
+pytestmark = pytest.mark.browser
+SECOND = 1000  # ms
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the app of these tests keeps runs, models and what it can make again."""
+    shutil.copytree(ROOT / "checkpoints" / "dates", tmp_path / "checkpoints" / "dates")
+    for name, folder in (("RUNS", "runs"), ("CHECKPOINTS", "checkpoints"), ("CACHE", "cache")):
+        monkeypatch.setenv(f"HEADLIGHT_{name}", str(tmp_path / folder))
+    return tmp_path
+
+
+@pytest.fixture
+def server(place: Path) -> Iterator[Server]:
+    with serve() as server:
+        yield server
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    options: dict[str, Any] = {"viewport": VIEWPORT, "base_url": server.url}
+    context = browser.new_context(**options)
+    with watched(context, urlsplit(server.url).netloc):
+        yield context.new_page()
+        context.close()
+
+
+def step_of(page: Page) -> int:
+    """The step that the page says the run is at."""
+    found = re.search(r"step ([\d,]+) of", page.locator(".st-key-hl-train-head").inner_text())
+    assert found is not None
+    return int(found[1].replace(",", ""))
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def state(page: Page, words: str) -> None:
+    expect(page.locator(".st-key-hl-train-head").get_by_text(words, exact=True)).to_be_visible(timeout=120 * SECOND)
+
+
+def begin_copy(page: Page) -> None:
+    """Open the page and start the training that it proposes."""
+    page.goto("/train")
+    start = page.get_by_role("button", name="Start training")
+    expect(start).to_be_visible(timeout=90 * SECOND)
+    expect(page.get_by_text("665 thousand parameters")).to_be_visible()
+    start.click()
+    state(page, "training")
+
+
+def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
+    begin_copy(page)
+    curves = page.locator(".figure .js-plotly-plot").first
+    expect(curves.locator(".scatterlayer .trace path.js-line").first).to_be_visible(timeout=60 * SECOND)
+    curves.evaluate("node => (node.dataset.mine = 'the same node')")
+    overview = page.get_by_role("button", name=re.compile("Cross-attention, layer 1, head 0"))
+    expect(overview).to_be_visible(timeout=60 * SECOND)
+
+    page.get_by_label("A text of yours").fill("cabba")
+    page.get_by_label("A text of yours").press("Enter")
+    expect(page.locator(".hl-samples").get_by_text("cabba", exact=True).first).to_be_visible(timeout=30 * SECOND)
+
+    press(page, "Pause")
+    state(page, "paused")
+    before = step_of(page)
+    press(page, "Step")
+    expect(page.locator(".st-key-hl-train-head")).to_contain_text(f"step {before + 1} of", timeout=30 * SECOND)
+    assert curves.evaluate("node => node.dataset.mine") == "the same node"  # it was drawn anew, and never replaced
+
+    page.reload()
+    state(page, "paused")
+    assert step_of(page) == before + 1
+    assert page.get_by_label("A text of yours").input_value() == "cabba"
+    press(page, "Resume")
+    state(page, "training")
+    state(page, "finished")
+    expect(page.get_by_text("All is well")).to_be_visible(timeout=30 * SECOND)
+    expect(page.locator(".hl-samples tr").first).to_contain_text("cabba")
+
+    press(page, "Keep as a model")
+    press(page, "Look at its heads")
+    expect(page.locator(".hl-answer").first).to_be_visible(timeout=60 * SECOND)
+    page.get_by_label("Text", exact=True).fill("cabba")
+    page.get_by_label("Text", exact=True).press("Enter")
+    expect(page.locator(".hl-answer").first).to_have_text("cabba", timeout=30 * SECOND)
+    expect(page.get_by_role("button", name=re.compile("Cross-attention, layer 1, head 0"))).to_be_visible()
+    assert aligned(place / "checkpoints" / "copy") > 0.5
+
+
+def aligned(folder: Path) -> float:
+    """How much of the attention of its best cross-attention head lies on the diagonal: the letter to be copied."""
+    model, tokenizer = load(folder)
+    src = torch.tensor([tokenizer.encode("cabbage", eos=True)])
+    tgt = torch.tensor([tokenizer.encode("cabbage", bos=True)])
+    with torch.inference_mode(), capture(model, "decoder.blocks.*.cross_attn.hook_pattern") as acts:
+        model(src, tgt)
+    letters = range(len("cabbage"))
+    return max(
+        sum(float(head[i, i]) for i in letters) / len(letters) for pattern in acts.values() for head in pattern[0]
+    )
+
+
+def test_the_app_is_killed_and_the_training_goes_on(page: Page, server: Server, place: Path, browser: Browser):
+    begin_copy(page)
+    page.context.close()
+    os.kill(server.pid, signal.SIGKILL)
+    status = standing(place / "runs" / "copy")
+    assert status is not None
+    assert status.state in ("running", "finished")
+    with serve() as another:
+        other = browser.new_page(base_url=another.url)
+        other.goto("/train?run=copy")
+        state(other, "finished")
+        other.close()
