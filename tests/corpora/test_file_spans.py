@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -87,6 +87,8 @@ def found_spans(files: TextFiles, division: Division, block: int) -> NDArray[np.
     st.sampled_from(["stretches", "lines", "files"]),
     st.integers(1, 30),
 )
+@example(text="aé🦊ab ", division="stretches", block=7)  # nine bytes, and a space is left
+@example(text="a語🦊b\r\n", division="stretches", block=7)  # nine bytes, and half of a line's end
 @settings(max_examples=50)
 def test_long_texts_are_cut_and_nothing_is_lost(folder: Path, text: str, division: Division, block: int):
     files = some_files(folder, text + "\n\nZ\n\nY", "X")

@@ -142,7 +142,8 @@ def _matches(handle: BinaryIO, pattern: re.Pattern[bytes]) -> Iterator[tuple[int
         last = spans.pop()[0] if spans else len(rest)  # the next block may go on with it
         *pieces, (last, _) = _cut(rest, last, len(rest))
         if any(end - start > LONGEST_TEXT for start, end in spans):
-            spans = [piece for start, end in spans for piece in _cut(rest, start, end)]
+            cut = [piece for start, end in spans for piece in _cut(rest, start, end)]
+            spans = [piece for piece in cut if rest[slice(*piece)].strip()]  # a space may be left
         yield offset, rest, spans + pieces
         offset, rest = offset + last, rest[last:]
     if rest and not rest.isspace():
@@ -160,7 +161,7 @@ def _cut(block: bytes, start: int, end: int) -> list[tuple[int, int]]:
         if not block[start:cut].isspace():
             pieces.append((start, cut))
         start = cut
-        while block[start : start + 1] in (b"\n", b"\r"):
+        while start < end and block[start : start + 1] in (b"\n", b"\r"):
             start += 1
     return [*pieces, (start, end)]
 
