@@ -228,7 +228,10 @@ def head_records(run: Run) -> list[dict[str, Any]]:
 
 def _state(status: "RunStatus", place: Path) -> str:
     """Return the state of a run; one that stopped, and that somebody has just asked to go on, is starting."""
-    is_restarting = any(s.run == place and s.process.poll() is None for s in launcher().started())
+    is_restarting = any(
+        started.run == place and started.time > status.heartbeat and started.process.poll() is None
+        for started in launcher().started()
+    )
     return "starting" if is_restarting and not status.is_at_work and status.state != "finished" else status.state
 
 

@@ -49,7 +49,7 @@ def losses(run: Run) -> "dict[str, Curve]":
     return {name: curve for name, curve in curves.items() if name in ("loss", "held_out_loss")}
 
 
-def lines(scene: Scene) -> dict[str, tuple[list[float], float]]:
+def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
     """Return what is drawn above the slider: the loss, and how probable what all moments are led along is."""
     from transformer_core.analysis.curves import smoothed
     from transformer_core.analysis.film_reading import values_at
@@ -57,9 +57,9 @@ def lines(scene: Scene) -> dict[str, tuple[list[float], float]]:
     reading, curve, found = scene.read.reading, losses(scene.run).get("loss"), {}
     if curve is not None:
         values = values_at(smoothed(curve), reading.steps).round(4).tolist()
-        found["loss"] = values, max(values) or 1.0
+        found["loss"] = values, (min(values), max(values))
     if reading.fixed.judged:
-        found["probability"] = reading.mean_probability.round(4).tolist(), 1.0
+        found["probability"] = reading.mean_probability.round(4).tolist(), (0.0, 1.0)
     return found
 
 

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ class Started:
     run: Path
     log: Path
     process: subprocess.Popen[str]
+    time: float  # when, seconds since 1970 (UTC)
 
     def trouble(self) -> str:
         """Return why the process ended before its folder could say so; "" while it works, or where it ended well."""
@@ -78,7 +80,7 @@ class Launcher:
             self._started = [
                 started for started in self._started if started.process.poll() is None or started.trouble()
             ]
-            self._started.append(Started(run, log, process))
+            self._started.append(Started(run, log, process, time.time()))
             self._see_to_ready()
             return self._started[-1]
 

@@ -34,9 +34,7 @@ class FilmStrip:
     wish: int  # grows where the page itself chooses a moment; then the slider goes there, wherever it is
     strongest: bytes  # query, key and hundredths of the weight (uint16 each), moment by moment and head by head
     labels: Mapping[str, tuple[Sequence[str], Sequence[str]]]  # of queries and keys, by attention
-    lines: Mapping[
-        str, tuple[Sequence[float], float]
-    ]  # at most two: by name a number a moment, and the highest to draw
+    lines: Mapping[str, tuple[Sequence[float], tuple[float, float]]]  # two at most: numbers, lowest and highest drawn
     marks: Sequence[tuple[int, str]]  # places of moments, each with a sentence
     on_moment: Callable[[], None]  # called before the run in which the component's value holds `moment`: its step
 
@@ -95,7 +93,7 @@ def head_overview(
         "place": film.place,
         "wish": film.wish,
         "labels": {name: {"queries": queries, "keys": keys} for name, (queries, keys) in film.labels.items()},
-        "lines": [{"name": name, "values": values, "highest": top} for name, (values, top) in film.lines.items()],
+        "lines": [{"name": name, "values": values, "ends": ends} for name, (values, ends) in film.lines.items()],
         "marks": [{"place": place, "words": words} for place, words in film.marks],
         "color": WARM,
     }

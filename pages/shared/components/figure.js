@@ -76,12 +76,13 @@ function loadPlotly() {
 function draw(view) {
   const figure = JSON.parse(view.data.figure);
   const { clientWidth: width, clientHeight: height } = view.plot;
+  if (!width || !height) return; // it is not seen; it is drawn when it gets its room
   Object.assign(figure.layout, { width, height });
   const { textFromWidth = 0 } = figure.layout.meta ?? {}; // px: on less, texts in the figure would overlap
   if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
   thinOut(figure.layout.xaxis, width - BESIDE);
   const size = Math.floor(width / (LETTER * (figure.layout.title?.text?.length || 1)));
-  if (size < TITLE) figure.layout.title.font = { size: Math.max(size, TITLE / 2) };
+  if (size < TITLE && figure.layout.title) figure.layout.title.font = { size: Math.max(size, TITLE / 2) };
   figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
   window.Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
 }

@@ -103,8 +103,9 @@ function drawTrack(player) {
   lines.setAttribute("viewBox", `0 0 ${Math.max(last, 1)} 1`);
   player.cursor = drawing("line", { class: "cursor", y1: 0, y2: 1 });
   lines.replaceChildren(
-    ...header.lines.map(({ values, highest }, number) => {
-      const points = values.map((value, place) => `${place},${1 - value / highest}`).join(" ");
+    ...header.lines.map(({ values, ends: [lowest, highest] }, number) => {
+      const height = (value) => 1 - (value - lowest) / (highest - lowest || 1);
+      const points = values.map((value, place) => `${place},${height(value)}`).join(" ");
       return drawing("polyline", { class: `line-${number}`, points });
     }),
     player.cursor,
