@@ -1,6 +1,5 @@
 """Killed at any moment, a run can go on, loses one save at most, and in the end is the run that nobody killed."""
 
-import os
 import random
 import signal
 import sys
@@ -17,7 +16,6 @@ from tests.training.small_runs import logged
 from transformer_core.model.transformer import Transformer
 from transformer_core.training import commands
 from transformer_core.training.film import Film
-from transformer_core.training.job import Job
 from transformer_core.training.run_directory import RunDirectory
 
 __all__ = ["corpus"]  # a fixture
@@ -134,39 +132,46 @@ def test_killed_at_thirty_random_moments(tmp_path: Path, corpus: Path, unbroken:
         check_same(run, unbroken)
 
 
-def die_at(job: Job, number: int, counted: Path) -> None:
-    """Be killed at the n-th time that a file of the run is about to change; with 0, only count them."""
-    folder, n_changes = str(job.directory.path), 0
+def train_and_die(
+    run: Path, corpus: Path, settings: dict[str, Any], number: int, seconds: float, counted: Path
+) -> None:
+    """Train, and be killed a moment after the n-th time that a file of the run is about to change; 0: count them."""
+    n_changes = 0
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # it kills, wherever the process is, and needs nobody to send it
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         nonlocal n_changes
-        if event not in CHANGES_FILES or not str(arguments[0]).startswith(folder):
+        if event not in CHANGES_FILES or not str(arguments[0]).startswith(str(run)):
             return
-        if event == "open" and not isinstance(arguments[1], str):
-            return  # of the system's own open: a folder, to sync or to list it
-        if event == "open" and arguments[1][0] == "r":
+        if event == "open" and isinstance(arguments[1], str) and arguments[1].startswith("r"):
             return
         n_changes += 1
         if n_changes == number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            signal.setitimer(signal.ITIMER_REAL, seconds)
         if not number:
             counted.write_text(str(n_changes))
 
     sys.addaudithook(hook)
+    train(run, corpus, settings)
 
 
 def test_killed_at_any_change_of_a_file(tmp_path: Path, corpus: Path, unbroken: Path):
-    """Not moments but places: between any two of the renames, removals and openings that one life makes."""
+    """Not moments but places: at any of the openings, renames and removals that one life makes, or just behind it."""
     counted = tmp_path / "counted"
-    assert end(start(train, tmp_path / "whole", corpus, training(3), die_at, 0, counted)) == 0
+    assert end(start(train_and_die, tmp_path / "whole", corpus, training(3), 0, 0.0, counted)) == 0
     n_changes = int(counted.read_text())
     assert n_changes > 10 * N_STEPS
     draw = random.Random(7)
-    numbers = [*range(1, 11), *(draw.randrange(11, n_changes // 3) for _ in range(12))]  # the first make the folder
     run = tmp_path / "run"
-    for number in numbers:
-        if end(start(train, run, corpus, training(3), die_at, number, counted)) == 0:
+    for number in (
+        *range(1, 13),
+        *(draw.randrange(13, n_changes // 3) for _ in range(12)),
+    ):  # the first make the folder
+        seconds = 1e-6 if draw.random() < 0.3 else draw.random() * 4e-4
+        status = end(start(train_and_die, run, corpus, training(3), number, seconds, counted))
+        if status == 0:
             break
+        assert status == -signal.SIGALRM
         check_readable(run, 3)
     assert end(start(train, run, corpus, training(3))) == 0
     check_same(run, unbroken)
