@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.forked import CONTEXT, TOLD, corpus, end, start, told, train
-from tests.training.small_runs import begin, logged, losses, standing, work
+from tests.faults.trained import TOLD, told, train
+from tests.training.forked import CONTEXT, end, start
+from tests.training.small_runs import begin, corpus, logged, losses, standing, work
 from transformer_core.training import commands
 from transformer_core.training.job import Job
 from transformer_core.training.run_directory import RunDirectory

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import torch
 
-from tests.faults.forked import corpus, end, start, train
-from tests.training.small_runs import logged
+from tests.faults.trained import train
+from tests.training.forked import end, start
+from tests.training.small_runs import corpus, logged
 from transformer_core.model.transformer import Transformer
 from transformer_core.training import commands
 from transformer_core.training.film import Film

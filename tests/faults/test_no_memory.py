@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.forked import TOLD, corpus, end, start, told, train
-from tests.training.small_runs import MODEL, losses, standing
+from tests.faults.trained import TOLD, told, train
+from tests.training.forked import end, start
+from tests.training.small_runs import MODEL, corpus, losses, standing
 from transformer_core.training.job import Job
 
 __all__ = ["corpus"]  # a fixture

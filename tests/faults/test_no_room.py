@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 import torch
 
-from tests.faults.forked import TOLD, corpus, end, note_heads, start, told, train
-from tests.training.small_runs import begin, go_on, losses, standing
+from tests.faults.trained import TOLD, note_heads, told, train
+from tests.training.forked import end, start
+from tests.training.small_runs import begin, corpus, go_on, losses, standing
 from transformer_core.errors import RunError
 from transformer_core.training import worker
 from transformer_core.training.job import Job

@@ -1,17 +1,20 @@
-"""Two processes that `torchrun` started: one run, the same losses as of one process, and the same commands."""
+"""Two processes of one training: the same losses as of one process, the same commands, and one that speaks."""
 
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.training.forked import end, start
 from tests.training.small_runs import MODEL, READING, TRAINING, begin, corpus, go_on, logged, losses, standing, work
+from transformer_core.cli.main import main
 from transformer_core.training import begin as beginning
 from transformer_core.training import commands
 from transformer_core.training.begin import Settings
@@ -28,45 +31,37 @@ MODEL_ALIKE = MODEL | {"dropout": 0.0}  # each process draws its own dropout, so
 
 
 class Together:
-    """Two processes at work on one run.
+    """Two processes at work on one run, started as `torchrun` starts them.
 
     Args:
+        log: takes what the two print.
         arguments: of `train`.
     """
 
-    def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, *TORCHRUN, "-m", "--", "transformer_core", "train", *arguments],
-            cwd=ROOT,
-            env=os.environ | {"OMP_NUM_THREADS": "1"},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def __init__(self, log: Path, *arguments: str) -> None:
+        self.log = log
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        self.processes = [start(take_part, rank, port, log, arguments) for rank in range(2)]
 
-    def wait(self) -> tuple[int, str, str]:
-        out, err = self.process.communicate(timeout=120)
-        return self.process.returncode, out, err
+    def wait(self) -> tuple[list[int | None], list[str]]:
+        """Wait until both have ended; return their statuses, and the lines that they printed."""
+        return [end(process) for process in self.processes], self.log.read_text().splitlines()
 
-    def others(self, first: int) -> list[int]:
-        """The processes that it started, but for the first one."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text()
-        return [pid for pid in map(int, children.split()) if pid != first]
+    @property
+    def is_at_work(self) -> bool:
+        return all(process.is_alive() for process in self.processes)
 
 
-@pytest.fixture
-def start() -> Iterator[Callable[..., Together]]:
-    started: list[Together] = []
-
-    def start(*arguments: str) -> Together:
-        started.append(Together(*arguments))
-        return started[-1]
-
-    yield start
-    for together in started:
-        if together.process.poll() is None:
-            together.process.terminate()
-            together.process.communicate(timeout=60)
+def take_part(rank: int, port: int, log: Path, arguments: tuple[str, ...]) -> None:
+    """Be one of two processes."""
+    os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
+    os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    printed = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(printed, 1)
+    os.dup2(printed, 2)
+    sys.exit(main(["train", *arguments]))
 
 
 def assignments(**settings: object) -> list[str]:
@@ -76,7 +71,7 @@ def assignments(**settings: object) -> list[str]:
 def wait_for(condition: Callable[[], bool], together: Together) -> None:
     deadline = time.monotonic() + 60
     while not condition():
-        if together.process.poll() is not None or time.monotonic() > deadline:
+        if not together.is_at_work or time.monotonic() > deadline:
             raise AssertionError(f"it did not come; {together.wait()}")
         time.sleep(0.01)
 
@@ -87,9 +82,7 @@ def is_paused_at(run: Path, together: Together, *, after: int = 0) -> int:
     return standing(run)[1]
 
 
-def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(
-    tmp_path: Path, corpus: Path, start: Callable[..., Together]
-):
+def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tmp_path: Path, corpus: Path):
     """An encoder, whose rows have unlike numbers of masked tokens, in batches of five that four parts share."""
     model = MODEL_ALIKE | {"n_encoder_layers": 1, "n_decoder_layers": 0}
     training = TRAINING | {"batch_size": 5}
@@ -99,9 +92,16 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(
 
     words = assignments(**model, **READING, **(training | {"accumulate": 2}))
     asked = ["--corpus", str(corpus), "--preset", "tiny-encoder", "--run", str(tmp_path / "together"), *words]
-    status, out, err = start(*asked).wait()
-    assert status == 0, err
-    assert "Warning" not in err
+    done = subprocess.run(
+        [sys.executable, *TORCHRUN, "-m", "--", "transformer_core", "train", *asked],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
     assert standing(tmp_path / "together") == ("finished", 12, "")
     one, two = logged(tmp_path / "alone"), logged(tmp_path / "together")
     assert [record.keys() for record in two] == [record.keys() for record in one]
@@ -111,9 +111,9 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(
     assert Film(tmp_path / "together").moments() == [*range(13)]
     assert [record["step"] for record in Film(tmp_path / "together").heads.read()] == [*range(13)]
 
-    lines = out.splitlines()
+    lines = done.stdout.splitlines()
     for line in ("Preparing", "2 processes learn from each batch together", "step 12 of 12", "Finished: 12 steps in"):
-        assert sum(found.startswith(line) for found in lines) == 1, out
+        assert sum(found.startswith(line) for found in lines) == 1, done.stdout
     assert sorted(path.name for path in (tmp_path / "together").iterdir()) == [
         ".lock",
         ".reserve",
@@ -125,12 +125,11 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(
     ]
 
 
-def test_commands_work_and_one_process_goes_on_with_what_two_began(
-    tmp_path: Path, corpus: Path, start: Callable[..., Together]
-):
+def test_commands_work_and_one_process_goes_on_with_what_two_began(tmp_path: Path, corpus: Path):
     run = tmp_path / "run"
     words = assignments(**MODEL_ALIKE, **TRAINING, **READING)
-    together = start("--corpus", str(corpus), "--preset", "tiny-decoder", "--run", str(run), "--steps", "40", *words)
+    asked = ["--corpus", str(corpus), "--preset", "tiny-decoder", "--run", str(run), "--steps", "40"]
+    together = Together(tmp_path / "log", *asked, *words)
     wait_for((run / "run.json").exists, together)
     commands.ask(run, "pause")
     step = is_paused_at(run, together)
@@ -143,9 +142,9 @@ def test_commands_work_and_one_process_goes_on_with_what_two_began(
     commands.ask(run, "step", 2.0)
     assert is_paused_at(run, together, after=step + 1) == step + 3
     commands.ask(run, "stop")
-    status, out, err = together.wait()
-    assert status == 0, err
-    assert f"Stopped after step {step + 3}; all is saved." in out
+    statuses, lines = together.wait()
+    assert statuses == [0, 0]
+    assert lines.count(f"Stopped after step {step + 3}; all is saved. Go on with:") == 1
     assert standing(run) == ("stopped", step + 3, "somebody stopped it")
 
     work(go_on(run))
@@ -154,22 +153,29 @@ def test_commands_work_and_one_process_goes_on_with_what_two_began(
     assert losses(run) == pytest.approx(losses(whole), rel=1e-4)
 
 
+@pytest.mark.faults
+@pytest.mark.parametrize("killed", [0, 1])
 def test_two_go_on_with_what_one_began_and_when_one_is_killed_the_run_can_go_on(
-    tmp_path: Path, corpus: Path, start: Callable[..., Together]
+    tmp_path: Path, corpus: Path, killed: int
 ):
     run = tmp_path / "run"
     work(begin(run, corpus, model=MODEL_ALIKE, steps=6), until=5)
-    together = start("--run", str(run), "--resume", "--steps", "100000")
+    together = Together(tmp_path / "log", "--run", str(run), "--resume", "--steps", "100000")
     wait_for(lambda: len(losses(run)) >= 9, together)
-    status = RunDirectory.open(run).status()
-    assert status is not None
-    for pid in together.others(status.pid):
-        os.kill(pid, signal.SIGKILL)
-    n_lines = len(together.wait()[2].splitlines())
-    assert n_lines > 0  # torchrun's own report
+    together.processes[killed].kill()
+    statuses, lines = together.wait()
+    assert statuses[killed] == -signal.SIGKILL
+    assert statuses[1 - killed] == 2
     state, _, reason = standing(run)
     assert state == "failed"
-    assert re.search(r"one of the 2 processes .* go on with --resume\. What was saved after step \d+ is whole", reason)
+    if killed:
+        assert re.search(
+            r"one of the 2 processes .* go on with --resume\. What was saved after step \d+ is whole", reason
+        )
+        assert [line for line in lines if "error" in line.lower()] == [f"error: {reason}"]
+    else:  # nobody is left who would write, or speak
+        assert "its process ended without a word" in reason
+        assert not any("error" in line.lower() for line in lines)
 
     progress = RunDirectory.open(run).progress()
     assert progress is not None
@@ -187,12 +193,29 @@ def start_alone(path: Path, corpus: Path, **training: object) -> Path:
     return path
 
 
-def test_what_is_wrong_is_said_once_and_leaves_no_folder(tmp_path: Path, start: Callable[..., Together]):
-    together = start("--corpus", "cpoy", "--run", str(tmp_path / "run"))
-    status, _, err = together.wait()
-    assert status != 0
-    assert [line for line in err.splitlines() if "no corpus" in line] == [
-        line for line in err.splitlines() if line.startswith("error: there is no corpus 'cpoy'")
-    ]
-    assert err.count("error: there is no corpus") == 1
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--corpus", "cpoy"], "there is no corpus 'cpoy'"),
+        (["--corpus", "copy", "--set", "n_heads=3"], "must be divisible by n_heads"),
+        (["--resume"], "holds no run; leave out --resume"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence_and_leaves_no_folder(tmp_path: Path, arguments: list[str], message: str):
+    statuses, lines = Together(tmp_path / "log", "--run", str(tmp_path / "run"), *arguments).wait()
+    assert statuses == [2, 2]
+    said = [line for line in lines if "error" in line.lower()]
+    assert said
+    assert all(line.startswith("error: ") and message in line for line in said)
+    assert len(said) == 1 or "--resume" in arguments  # what all see at the same time, all may say
     assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_that_is_taken_is_told_at_once(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("mine")
+    statuses, lines = Together(tmp_path / "log", "--run", str(tmp_path / "run"), "--corpus", "copy").wait()
+    assert statuses == [2, 2]
+    assert [line for line in lines if line.startswith("error")] == [
+        f"error: {tmp_path / 'run'} is not empty, and what it holds is not a run; choose another folder"
+    ]

@@ -1,36 +1,17 @@
-"""Processes that train, started in hundredths of a second: each is a fork of one that has imported everything."""
+"""What processes do that are to be killed or starved: they train, and leave what a person would be told."""
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from multiprocessing import get_context
-from multiprocessing.context import ForkServerProcess
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-import torch
-
-from tests.training.small_runs import begin, go_on, write_corpus
+from tests.training.small_runs import begin, go_on
 from transformer_core.errors import HeadlightError
 from transformer_core.training import worker
 from transformer_core.training.job import Job
 
-CONTEXT = get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.faults.warm"])
 TOLD = 2  # exit status of a process that ended with a sentence for a person
-
-
-@pytest.fixture(scope="session")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The file that is trained on, with a cache folder of its own; what is forked has one thread."""
-    folder = tmp_path_factory.mktemp("corpus")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))
-        patch.setenv("OMP_NUM_THREADS", "1")
-        yield write_corpus(folder / "letters.txt")
-    torch.set_flush_denormal(False)
 
 
 def train(
@@ -63,20 +44,6 @@ def train(
 def note_heads(job: Job, step: int) -> None:
     """Append to heads.jsonl, as a training does at each moment of its film."""
     job.directory.film.heads.append({"step": step, "loss": job.metrics.get("loss")})
-
-
-def start(target: Callable[..., None], *arguments: Any) -> ForkServerProcess:
-    process = CONTEXT.Process(target=target, args=arguments)
-    process.start()
-    return process
-
-
-def end(process: ForkServerProcess) -> int | None:
-    """Wait for a process; return its exit status, -9 if it was killed."""
-    process.join(timeout=120)
-    with suppress(ValueError):
-        process.kill()  # only one that hangs is still there
-    return process.exitcode
 
 
 def told(run: Path) -> list[str]:

@@ -1,0 +1,8 @@
+"""Imported once, by the process that forked ones come from: it does what a ready process does before it waits."""
+
+import torch
+
+from transformer_core.cli.ready import import_all
+
+torch.set_num_threads(1)  # before the first sum: threads do not survive a fork
+import_all()
