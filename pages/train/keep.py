@@ -12,20 +12,22 @@ def offer(run: Run) -> None:
     st.html("<h2 class='hl-subtitle'>Keep it<span>then every page can choose it</span></h2>")
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name", value=run.name, max_chars=60)
-        is_wanted = st.form_submit_button("Keep as a model", type="primary", icon=":material/inventory_2:")
-    if is_wanted:
+        if st.form_submit_button("Keep as a model", type="primary", icon=":material/inventory_2:"):
+            st.session_state[_WANTED] = name.strip() or run.name
+    if wanted := st.session_state.get(_WANTED, ""):
         try:
             with st.spinner("Measuring what its heads do …", show_time=True):
-                kept = shelf.keep_run(run.path, name.strip() or run.name)
+                kept = shelf.keep_run(run.path, wanted)
+                st.session_state[_KEPT], st.session_state[_WANTED] = kept, ""
         except HeadlightError as error:
+            st.session_state[_WANTED] = ""
             st.warning(f"The model was not kept: {error}.")
-        else:
-            st.success(f"It is kept as “{kept}”.")
-            st.session_state[_KEPT] = kept
     kept = st.session_state.get(_KEPT, "")
-    if kept in models.available() and st.button("Look at its heads", icon=":material/grid_view:", key="open-kept"):
-        st.session_state[_KEPT] = ""
-        st.switch_page("explore/heads.py", query_params={"model": kept})
+    if kept in models.available():
+        st.success(f"It is kept as “{kept}”.")
+        if st.button("Look at its heads", icon=":material/grid_view:", key="open-kept"):
+            st.session_state[_KEPT] = ""
+            st.switch_page("explore/heads.py", query_params={"model": kept})
     if run.request:
         with st.expander("The command that makes it again", icon=":material/terminal:"):
             st.code(str(run.request["command"]), language="bash")
@@ -49,4 +51,4 @@ def _delete(run: Run) -> None:
         run_state.choose_run("")
 
 
-_KEPT = "train-kept"
+_WANTED, _KEPT = "train-keep-wanted", "train-kept"  # names; another run of the page may come between the two
