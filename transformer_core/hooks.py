@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from torch import nn
+from torch.compiler import is_compiling
 
 Handler = Callable[[Any], Any]
 """Takes the value at a site, a tensor, and returns the value that the model goes on with."""
@@ -32,7 +33,7 @@ class HookPoint(nn.Module):
         Returns:
             `value` itself (the same object) where nobody is looking.
         """
-        active = _active_handlers.get()
+        active = None if is_compiling() else _active_handlers.get()
         if active is not None:
             for handler in active.get(self, ()):
                 value = handler(value)
@@ -53,7 +54,7 @@ _first_position: ContextVar[int] = ContextVar("first_position", default=0)
 
 def is_watched(*hook_points: HookPoint) -> bool:
     """Return whether anybody in this context is looking at one of these sites, so that it has to be computed."""
-    active = _active_handlers.get()
+    active = None if is_compiling() else _active_handlers.get()
     return active is not None and any(hook_point in active for hook_point in hook_points)
 
 

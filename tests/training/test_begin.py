@@ -12,7 +12,7 @@ import pytest
 from tests.training.small_runs import MODEL, READING, begin, corpus, go_on, losses, standing, work
 from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import HeadlightError, RunError
+from transformer_core.errors import ConfigError, HeadlightError, RunError
 from transformer_core.training import begin as beginning
 from transformer_core.training.begin import Settings, asked_further, command
 from transformer_core.training.presets import TRAININGS
@@ -27,7 +27,7 @@ __all__ = ["corpus"]  # a fixture
         {},
         {"steps": 7, "seed": 3},
         {"rate_changes": ((3, 0.1 + 0.2), (8, 1e-7), (12, 2.0))},
-        {"optimizer": "adamw", "weight_decay": 0.1 + 0.2, "clip_norm": None, "compile": True, "precision": "bf16"},
+        {"optimizer": "adamw", "weight_decay": 0.1 + 0.2, "clip_norm": None, "precision": "bf16"},
         {"schedule": "cosine", "learning_rate_floor": 1 / 3, "adam_eps": 1e-12, "film_megabytes": 0},
     ],
 )
@@ -43,6 +43,12 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
     assert again == request.training
     assert assigned.model == {name: value for name, value in MODEL.items() if f"{name}=" in request.command}
     assert assigned.reading == READING
+
+
+def test_to_compile_is_for_running_texts(tmp_path: Path, corpus: Path):
+    with pytest.raises(ConfigError, match=r"^compile pays only where all rows are of one length.*division=stream"):
+        begin(tmp_path / "run", corpus, compile=True)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_run_that_is_asked_further_says_so_in_its_command(tmp_path: Path, corpus: Path):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import torch
+from torch import nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import IGNORED, Batch, PairBatches
@@ -20,7 +21,7 @@ from transformer_core.errors import RunError
 from transformer_core.model.dropout import Dropout
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.loop import train
+from transformer_core.training.loop import clip_gradients, train
 from transformer_core.training.optimizer import load_optimizer_tensors, optimizer_for, optimizer_tensors
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -254,16 +255,31 @@ def test_products_of_half_precision_and_weights_of_full(
     assert found == pytest.approx(expected, rel=0.05)
 
 
+@pytest.mark.parametrize("longest", [0.5, 5.0, None])
+def test_gradients_are_clipped_as_torch_clips_them(longest: float | None):
+    ours, theirs = ([nn.Parameter(torch.zeros(shape)) for shape in ((3, 4), (5,), (2,))] for _ in range(2))
+    for number, (one, other) in enumerate(zip(ours[:2], theirs[:2], strict=True)):  # the last one has no gradient
+        one.grad = torch.randn(one.shape, generator=torch.Generator().manual_seed(number))
+        other.grad = one.grad.clone()
+    norm = torch.nn.utils.clip_grad_norm_(theirs, math.inf if longest is None else longest)
+    assert clip_gradients(ours, longest) == pytest.approx(norm.item(), rel=1e-6)
+    for one, other in zip(ours[:2], theirs[:2], strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
+        torch.testing.assert_close(one.grad, other.grad)
+
+
 COMPILED = """
 import sys
 from dataclasses import replace
 from itertools import repeat
 import torch
+from torch import nn
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import Batch
 from transformer_core.model.transformer import build
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.loop import train
+from transformer_core.training.loop import clip_gradients, train
 
 tokens = torch.randint(11, (4, 7), generator=torch.Generator().manual_seed(0))
 batch = Batch((tokens[:, :-1].contiguous(),), tokens[:, 1:].contiguous())
@@ -271,7 +287,7 @@ shape = ModelConfig(
     architecture="decoder_only", tie_embeddings="none", vocab_size=11, d_model=8, d_ff=0, n_heads=2,
     n_encoder_layers=0, n_decoder_layers=1, max_seq_len=8, dropout=0.0,
 )
-config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, rate_changes=((4, 0.5),))
+config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, label_smoothing=0.2, rate_changes=((4, 0.5),))
 for compiled in (False, True):
     print(*(record.loss for record in train(build(shape), repeat(batch), replace(config, compile=compiled))))
 """

@@ -3,6 +3,7 @@
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.compiler import is_compiling
 from torch.nn import functional as F
 
 _LEVELS = 1 << 16  # a mask is drawn from 16 random bits an element
@@ -14,6 +15,7 @@ class Dropout(nn.Module):
     Differs: on a CPU the mask is made of 16 random bits an element, four elements a draw of torch's generator, where
     torch.nn.Dropout draws a float each: about five times as fast, and dropout was a sixth of a training step. The
     probability is rounded to a multiple of 2^-16, and the scale is that of the rounded one, so the mean is exact.
+    Compiled, it is torch's own: the compiler draws the numbers where it needs them.
 
     Source: Srivastava et al. 2014; Vaswani et al. 2017, sec. 5.4.
     """
@@ -32,7 +34,7 @@ class Dropout(nn.Module):
         """Return `x` with elements dropped in training; in evaluation `x` itself."""
         if not self.is_active:
             return x
-        if x.device.type != "cpu" or x.dtype != torch.float32:
+        if x.device.type != "cpu" or x.dtype != torch.float32 or is_compiling():
             return F.dropout(x, self.probability)
         return x * keep_mask(x.shape, self.probability)
 

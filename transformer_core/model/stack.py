@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
-from transformer_core.hooks import HookPoint
+from transformer_core.hooks import HookPoint, is_watched
 from transformer_core.model.attention import Mask, MemoryMask
 from transformer_core.model.block import Block, BlockStore
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
@@ -121,11 +121,14 @@ class Stack(nn.Module):
         batch, n_positions = tokens.shape
         x = self.hook_embed(self.embed(tokens))
         if self.pos_embed is not None:
-            positions = self.pos_embed(first, n_positions).repeat(batch, 1, 1)  # a copy: who looks may write on it
-            x = x + self.hook_pos_embed(positions)
+            positions = self.pos_embed(first, n_positions)  # [pos, d_model]
+            if is_watched(self.hook_pos_embed):
+                positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy: who looks may write on it
+            x = x + positions
         if self.n_segments:
-            segments = torch.zeros_like(tokens) if segments is None else segments
-            if not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
+            if segments is None:
+                segments = torch.zeros_like(tokens)
+            elif not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
                 raise TextError(f"this model has segments 0 to {self.n_segments - 1}, and others were given")
             x = x + self.hook_segment_embed(self.segment_embed(segments))
         elif segments is not None:

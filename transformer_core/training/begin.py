@@ -17,7 +17,7 @@ from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.devices import choose_device
-from transformer_core.errors import RunError
+from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
 from transformer_core.text.tokenizer import OwnTokenizer
@@ -91,6 +91,11 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
     """
     training = replace(TRAININGS[preset](corpus_name), **settings.training)
     reading = CorpusReading(**settings.reading)
+    if training.compile and reading.division != "stream":
+        raise ConfigError(
+            "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
+            "division=stream for a running text, or leave out compile"
+        )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
     wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
     tokenizer = tokenizer_of(corpus, wanted.architecture)

@@ -41,7 +41,7 @@ class TrainingConfig:
     adam_eps: float = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
     clip_norm: float | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
     precision: Precision = "fp32"  # of the products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
-    compile: bool = False  # torch.compile: begins later, then steps are faster; what is faster depends on the machine
+    compile: bool = False  # torch.compile, for running texts: the first step takes a minute, the others are faster
     film_megabytes: int = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
     log_every: int = 10  # steps between two lines of metrics.jsonl
     save_every: int = 500  # steps between two replacements of last/

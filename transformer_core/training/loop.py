@@ -1,10 +1,9 @@
 """The loop: batches in, one record a step out."""
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -13,11 +12,12 @@ from transformer_core.corpora.batching import Batch
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.objective import label_smoothed_cross_entropy
+from transformer_core.training.objective import TrainingLoss
 from transformer_core.training.optimizer import optimizer_for, set_learning_rate
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.schedule import learning_rate
 
+_NO_ZERO = 1e-6  # keeps a division whole, as torch's own clipping does
 _EXPLODED = 3.0  # times the loss of guessing evenly, or times the first loss where that is more
 _EXPLODED_STEPS = 5  # one after another: a single bad batch is no explosion
 
@@ -72,22 +72,22 @@ def train(
     if optimizer is None:
         optimizer = optimizer_for(model, config)
     device = next(model.parameters()).device
-    # a compiled or a wrapped model has the parameters of the one that it stands for
-    forward = processes.wrap(cast(nn.Module, torch.compile(model)) if config.compile else model)
+    parameters = [*model.parameters()]
+    objective = processes.wrap(_compiled(model, config) if config.compile else _objective(model, config))
     watch = _ExplosionWatch(model.config.vocab_size)
     for step in range(steps_done + 1, config.steps + 1):
         start = perf_counter()
         batch = next(batches)
-        torch.manual_seed(processes.step_seed(config.seed, step))
-        model.train()
+        _seed_random_numbers(processes.step_seed(config.seed, step), device)
+        if not model.training:  # whoever measured between two steps has left it so
+            model.train()
 
         rate = learning_rate(step, config, d_model=model.config.d_model)
         set_learning_rate(optimizer, rate)
         optimizer.zero_grad(set_to_none=True)
         with processes.connected():
-            loss = _backward(forward, batch, config, device, processes)
-        longest = math.inf if config.clip_norm is None else config.clip_norm
-        gradient_norm = torch.nn.utils.clip_grad_norm_(model.parameters(), longest).item()
+            loss = _backward(objective, batch, config, device, processes)
+        gradient_norm = clip_gradients(parameters, config.clip_norm)
         _refuse_infinite(step, loss, gradient_norm, config)
         watch.see(step, loss, config)
         optimizer.step()
@@ -101,8 +101,42 @@ def train(
         )
 
 
+def _seed_random_numbers(seed: int, device: torch.device) -> None:
+    """Seed the generators that a step draws from; `torch.manual_seed` asks after all devices there may be."""
+    if device.type == "cpu":
+        torch.default_generator.manual_seed(seed)
+    else:
+        torch.manual_seed(seed)
+
+
+def _objective(model: Transformer, config: TrainingConfig) -> nn.Module:
+    """Return the model with its loss, which has the parameters of the model."""
+    return TrainingLoss(model, smoothing=config.label_smoothing)
+
+
+def _compiled(model: Transformer, config: TrainingConfig) -> nn.Module:
+    """Return the same as `_objective`, compiled: on a CPU with the calls between the kernels compiled as well."""
+    on_cpu = next(model.parameters()).device.type == "cpu"
+    compiled: nn.Module = torch.compile(_objective(model, config), options={"cpp_wrapper": True} if on_cpu else None)
+    return compiled
+
+
+def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:
+    """Shorten the gradient of all parameters together to a norm, if it is longer; return the norm that it had.
+
+    As `torch.nn.utils.clip_grad_norm_`, which multiplies whether it shortens or not.
+
+    Source: Pascanu et al. 2013, algorithm 1.
+    """
+    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item()
+    if longest is not None and norm > longest:
+        torch._foreach_mul_(gradients, longest / (norm + _NO_ZERO))
+    return norm
+
+
 def _backward(
-    forward: nn.Module, batch: Batch, config: TrainingConfig, device: torch.device, processes: Processes
+    objective: nn.Module, batch: Batch, config: TrainingConfig, device: torch.device, processes: Processes
 ) -> float:
     """Add the gradients of a batch to the parameters, part by part; return the mean loss over all of its targets."""
     total = torch.zeros((), device=device)
@@ -110,22 +144,19 @@ def _backward(
     for number, (part, weight) in enumerate(parts, start=1):
         part = part.to(device)
         if number < len(parts):
-            with processes.holding_back(forward):
-                total += _backward_part(forward, part, weight, config)
+            with processes.holding_back(objective):
+                total += _backward_part(objective, part, weight, config)
         else:
-            total += _backward_part(forward, part, weight, config)
+            total += _backward_part(objective, part, weight, config)
     return processes.total(total).item()
 
 
-def _backward_part(forward: nn.Module, part: Batch, weight: float, config: TrainingConfig) -> Tensor:
+def _backward_part(objective: nn.Module, part: Batch, weight: float, config: TrainingConfig) -> Tensor:
     """Add the gradients of one part, times its weight; return its mean loss times its weight."""
-    with torch.autocast(part.targets.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
-        logits = forward(*part.inputs)  # [batch pos vocab]
-    if weight:
-        loss = label_smoothed_cross_entropy(logits.float(), part.targets, smoothing=config.label_smoothing)
-    else:  # rows in which nothing is to be learnt; the other processes wait for a gradient all the same
-        loss = logits.sum() * 0.0
-    loss = loss * weight
+    # where nothing is to be learnt, anything is, 0 times: the other processes wait for a gradient all the same
+    targets = part.targets if weight else torch.zeros_like(part.targets)
+    with torch.autocast(targets.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
+        loss: Tensor = objective(part.inputs, targets) * weight
     loss.backward()
     return loss.detach()
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
+from torch.compiler import is_compiling
+from torch.nn import functional as F
 
 from transformer_core.corpora.batching import IGNORED
 from transformer_core.errors import TextError
@@ -35,12 +37,40 @@ def label_smoothed_cross_entropy(
 
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
+    if is_compiling():  # which joins the loss with the last layer, and looks at no numbers: nan where no target counts
+        logits, targets = logits.flatten(0, -2), targets.flatten()
+        return F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing)
     counts = targets != IGNORED
     if not counts.all():
         logits, targets = logits[counts], targets[counts]
     if not targets.numel():
         raise TextError("no target counts, so there is no loss to take the mean of; leave such a batch out")
     return _SmoothedCrossEntropy.apply(logits.flatten(0, -2), targets.flatten(), smoothing)
+
+
+class TrainingLoss(nn.Module):
+    """A model with its loss at the end: a batch in, one number out, so that all of it can be compiled together."""
+
+    def __init__(self, model: nn.Module, *, smoothing: float) -> None:
+        """Keep the model, whose parameters are those of this module, and the smoothing of its targets."""
+        super().__init__()
+        self.model = model
+        self.smoothing = smoothing
+
+    def forward(
+        self, inputs: tuple[Int[Tensor, "batch _"], ...], targets: Int[Tensor, "batch pos"]
+    ) -> Float[Tensor, ""]:
+        """Return the mean loss, nats a target that counts.
+
+        Args:
+            inputs: what the model reads.
+            targets: as for `label_smoothed_cross_entropy`.
+
+        Raises:
+            TextError: no target counts.
+        """
+        logits = self.model(*inputs)  # [batch, pos, vocab]
+        return label_smoothed_cross_entropy(logits.float(), targets, smoothing=self.smoothing)
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
