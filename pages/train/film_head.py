@@ -1,21 +1,17 @@
 """The chosen head at the chosen moment: its heatmap, what the model says then, and the lines that give the same."""
 
 import html
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.shared import components, run_readings, run_state
 from pages.shared.answer import probability
 from pages.train.film_scene import Scene, head_in_words
+from pages.train.words import WRITES
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, isolate
 
-if TYPE_CHECKING:
-    pass
-
-SAYS = {"encoder_decoder": "writes", "decoder_only": "goes on", "encoder_only": "fills in"}
 LED = {  # how the moments are made alike
     "encoder_decoder": "All moments are led along “{output}”, {whose};",
     "decoder_only": "All moments read the text with “{output}” behind it, which the last one wrote;",
@@ -83,7 +79,7 @@ def heatmap(scene: Scene) -> None:
 def says(scene: Scene) -> None:
     """Say what the model of this moment makes of the text by itself."""
     fixed = scene.read.reading.fixed
-    verb = SAYS[fixed.architecture]
+    verb = WRITES[fixed.architecture]
     try:
         own = run_readings.read(scene.run, scene.step, scene.view.text)
     except HeadlightError as error:

@@ -9,20 +9,12 @@ import streamlit as st
 from pages.shared import components, run_state, runs
 from pages.shared.runs import Run
 from pages.train.film_scene import Scene, theme
+from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError
 
 if TYPE_CHECKING:
     from transformer_core.analysis.curves import Curve
     from transformer_core.analysis.head_history import Appearance, HeadHistory
-
-MEASURES = {
-    "relative_entropy": "Entropy",
-    "diagonality": "Diagonality",
-    "previous": "On the token before",
-    "induction": "Induction",
-    "aligned": "On the true alignment",
-}
-UNITS = {"relative_entropy": "of the largest possible entropy", "diagonality": "diagonal"}
 
 
 def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
@@ -108,7 +100,7 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
         history.steps,
         history.by_attention(measure),
         chances=history.by_attention(measure, "chance") if is_habit else None,
-        unit=UNITS.get(measure, "of its attention"),
+        unit=UNITS.get(measure, UNIT),
         threshold=LEAST_SHARE if is_habit else None,
         chosen=scene.head,
         appearances=[

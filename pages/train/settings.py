@@ -37,9 +37,11 @@ _WORDS = {  # of choices, where their names alone would not be read
 }
 _PRESETS = {
     "tiny": "tiny: 2 layers, 4 heads, minutes on a laptop",
-    "tiny-decoder": "tiny: 2 layers, 4 heads",
+    "tiny-pre-norm": "tiny, pre-norm: as tiny, learns twice as fast",
+    "tiny-one-layer": "one layer, 4 heads: seconds on a laptop",
+    "tiny-decoder": "tiny: 4 layers, 4 heads",
     "tiny-attention": "attention alone: 2 layers without feed-forward",
-    "tiny-encoder": "tiny: 2 layers, 4 heads",
+    "tiny-encoder": "tiny: 4 layers, 4 heads",
     "transformer_base": "the paper's base model, for a GPU",
     "transformer_big": "the paper's big model, for GPUs",
     "gpt2": "as large as GPT-2 small, for a GPU",

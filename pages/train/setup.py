@@ -18,6 +18,7 @@ from transformer_core.training.config import OptimizerName, Precision, Schedule,
 from transformer_core.training.presets import TRAININGS
 
 CHOSEN_RUN = "train-chosen-run"
+USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora
 KINDS: dict[Architecture, str] = {
     "encoder_decoder": "encoder-decoder",
     "decoder_only": "decoder",
@@ -58,11 +59,11 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
             "Model", kinds, default=kinds[0], required=True, format_func=KINDS.__getitem__, key="new-kind"
         )
     presets = [name for name, preset in PRESETS.items() if preset(1000).architecture == kind]
-    usual = "tiny-attention" if choice.name == "induction" and kind == "decoder_only" else presets[0]
+    usual = USUAL_PRESETS.get(choice.name, presets[0])
     preset = st.selectbox(
         "Size" if len(kinds) > 1 else "Model",
         presets,
-        index=presets.index(usual),
+        index=presets.index(usual if usual in presets else presets[0]),
         format_func=settings.preset_in_words,
         key=f"new-preset-{choice.name}-{kind}",
         help=f"The {KINDS[kind]} {LEARNS[kind]}. Everything below starts from this preset and can be changed.",

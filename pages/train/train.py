@@ -1,6 +1,8 @@
 """Train: how does a model learn this corpus, now, before my eyes?"""
 
 import html
+from importlib import import_module
+from threading import Thread
 
 import streamlit as st
 
@@ -16,7 +18,6 @@ NEW = ""  # in place of a run's name: the next one
 
 def page() -> None:
     """Draw the page: what is to be trained, or a training that was begun."""
-    runs.launcher().warm_up()
     found = runs.available()
     if run_state.current().run not in found:
         if name := run_state.current().run:
@@ -34,7 +35,18 @@ def page() -> None:
     if run_state.current().run:
         watch.page(found[run_state.current().run])
     else:
+        runs.launcher().warm_up()
+        _import_what_watching_takes()
         setup.page()
+
+
+@st.cache_resource(show_spinner=False)
+def _import_what_watching_takes() -> Thread:
+    """Import beside the page what the first look at a training would wait for."""
+    names = ("analysis.curves", "analysis.head_history", "figures.training", "figures.heads_over_time")
+    thread = Thread(target=lambda: [*map(import_module, (f"transformer_core.{name}" for name in names))], daemon=True)
+    thread.start()
+    return thread
 
 
 def choose(found: dict[str, runs.Run]) -> None:

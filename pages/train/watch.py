@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -9,13 +10,15 @@ import streamlit as st
 from pages.shared import components, overviews, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.train import doctor, keep
-from pages.train.words import duration
-from transformer_core.errors import HeadlightError
+from pages.train.rest import rested
+from pages.train.words import MEASURES, UNIT, UNITS, WRITES, duration
+from transformer_core.errors import CheckpointError, HeadlightError
 from transformer_core.figures import THEMES
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.head_history import HeadHistory
+    from transformer_core.analysis.head_history import Appearance, HeadHistory
+    from transformer_core.figures import Figure
 
 Sample = tuple[str, str, bool]
 """A text, what the model made of it, and whether it ended by itself."""
@@ -24,19 +27,6 @@ _AT_WORK = "train-at-work"  # session key: the run that is looked at each second
 TICK = 1.0  # seconds between two looks at a run that is trained
 N_SAMPLES = 4
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
-MEASURES = {
-    "relative_entropy": "Entropy of each head",
-    "diagonality": "Diagonality of each head",
-    "previous": "On the token before",
-    "induction": "Induction",
-    "aligned": "On the true alignment",
-}
-UNITS = {"relative_entropy": "of the largest possible entropy", "diagonality": "diagonal"}
-WRITES = {
-    "encoder_decoder": "writes",
-    "decoder_only": "goes on",
-    "encoder_only": "fills in",
-}
 LOOK_FOR = (
     "At first every head spreads its attention evenly: gray pictures. Then some sharpen, often all at once, and the "
     "loss falls with them. Attention shows where a head looks, not yet what it is good for."
@@ -67,11 +57,12 @@ def _live(name: str) -> None:
         return
     with st.container(key="hl-train-stage"):
         left, right = st.columns([5, 7], gap="medium")
+    with left:
+        _curves(run)
     with right:
         samples = _attention(run)
         _heads_over_time(run)
     with left:
-        _curves(run)
         doctor.show(run, samples)
         if run.state == "finished":
             keep.offer(run)
@@ -113,9 +104,12 @@ def _how_far(run: Run) -> str:
     timed = [record for record in _records(run) if "seconds" in record]
     if run.state == "running" and run.reason:
         return f"{far}, {run.reason}"
-    if len(timed) < 2 or run.state != "running":
-        return f"{far}, {duration(timed[-1]['seconds'])} of training" if timed else far
+    if not timed:
+        return far
     last = timed[-1]
+    far += f", loss {last['loss']:.2f}"
+    if len(timed) < 2 or run.state != "running":
+        return f"{far}, {duration(last['seconds'])} of training"
     first = timed[max(0, len(timed) - max(5, len(timed) // 4))]
     if last["step"] <= first["step"]:
         return far
@@ -179,20 +173,24 @@ def _curves(run: Run) -> None:
     from transformer_core.analysis.curves import curves_of
     from transformer_core.figures.training import training_curves
 
-    try:
+    def drawn() -> tuple["Figure", str]:
         curves = curves_of(runs.records(run))
+        figure = training_curves(
+            {name: curve for name, curve in curves.items() if name not in ("seconds", "tokens_per_second")},
+            references=doctor.references(run),
+            n_steps=run.n_steps,
+            theme=_theme(),
+        )
+        return figure, _csv(curves)
+
+    try:
+        figure, csv = rested("train-curves", _seen_of(run), drawn)
     except HeadlightError as error:
         st.warning(f"The measurements cannot be read: {error}.")
         return
     _subtitle("Learning", "hover for the numbers")
-    figure = training_curves(
-        {name: curve for name, curve in curves.items() if name not in ("seconds", "tokens_per_second")},
-        references=doctor.references(run),
-        n_steps=run.n_steps,
-        theme=_theme(),
-    )
     components.live_figure(
-        figure, name=f"{run.name}-curves", csv=_csv(curves), key=run_state.CURVES, height=figure.layout.height
+        figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height
     )
 
 
@@ -207,12 +205,8 @@ def _csv(curves: Any) -> str:
 def _attention(run: Run) -> list[Sample]:
     """Draw all heads on a text by the newest weights; return what the model says to it, and to some others."""
     try:
-        step = run_readings.newest_step(run)
         examples = run_readings.examples(str(run.path))
-    except HeadlightError as error:
-        st.caption(f"The model cannot be looked at yet: {error}.")
-        return []
-    if step is None:
+    except HeadlightError:
         st.caption("The first weights come in a moment.")
         return []
     if not st.session_state[run_state.TEXT] and examples:
@@ -226,21 +220,49 @@ def _attention(run: Run) -> list[Sample]:
         persist_state="session",
     )
     text = run_state.current().text
+    try:
+        look = rested("train-look", (*_seen_of(run), text), lambda: _look(run, text, examples))
+    except HeadlightError as error:
+        st.caption(f"The model cannot be looked at yet: {error}.")
+        return []
+    if look.problem:
+        st.warning(f"This text cannot be read: {look.problem}.")
+    _says(run, look.step, look.samples)
+    if look.reading is not None:
+        _overview(run, look.step, text, look.reading)
+    return look.samples
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Look:
+    """What a model says after a step, and where its heads look meanwhile."""
+
+    step: int
+    samples: list[Sample]
+    reading: "Reading | None"  # of the text that a person chose; None where it cannot be read
+    problem: str  # why not
+
+
+def _look(run: Run, text: str, examples: Sequence[str]) -> _Look:
+    """Let the newest weights read a text, and some others.
+
+    Raises:
+        HeadlightError: there are none that could be looked at.
+    """
+    step = run_readings.newest_step(run)
+    if step is None:
+        raise CheckpointError("its first weights come in a moment")
     samples: list[Sample] = []
-    reading = None
+    reading, problem = None, ""
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
         try:
             read = run_readings.read(run, step, given)
         except HeadlightError as error:
-            if given == text:
-                st.warning(f"This text cannot be read: {error}.")
+            problem = str(error) if given == text else problem
             continue
         samples.append((given, read.output, read.is_complete))
         reading = read if given == text else reading
-    _says(run, step, samples)
-    if reading is not None:
-        _overview(run, step, text, reading)
-    return samples
+    return _Look(step=step, samples=samples, reading=reading, problem=problem)
 
 
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
@@ -271,11 +293,11 @@ def _overview(run: Run, step: int, text: str, reading: "Reading") -> None:
 
 def _heads_over_time(run: Run) -> None:
     """Draw one measure of every head over the steps, with the moments at which heads took up habits."""
-    from transformer_core.analysis.head_history import HABITS, LEAST_SHARE, HeadHistory, appearances
+    from transformer_core.analysis.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures.heads_over_time import heads_over_time
 
     try:
-        history = HeadHistory.from_records(runs.head_records(run))
+        history, found = rested("train-history", _seen_of(run), lambda: _history(run))
     except HeadlightError as error:
         st.caption(f"What was measured of the heads cannot be read: {error}.")
         return
@@ -292,29 +314,44 @@ def _heads_over_time(run: Run) -> None:
         key="run-measure",
         label_visibility="collapsed",
     )
-    found = appearances(history)
     view = run_state.current()
-    figure = heads_over_time(
-        history.steps,
-        history.by_attention(measure),
-        chances=history.by_attention(measure, "chance") if measure in HABITS else None,
-        unit=UNITS.get(measure, "of its attention"),
-        threshold=LEAST_SHARE if measure in HABITS else None,
-        chosen=(view.attention, view.layer, view.head) if view.attention else None,
-        appearances=[
-            ((a.name.attention, a.name.layer, a.name.head), a.step, a.in_words()) for a in found if a.measure == measure
-        ],
-        n_steps=run.n_steps,
-        theme=_theme(),
-    )
+    chosen = (view.attention, view.layer, view.head) if view.attention else None
+
+    def drawn() -> tuple["Figure", str]:
+        figure = heads_over_time(
+            history.steps,
+            history.by_attention(measure),
+            chances=history.by_attention(measure, "chance") if measure in HABITS else None,
+            unit=UNITS.get(measure, UNIT),
+            threshold=LEAST_SHARE if measure in HABITS else None,
+            chosen=chosen,
+            appearances=[
+                ((a.name.attention, a.name.layer, a.name.head), a.step, a.in_words())
+                for a in found
+                if a.measure == measure
+            ],
+            n_steps=run.n_steps,
+            theme=_theme(),
+        )
+        return figure, _heads_csv(history, measure)
+
+    figure, csv = rested("train-heads", (*_seen_of(run), measure, chosen), drawn)
     components.live_figure(
         figure,
         name=f"{run.name}-heads-{measure}",
-        csv=_heads_csv(history, measure),
+        csv=csv,
         key=run_state.HEADS_FIGURE,
         height=figure.layout.height,
     )
     _appeared([appearance.in_words() for appearance in found])
+
+
+def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
+    """Return what was measured of the heads, and which of them took up a habit."""
+    from transformer_core.analysis.head_history import HeadHistory, appearances
+
+    history = HeadHistory.from_records(runs.head_records(run))
+    return history, appearances(history)
 
 
 def _appeared(sentences: Sequence[str]) -> None:
@@ -334,6 +371,11 @@ def _heads_csv(history: "HeadHistory", measure: str) -> str:
         for head in range(heads.shape[1])
     }
     return str(pd.DataFrame(columns, index=pd.Index(history.steps, name="step")).to_csv())
+
+
+def _seen_of(run: Run) -> tuple[object, ...]:
+    """Return what tells two views of a training apart, but for the steps that go by while it runs."""
+    return run_readings.version(run), run.state, run.step if run.state != "running" else None, st.context.theme.type
 
 
 def _subtitle(text: str, aside: str = "") -> None:

@@ -1,4 +1,19 @@
-"""Numbers as people say them."""
+"""Numbers and measures as people say them."""
+
+MEASURES = {
+    "relative_entropy": "Entropy",
+    "diagonality": "Diagonality",
+    "previous": "On the token before",
+    "induction": "Induction",
+    "aligned": "On the true alignment",
+}
+UNITS = {"relative_entropy": "of the largest possible entropy", "diagonality": "diagonal"}
+UNIT = "of its attention"  # of the other measures
+WRITES = {  # what a model does, by its architecture
+    "encoder_decoder": "writes",
+    "decoder_only": "goes on",
+    "encoder_only": "fills in",
+}
 
 
 def amount(number: float) -> str:

@@ -14,6 +14,7 @@ BENCHMARKS = (
     "against_transformers",
     "lazy_capture",
     "in_browser",
+    "from_the_page",
 )
 
 

@@ -72,7 +72,7 @@ def begin_copy(page: Page) -> None:
     page.goto("/train")
     start = page.get_by_role("button", name="Start training")
     expect(start).to_be_visible(timeout=90 * SECOND)
-    expect(page.get_by_text("665 thousand parameters")).to_be_visible()
+    expect(page.get_by_text("121 thousand parameters")).to_be_visible()
     start.click()
     state(page, "training")
 
@@ -82,7 +82,7 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     curves = page.locator(".st-key-run-curves .js-plotly-plot")
     expect(curves.locator(".scatterlayer .trace path.js-line").first).to_be_visible(timeout=60 * SECOND)
     curves.evaluate("node => (node.dataset.mine = 'the same node')")
-    overview = page.get_by_role("button", name=re.compile("Cross-attention, layer 1, head 0"))
+    overview = page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))
     expect(overview).to_be_visible(timeout=60 * SECOND)
 
     page.get_by_label("A text of yours").fill("cabba")
@@ -112,7 +112,7 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     page.get_by_label("Text", exact=True).fill("cabba")
     page.get_by_label("Text", exact=True).press("Enter")
     expect(page.locator(".hl-answer").first).to_have_text("cabba", timeout=30 * SECOND)
-    expect(page.get_by_role("button", name=re.compile("Cross-attention, layer 1, head 0"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))).to_be_visible()
     assert aligned(place / "checkpoints" / "copy") > 0.5
 
 

@@ -10,7 +10,8 @@ from transformer_core.config import ModelConfig
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import assemble
 
-TINY = {"tiny", "tiny-decoder", "tiny-encoder", "tiny-attention"}
+ONE_STACK = {"tiny-decoder", "tiny-encoder", "tiny-attention"}
+TINY = ONE_STACK | {"tiny", "tiny-pre-norm", "tiny-one-layer"}
 PUBLISHED = {"transformer_base", "transformer_big", "gpt2", "bert-base", "t5-small", "llama-like"}
 
 
@@ -63,17 +64,19 @@ def test_as_many_parameters_as_the_released_model_has(preset: Callable[[], Model
         tc.presets.transformer_base(),
         tc.presets.transformer_big(),
         tc.presets.tiny(301),
+        tc.presets.tiny_pre_norm(301),
+        tc.presets.tiny_one_layer(301),
         odd_config(tie_embeddings="target", attention_bias="none"),
         odd_config(tie_embeddings="none", positions="learned"),
         odd_config(norm_position="pre", n_encoder_layers=3, n_decoder_layers=1),
     ],
-    ids=["base", "big", "tiny", "target", "none", "pre"],
+    ids=["base", "big", "tiny", "tiny-pre-norm", "tiny-one-layer", "target", "none", "pre"],
 )
 def test_as_many_parameters_as_the_formula_says(config: ModelConfig):
     assert n_parameters(config) == n_parameters_by_formula(config)
 
 
-@pytest.mark.parametrize("name", sorted(TINY - {"tiny"}))
+@pytest.mark.parametrize("name", sorted(ONE_STACK))
 def test_the_tiny_ones_of_one_stack(name: str):
     """Matrix by matrix; without a feed-forward network a layer is one attention and one norm."""
     config = PRESETS[name](301)

@@ -75,8 +75,8 @@ def test_before_a_training_the_corpus_is_seen_and_counted(place: Path, open_trai
     words = words_of(app)
     assert "20,000" in words
     assert "20 characters" in words
-    assert "665 thousand parameters" in words
-    assert "600 steps" in words
+    assert "121 thousand parameters" in words
+    assert "300 steps" in words
     assert "Start training" in labels(app)
     samples = app.dataframe[0].value
     assert (samples["source"] == samples["target"]).all()  # it is the corpus `copy`
@@ -84,11 +84,11 @@ def test_before_a_training_the_corpus_is_seen_and_counted(place: Path, open_trai
 
 def test_settings_that_do_not_fit_are_refused_in_a_sentence(place: Path, open_train: OpenApp):
     app = open_train()
-    app.number_input(key="new-tiny-copy-n_heads").set_value(7).run()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(7).run()
     assert not app.exception
-    assert any("d_model (128) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
+    assert any("d_model (64) must be divisible by n_heads (7)" in warning.value for warning in app.warning)
     assert "Start training" not in labels(app)
-    app.number_input(key="new-tiny-copy-n_heads").set_value(8).run()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(8).run()
     assert "Start training" in labels(app)
 
 
@@ -96,15 +96,15 @@ def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, mon
     asked: list[list[str]] = []
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([name, *arguments]))
     app = open_train()
-    app.number_input(key="new-tiny-copy-n_heads").set_value(2)
-    app.number_input(key="new-tiny-copy-steps").set_value(50)
-    app.number_input(key="new-tiny-copy-seed").set_value(3)
-    app.selectbox(key="new-tiny-copy-positions").set_value("alibi").run()
+    app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2)
+    app.number_input(key="new-tiny-one-layer-copy-steps").set_value(50)
+    app.number_input(key="new-tiny-one-layer-copy-seed").set_value(3)
+    app.selectbox(key="new-tiny-one-layer-copy-positions").set_value("alibi").run()
     app.button(key="start-training").click().run()
     (arguments,) = asked
     assert arguments[0] == "copy-2"
     given = arguments[1:]
-    assert given[:6] == ["--corpus", "copy", "--preset", "tiny", "--device", "cpu"]
+    assert given[:6] == ["--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
     assert sorted(given[7::2]) == ["n_heads=2", "positions=alibi", "seed=3", "steps=50"]
 
 

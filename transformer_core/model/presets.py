@@ -1,5 +1,7 @@
 """Named configurations: numbers only."""
 
+from dataclasses import replace
+
 from transformer_core.config import ModelConfig
 
 
@@ -138,6 +140,19 @@ def tiny(vocab_size: int) -> ModelConfig:
     )
 
 
+def tiny_pre_norm(vocab_size: int) -> ModelConfig:
+    """Return an encoder-decoder that learns in half the time of `tiny`, and differs from the paper for that.
+
+    Differs: normalized before each sub-layer (Xiong et al. 2020), three embedding matrices of its own.
+    """
+    return replace(tiny(vocab_size), d_model=96, d_ff=384, norm_position="pre", tie_embeddings="none")
+
+
+def tiny_one_layer(vocab_size: int) -> ModelConfig:
+    """Return the smallest encoder-decoder that has all parts of one: seconds on two CPU cores."""
+    return replace(tiny_pre_norm(vocab_size), d_model=64, d_ff=256, n_encoder_layers=1, n_decoder_layers=1)
+
+
 def tiny_decoder(vocab_size: int) -> ModelConfig:
     """Return a decoder-only model that two CPU cores train in minutes."""
     return ModelConfig(
@@ -205,6 +220,8 @@ def tiny_attention(vocab_size: int) -> ModelConfig:
 
 PRESETS = {
     "tiny": tiny,
+    "tiny-pre-norm": tiny_pre_norm,
+    "tiny-one-layer": tiny_one_layer,
     "tiny-decoder": tiny_decoder,
     "tiny-encoder": tiny_encoder,
     "tiny-attention": tiny_attention,

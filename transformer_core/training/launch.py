@@ -81,7 +81,6 @@ class Launcher:
                 started for started in self._started if started.process.poll() is None or started.trouble()
             ]
             self._started.append(Started(run, log, process, time.time()))
-            self._see_to_ready()
             return self._started[-1]
 
     def started(self) -> list[Started]:

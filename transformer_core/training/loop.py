@@ -4,6 +4,7 @@ import math
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -117,8 +118,8 @@ def _objective(model: Transformer, config: TrainingConfig) -> nn.Module:
 def _compiled(model: Transformer, config: TrainingConfig) -> nn.Module:
     """Return the same as `_objective`, compiled: on a CPU with the calls between the kernels compiled as well."""
     on_cpu = next(model.parameters()).device.type == "cpu"
-    compiled: nn.Module = torch.compile(_objective(model, config), options={"cpp_wrapper": True} if on_cpu else None)
-    return compiled
+    compiled = torch.compile(_objective(model, config), options={"cpp_wrapper": True} if on_cpu else None)
+    return cast(nn.Module, compiled)
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:

@@ -74,9 +74,12 @@ function loadPlotly() {
 }
 
 function draw(view) {
-  const figure = JSON.parse(view.data.figure);
   const { clientWidth: width, clientHeight: height } = view.plot;
   if (!width || !height) return; // it is not seen; it is drawn when it gets its room
+  const drawn = JSON.stringify([view.data.figure, width, height, view.theme()]);
+  if (drawn === view.drawn) return;
+  view.drawn = drawn;
+  const figure = JSON.parse(view.data.figure);
   Object.assign(figure.layout, { width, height });
   const { textFromWidth = 0 } = figure.layout.meta ?? {}; // px: on less, texts in the figure would overlap
   if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
