@@ -188,7 +188,9 @@ def _curves(run: Run) -> None:
     except HeadlightError as error:
         st.warning(f"The measurements cannot be read: {error}.")
         return
-    _subtitle("Learning", "hover for the numbers")
+    smoothing = runs.configurations(run)[1].label_smoothing
+    smoothed = f"; training smooths its targets by {smoothing:g}, so its loss is higher" if smoothing else ""
+    _subtitle("Learning", f"hover for the numbers{smoothed}")
     components.live_figure(
         figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height
     )

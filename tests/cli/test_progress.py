@@ -60,7 +60,7 @@ def test_the_time_left_counts_from_where_a_resumed_run_goes_on(capsys: pytest.Ca
 def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_terminal: bool, before: str):
     metrics = {"loss": 0.12345, "exact_match": 0.99999, "pronoun": 1.0}
     progress = Progress(n_steps=2000, steps_done=0, is_terminal=is_terminal)
-    progress.show_measurement(Measurement(step=1500, n_pairs=2048, metrics=metrics))
+    progress.show_measurement(Measurement(step=1500, n_items=2048, of="pairs", metrics=metrics))
     expected = "step 1,500, on 2,048 held-out pairs:   loss 0.123 nats   exact match 99.9 %   pronoun 100.0 %\n"
     assert capsys.readouterr().out == before + expected
 

@@ -55,9 +55,9 @@ class Progress:
     def show_measurement(self, measurement: "Measurement") -> None:
         """Show what a model is worth, on a line that stays."""
         results = "   ".join(_result(name, value) for name, value in measurement.metrics.items())
-        pairs = f"{measurement.n_pairs:,} held-out pairs"
+        items = f"{measurement.n_items:,} held-out {measurement.of}"
         self.clear()
-        print(f"step {measurement.step:,}, on {pairs}:   {results}", flush=True)
+        print(f"step {measurement.step:,}, on {items}:   {results}", flush=True)
 
     def clear(self) -> None:
         """Leave an empty line for whoever writes next."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
+from typing import Literal
 
 import torch
 
@@ -23,10 +24,11 @@ _LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the conf
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """What the model was worth on held-out pairs at a step."""
+    """What the model was worth on held-out pairs, or texts, at a step."""
 
     step: int
-    n_pairs: int  # or texts
+    n_items: int
+    of: Literal["pairs", "texts"]  # what the items are
     metrics: Mapping[str, float]  # `loss` in nats per target that counts, the others in [0, 1]
 
 
@@ -180,17 +182,17 @@ def _take_snapshot(job: Job, on_moment: Callable[[int], None], *, is_asked: bool
 
 def _measure(job: Job) -> Measurement:
     """Measure on held-out pairs: on all of them at the end, before that on some, spread evenly."""
-    held_out, n_pairs = job.corpus.held_out, job.directory.request.training.evaluate_pairs
-    pairs = held_out if job.is_complete else held_out[:: max(1, len(held_out) // n_pairs)][:n_pairs]
+    held_out, n_items = job.corpus.held_out, job.directory.request.training.evaluate_pairs
+    pairs = held_out if job.is_complete else held_out[:: max(1, len(held_out) // n_items)][:n_items]
+    kind: Literal["pairs", "texts"] = "pairs" if job.corpus.is_pairs else "texts"
     if job.processes.is_first:
-        kind = "pairs" if job.corpus.is_pairs else "texts"
         _tell(job, "running", reason=f"measuring on {len(pairs):,} held-out {kind}")
         job.metrics = evaluate(job.model, job.tokenizer, job.corpus, pairs)
         held_out_metrics = {f"held_out_{name}": value for name, value in job.metrics.items()}
         job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics)
         _tell(job, "running")
     job.metrics = job.processes.agree(job.metrics)
-    return Measurement(step=job.step, n_pairs=len(pairs), metrics=job.metrics)
+    return Measurement(step=job.step, n_items=len(pairs), of=kind, metrics=job.metrics)
 
 
 def _change_rate(job: Job, factor: float) -> None:

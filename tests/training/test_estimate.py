@@ -1,0 +1,67 @@
+"""The estimate: matrix products as torch counts them, and as many seconds as that takes."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from transformer_core.config import ModelConfig
+from transformer_core.model.presets import PRESETS
+from transformer_core.model.transformer import build
+from transformer_core.training import estimate
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.estimate import estimated_seconds, products_per_second
+
+ROWS, POS = 4, 12
+TRAINING = TrainingConfig(steps=10, batch_size=ROWS, warmup_steps=1)
+
+
+@pytest.fixture
+def products_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing costs anything but products, and all of the machine's speed is reached."""
+    monkeypatch.setattr(estimate, "_SHARE", 1.0)
+    monkeypatch.setattr(estimate, "_BEGINNINGS", 0.0)
+    monkeypatch.setattr(estimate, "_STEP", 0.0)
+
+
+def products_of_a_step(config: ModelConfig) -> float:
+    """Count those of a forward and a backward pass, as torch does: an operation is half a product."""
+    model = build(config)
+    tokens = torch.randint(4, config.vocab_size, (ROWS, POS))
+    inputs = (tokens, tokens) if config.architecture == "encoder_decoder" else (tokens,)
+    with FlopCounterMode(display=False) as counter:
+        model(*inputs).sum().backward()
+    return counter.get_total_flops() / 2
+
+
+@pytest.mark.parametrize("preset", ["tiny", "tiny-pre-norm", "tiny-decoder", "tiny-encoder", "tiny-attention"])
+def test_the_products_are_those_that_torch_counts(products_alone: None, preset: str):
+    """But for scores and weighted values, which grow with the length, and are few in short texts."""
+    config = PRESETS[preset](50)
+    per_row = POS * (2 if config.architecture == "encoder_decoder" else 1)
+    seconds = estimated_seconds(config, TRAINING, tokens_per_row=float(per_row), products_per_second=1e9)
+    assert seconds * 1e9 / TRAINING.steps == pytest.approx(products_of_a_step(config), rel=0.12)
+
+
+@pytest.mark.parametrize(
+    ("change", "factor"),
+    [({"steps": 30}, 3.0), ({"batch_size": 2 * ROWS}, 2.0), ({"accumulate": 2}, 1.0)],
+)
+def test_more_of_it_takes_longer(products_alone: None, change: dict[str, Any], factor: float):
+    config = PRESETS["tiny"](50)
+    once = estimated_seconds(config, TRAINING, tokens_per_row=24.0, products_per_second=1e9)
+    more = estimated_seconds(config, replace(TRAINING, **change), tokens_per_row=24.0, products_per_second=1e9)
+    assert more == pytest.approx(factor * once)
+
+
+def test_no_row_is_longer_than_the_model_takes():
+    config = replace(PRESETS["tiny-decoder"](50), max_seq_len=16)
+    long, longer = (estimated_seconds(config, TRAINING, tokens_per_row=n, products_per_second=1e9) for n in (16.0, 1e6))
+    assert longer == long
+
+
+def test_the_machine_has_a_speed_that_is_measured_once():
+    assert products_per_second() > 1e6
+    assert products_per_second() == products_per_second()
