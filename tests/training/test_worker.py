@@ -78,8 +78,8 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     events = work(job)
     assert [event.step for event in events if isinstance(event, StepRecord)] == list(range(1, 21))
     halfway, final = (event for event in events if isinstance(event, Measurement))
-    assert (halfway.step, halfway.n_pairs) == (10, 3)
-    assert (final.step, final.n_pairs) == (20, len(turns.held_out))
+    assert (halfway.step, halfway.n_items) == (10, 3)
+    assert (final.step, final.n_items) == (20, len(turns.held_out))
     assert final.metrics.keys() == {"loss", "accuracy", "exact_match"}
 
     status = job.directory.status()
