@@ -36,9 +36,9 @@ _WORDS = {  # of choices, where their names alone would not be read
     "bf16": "bfloat16",
 }
 _PRESETS = {
-    "tiny": "tiny: 2 layers, 4 heads, minutes on a laptop",
-    "tiny-pre-norm": "tiny, pre-norm: as tiny, learns twice as fast",
-    "tiny-one-layer": "one layer, 4 heads: seconds on a laptop",
+    "tiny": "tiny: 2 layers, 4 heads, minutes",
+    "tiny-pre-norm": "tiny, pre-norm: learns in half the time",
+    "tiny-one-layer": "one layer, 4 heads: seconds",
     "tiny-decoder": "tiny: 4 layers, 4 heads",
     "tiny-attention": "attention alone: 2 layers without feed-forward",
     "tiny-encoder": "tiny: 4 layers, 4 heads",

@@ -251,9 +251,7 @@ def _look(run: Run, text: str, examples: Sequence[str]) -> _Look:
     Raises:
         HeadlightError: there are none that could be looked at.
     """
-    step = run_readings.newest_step(run)
-    if step is None:
-        raise CheckpointError("its first weights come in a moment")
+    step = _newest_loaded(run)
     samples: list[Sample] = []
     reading, problem = None, ""
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
@@ -265,6 +263,25 @@ def _look(run: Run, text: str, examples: Sequence[str]) -> _Look:
         samples.append((given, read.output, read.is_complete))
         reading = read if given == text else reading
     return _Look(step=step, samples=samples, reading=reading, problem=problem)
+
+
+def _newest_loaded(run: Run) -> int:
+    """Return the step of the newest weights, which are in memory now: who else looks at the run has them replaced.
+
+    Raises:
+        HeadlightError: there are none that could be looked at.
+    """
+    for is_last in (False, False, True):
+        step = run_readings.newest_step(run)
+        if step is None:
+            break
+        try:
+            run_readings.load(run, step)
+            return step
+        except HeadlightError:
+            if is_last:
+                raise
+    raise CheckpointError("its first weights come in a moment")
 
 
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:

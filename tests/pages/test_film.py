@@ -133,6 +133,7 @@ def test_each_moment_is_what_its_model_computes(open_film: OpenApp, place: Path,
     np.testing.assert_allclose(heatmap_of(app), patterns_by_hand(made[1][name][1], site, *fixed.inputs)[2], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -319,6 +320,7 @@ def test_runs_of_another_shape_are_not_offered(open_film: OpenApp):
     assert "There is no other training of this shape" in words_of(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
@@ -346,6 +348,7 @@ def test_a_url_that_asks_for_what_does_not_exist(open_film: OpenApp, parameters:
     assert sentence not in html.unescape(words_of(app))  # said once
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
@@ -364,6 +367,7 @@ def test_a_comparison_with_what_does_not_exist(open_film: OpenApp, other: str, s
     assert not app.exception
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

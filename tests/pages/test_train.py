@@ -9,7 +9,7 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import models, runs
+from pages.shared import models, run_readings, runs
 from tests.pages.conftest import url_of, words_of
 from transformer_core.analysis.head_history import HeadHistory
 from transformer_core.analysis.head_meter import HeadMeter
@@ -117,6 +117,18 @@ def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
     assert "Keep as a model" in labels(app)
     assert "Pause" not in labels(app)
     assert url_of(app)["run"] == "copy"
+    assert not app.warning
+
+
+def test_weights_that_somebody_else_had_replaced_are_looked_for_again(
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    """Two windows that watch one run ask it for its newest weights in turn."""
+    newest, asked = run_readings.newest_step, [1_000, 2_000]
+    monkeypatch.setattr(run_readings, "newest_step", lambda run: asked.pop() if asked else newest(run))
+    app = open_train(run="copy")
+    assert "What it writes after step 3" in words_of(app)
+    assert not asked
     assert not app.warning
 
 

@@ -20,6 +20,8 @@ from transformer_core.training.run_directory import RunDirectory
 
 __all__ = ["corpus"]  # a fixture
 
+pytestmark = pytest.mark.training
+
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Path:

@@ -105,6 +105,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, turns: Corpus) -> Path:
     return folder / "run"
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("breaks", [[1], [10], [4, 5, 19]])
 def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
     tmp_path: Path, unbroken: Path, breaks: list[int]
@@ -123,6 +124,7 @@ def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
     assert all(torch.equal(parameter, other.get_parameter(name)) for name, parameter in one.named_parameters())
 
 
+@pytest.mark.training
 @pytest.mark.parametrize("killed_after", [2, 6])
 def test_after_a_kill_it_goes_on_from_the_last_save(tmp_path: Path, unbroken: Path, killed_after: int):
     job = begin(tmp_path / "killed")
@@ -291,6 +293,7 @@ def test_a_wrong_number_of_places_ends_the_run_in_a_sentence(tmp_path: Path, mon
     assert "HEADLIGHT_RUNS_AT_ONCE" in status.reason
 
 
+@pytest.mark.training
 @pytest.mark.parametrize(
     "training",
     [

@@ -1,6 +1,7 @@
 """Panels above one axis of steps, each with a header that says what its lines are."""
 
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -66,7 +67,8 @@ def panels_over_steps(
         width: px that the headers and labels are laid out for.
         height: px; None: what the panels need.
     """
-    right = 14 + min(_LETTER * max((len(words) for panel in panels for words in panel.levels), default=0), 170)
+    labels = (re.sub("<.*?>", "", words) for panel in panels for words in (*panel.levels, *panel.ends))
+    right = 14 + min(_LETTER * max(map(len, labels), default=0), 170)
     room_across = width - _LEFT - right
     legends = [_legend_height(panel, room_across) for panel in panels]
     headers = [_LINE + 6 + legend for legend in legends]

@@ -9,9 +9,9 @@ from transformer_core.config import ModelConfig
 from transformer_core.training.config import TrainingConfig
 
 _SIDE = 384  # of the matrices that are multiplied to see how fast the machine is
-_SHARE = 0.55  # of that speed which a training step reaches in its matrix products, and what lies around them
-_BEGINNINGS = 0.8e-3  # seconds a layer and a step that do not depend on how much there is to compute
-_STEP = 3e-3  # seconds a step for the data, the optimizer and the record
+_SHARE = 0.4  # of that speed which the matrix products of a training step reach, small as they are
+_BEGINNINGS = 10e-3  # seconds a layer and a step that do not depend on its width: attention, norms, many small calls
+_STEP = 8e-3  # seconds a step for the data, the optimizer, the record, and what is filmed and measured
 
 
 def estimated_seconds(
