@@ -33,6 +33,7 @@ MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether 
 TOKENS = {"byte_bpe": "pieces of words", "character": "characters", "word": "words"}
 DIVISIONS = {"auto": "as it is divided", "lines": "each line a text", "stream": "one running text"}
 SOURCE, GENERATED, OWN = "train-source", "train-corpus", "train-own"
+_UPLOADS = "train-uploads"  # how many files have come
 _MADE, _OWN = "Made here", "Your own text"
 _SECONDS = 3600  # at most, that the first look at a corpus takes
 
@@ -72,15 +73,18 @@ def choose() -> Choice | None:
 def _own() -> Choice | None:
     """Take in texts of one's own, and choose one of them."""
     by_file, by_hand = st.tabs(["A file", "Typed or pasted"])
-    with by_file, st.form("train-upload", border=False, clear_on_submit=True):
+    with by_file:
+        n_uploads = st.session_state.setdefault(_UPLOADS, 0)
         file = st.file_uploader(
             f"Text, or pairs as .tsv or .csv, up to {st.get_option('server.maxUploadSize')} MB",
             help="A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
             "machine.",
+            key=f"{_UPLOADS}-{n_uploads}",
         )
-        if st.form_submit_button("Take it in") and file is not None:
+        if file is not None:  # it has arrived as a whole: no button that could be pressed too early
             with st.spinner("Reading the file …", show_time=True):
                 _take_in(file.name, file)
+            st.session_state[_UPLOADS] = n_uploads + 1  # the next run has room for another
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area("Text, or pairs with a tab between", height=160, placeholder="Paste a text here")
         if st.form_submit_button("Take it in") and text.strip():
