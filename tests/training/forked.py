@@ -1,10 +1,12 @@
 """Processes that are there in hundredths of a second: each is a fork of one that has imported all a training needs."""
 
 import os
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.context import ForkServerProcess
+from types import ModuleType
 from typing import Any
 
 CONTEXT = get_context("forkserver")
@@ -14,7 +16,12 @@ CONTEXT.set_forkserver_preload(["tests.training.warm"])
 def start(target: Callable[..., None], *arguments: Any) -> ForkServerProcess:
     """Start a process that calls a function of a module; without the tests' checks of types, and with one thread."""
     process = CONTEXT.Process(target=_act, args=(dict(os.environ), target, *arguments))
-    process.start()
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")  # a new process imports it; tests of pages leave the app there
+    try:
+        process.start()
+    finally:
+        sys.modules["__main__"] = main
     return process
 
 

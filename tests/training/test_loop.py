@@ -276,13 +276,15 @@ from itertools import repeat
 import torch
 from torch import nn
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import Batch
+from transformer_core.corpora.batching import IGNORED, Batch
 from transformer_core.model.transformer import build
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.loop import clip_gradients, train
 
-tokens = torch.randint(11, (4, 7), generator=torch.Generator().manual_seed(0))
-batch = Batch((tokens[:, :-1].contiguous(),), tokens[:, 1:].contiguous())
+tokens = torch.randint(3, 11, (4, 7), generator=torch.Generator().manual_seed(0))
+tokens[0, 5:] = 0  # padding, on the right
+targets = tokens[:, 1:].clone()
+batch = Batch((tokens[:, :-1].contiguous(),), targets.masked_fill(targets == 0, IGNORED))
 shape = ModelConfig(
     architecture="decoder_only", tie_embeddings="none", vocab_size=11, d_model=8, d_ff=0, n_heads=2,
     n_encoder_layers=0, n_decoder_layers=1, max_seq_len=8, dropout=0.0,
