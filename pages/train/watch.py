@@ -2,7 +2,6 @@
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,9 +9,10 @@ import streamlit as st
 from pages.shared import components, overviews, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.train import doctor, keep
+from pages.train.look import Sample, look_at
 from pages.train.rest import rested
 from pages.train.words import MEASURES, UNIT, UNITS, WRITES, duration
-from transformer_core.errors import CheckpointError, HeadlightError
+from transformer_core.errors import HeadlightError
 from transformer_core.figures import THEMES
 
 if TYPE_CHECKING:
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
     from transformer_core.analysis.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 
-Sample = tuple[str, str, bool]
-"""A text, what the model made of it, and whether it ended by itself."""
-
 _AT_WORK = "train-at-work"  # session key: the run that is looked at each second
 TICK = 1.0  # seconds between two looks at a run that is trained
-N_SAMPLES = 4
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
 LOOK_FOR = (
     "At first every head spreads its attention evenly: gray pictures. Then some sharpen, often all at once, and the "
@@ -223,7 +219,7 @@ def _attention(run: Run) -> list[Sample]:
     )
     text = run_state.current().text
     try:
-        look = rested("train-look", (*_seen_of(run), text), lambda: _look(run, text, examples))
+        look = rested("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
     except HeadlightError as error:
         st.caption(f"The model cannot be looked at yet: {error}.")
         return []
@@ -233,55 +229,6 @@ def _attention(run: Run) -> list[Sample]:
     if look.reading is not None:
         _overview(run, look.step, text, look.reading)
     return look.samples
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Look:
-    """What a model says after a step, and where its heads look meanwhile."""
-
-    step: int
-    samples: list[Sample]
-    reading: "Reading | None"  # of the text that a person chose; None where it cannot be read
-    problem: str  # why not
-
-
-def _look(run: Run, text: str, examples: Sequence[str]) -> _Look:
-    """Let the newest weights read a text, and some others.
-
-    Raises:
-        HeadlightError: there are none that could be looked at.
-    """
-    step = _newest_loaded(run)
-    samples: list[Sample] = []
-    reading, problem = None, ""
-    for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
-        try:
-            read = run_readings.read(run, step, given)
-        except HeadlightError as error:
-            problem = str(error) if given == text else problem
-            continue
-        samples.append((given, read.output, read.is_complete))
-        reading = read if given == text else reading
-    return _Look(step=step, samples=samples, reading=reading, problem=problem)
-
-
-def _newest_loaded(run: Run) -> int:
-    """Return the step of the newest weights, which are in memory now: who else looks at the run has them replaced.
-
-    Raises:
-        HeadlightError: there are none that could be looked at.
-    """
-    for is_last in (False, False, True):
-        step = run_readings.newest_step(run)
-        if step is None:
-            break
-        try:
-            run_readings.load(run, step)
-            return step
-        except HeadlightError:
-            if is_last:
-                raise
-    raise CheckpointError("its first weights come in a moment")
 
 
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:

@@ -1,5 +1,7 @@
 """Named trainings: numbers only. Each preset of `transformer_core.model.presets` has one here, under the same name."""
 
+from dataclasses import replace
+
 from transformer_core.training.config import TrainingConfig
 
 
@@ -50,15 +52,7 @@ def tiny_pre_norm(corpus: str) -> TrainingConfig:
 
 def tiny_one_layer(corpus: str) -> TrainingConfig:
     """Return the training of the smallest encoder-decoder: seconds on two CPU cores."""
-    return TrainingConfig(
-        steps=300,
-        batch_size=64,
-        warmup_steps=40,
-        schedule="cosine",
-        learning_rate_factor=0.3,
-        label_smoothing=0.0,
-        evaluate_every=100,
-    )
+    return replace(tiny_pre_norm(corpus), steps=300, warmup_steps=40, evaluate_every=100)
 
 
 def tiny_one_stack(corpus: str) -> TrainingConfig:
