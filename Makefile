@@ -5,6 +5,9 @@
 
 PYTHON := .venv/bin/python
 PIP := $(PYTHON) -m pip install --disable-pip-version-check
+# Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
+export PYTHONDONTWRITEBYTECODE :=
+
 SLOW := browser or training or faults or slow
 
 # A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.

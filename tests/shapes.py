@@ -2,6 +2,7 @@
 
 import io
 import re
+import threading
 from collections.abc import Callable
 from functools import wraps
 from inspect import isclass
@@ -9,6 +10,8 @@ from types import FunctionType
 from typing import Any, Self, TextIO, get_type_hints
 
 import jaxtyping
+import numpy as np
+import torch
 from beartype import BeartypeConf, FrozenDict, beartype
 from beartype.roar import BeartypeDecorHintException
 
@@ -34,26 +37,64 @@ def install() -> None:
 def check(definition: Any) -> Any:
     """The function, with its arguments and its result checked at every call; of a dataclass, its shapes.
 
-    An axis that is named twice must have one length. A record of that is kept at each call and takes longer than most
-    functions do, so those that speak of no shape do without it.
+    An axis that is named twice must have one length. To follow that takes longer than most functions do; so those that
+    speak of no shape do without it, and the others are checked where types and shapes come that they did not see yet.
     """
-    if definition.__module__.startswith(_UNCHECKED_ROOMS):
-        return definition
+    if definition.__module__.startswith(_UNCHECKED_ROOMS) or "<locals>" in definition.__qualname__:
+        return definition  # a function in a function is made anew at every call, and would be prepared each time
     if isinstance(definition, FunctionType):
         definition.__annotations__ = _resolved(definition)
     has_shapes = any(_SHAPE.search(str(hint)) for hint in getattr(definition, "__annotations__", {}).values())
     if isclass(definition):
         return _with_named_axes(definition, typechecker=_check_types) if has_shapes else definition
-    checked = _check_types(definition)
-    if not has_shapes:
-        return checked
+    return _checked_once_a_form(definition) if has_shapes else _check_types(definition)
 
-    @wraps(definition)
-    def with_named_axes(*args: Any, **kwargs: Any) -> Any:
-        with _with_named_axes("context"):
-            return checked(*args, **kwargs)
 
-    return with_named_axes
+def _checked_once_a_form(function: FunctionType) -> Callable[..., Any]:
+    """The function; arguments are checked before it is called, and with its result after that."""
+    given = threading.local()  # the result to check
+
+    @wraps(function)
+    def give(*args: Any, **kwargs: Any) -> Any:
+        return given.result
+
+    @wraps(function)
+    def take(*args: Any, **kwargs: Any) -> None:
+        """Take the arguments; nothing is returned, and nothing said of it."""
+
+    take.__annotations__ = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    check_arguments, check_all = _check_types(take), _check_types(give)
+    seen: set[Any] = set()
+
+    @wraps(function)
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        arguments = (_form(args), _form(kwargs))
+        if arguments not in seen:
+            with _with_named_axes("context"):
+                check_arguments(*args, **kwargs)
+            seen.add(arguments)
+        result = function(*args, **kwargs)
+        whole = (arguments, _form(result))
+        if whole not in seen:
+            given.result = result
+            with _with_named_axes("context"):
+                check_all(*args, **kwargs)
+            seen.add(whole)
+        return result
+
+    return checked
+
+
+def _form(value: Any) -> Any:
+    """All of a value that a check looks at: type and shape, those of its items too where it is a sequence of them."""
+    kind = type(value)
+    if isinstance(value, torch.Tensor | np.ndarray):
+        return kind, tuple(value.shape), value.dtype
+    if isinstance(value, tuple | list):
+        return kind, *map(_form, value)
+    if isinstance(value, dict):
+        return kind, *((key, _form(item)) for key, item in value.items())
+    return kind
 
 
 def _resolved(function: FunctionType) -> dict[str, Any]:
@@ -65,8 +106,6 @@ def _resolved(function: FunctionType) -> dict[str, Any]:
 
 
 def _check_types(function: Callable[..., Any]) -> Callable[..., Any]:
-    if "<locals>" in function.__qualname__:  # made anew at every call; checking it would cost a millisecond each time
-        return function
     try:
         return beartype(conf=CONF)(function)
     except BeartypeDecorHintException as error:

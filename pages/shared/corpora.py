@@ -98,7 +98,8 @@ def _own() -> Choice | None:
     name = st.selectbox("Train on", [*texts], key=OWN, persist_state="session")
     is_pairs = name.endswith(".tsv")
     reading: dict[str, str | int] = {}
-    left, right = st.columns(2)
+    with st.container(key="hl-train-reading"):
+        left, right = st.columns(2)
     tokens = left.selectbox("Tokens", [*TOKENS], format_func=TOKENS.__getitem__, key=f"train-tokens-{name}")
     if tokens != "byte_bpe":
         reading["tokens"] = tokens

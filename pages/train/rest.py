@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 
 import streamlit as st
 
-_SHARE = 1 / 8  # of the time that making one thing may take
-_LONGEST = 3.0  # seconds that a thing is shown at most, before it is made anew: the first time takes longer than others
+_SHARE = 1 / 16  # of the time that making one thing may take
+_LONGEST = 4.0  # seconds that a thing is shown at most, before it is made anew: the first time takes longer than others
 
 Value = TypeVar("Value")
 

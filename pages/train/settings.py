@@ -30,7 +30,7 @@ _WORDS = {  # of choices, where their names alone would not be read
     "gelu_tanh": "GELU (tanh)",
     "silu": "SiLU",
     "paper": "as in the paper",
-    "adam": "Adam (paper)",
+    "adam": "Adam",
     "adamw": "AdamW",
     "fp32": "float32",
     "bf16": "bfloat16",

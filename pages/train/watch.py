@@ -83,7 +83,8 @@ def _head(run: Run) -> None:
         st.html(f"<div class='hl-model'>{html.escape(run.name)}</div>", width="content")
         st.badge(words, color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
         st.html(f"<p class='hl-small'>{html.escape(_how_far(run))}</p>", width="stretch")
-        _controls(run)
+        with st.container(horizontal=True, gap="small", width="content", key="hl-train-controls"):
+            _controls(run)
     if run.n_steps:
         st.progress(min(1.0, run.step / run.n_steps))
     if run.state in ("failed", "stopped", "queued") and run.reason:

@@ -55,6 +55,7 @@ def test_a_folder(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert tc.read_card(tmp_path / "again")["title"] == "small-gpt2"
 
 
+@pytest.mark.slow
 def test_a_model_of_the_hub(hub: LocalHub, folder: Path, tmp_path: Path):
     """In a process of its own, which takes the address, the cache and offline mode from its environment."""
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.browser import Server, serve
 from tests.e2e.conftest import VIEWPORT, watched
-from tests.pages.small_films import APPEARS_AT, save_run
+from tests.pages.train.small_films import APPEARS_AT, save_run
 
 pytestmark = pytest.mark.browser
 SLOW = 20_000  # ms: two busy cores

@@ -52,11 +52,9 @@ def page(browser: Browser, server: Server) -> Iterator[Page]:
         context.close()
 
 
-def step_of(page: Page) -> int:
-    """The step that the page says the run is at."""
-    found = re.search(r"step ([\d,]+) of", page.locator(".st-key-hl-train-head").inner_text())
-    assert found is not None
-    return int(found[1].replace(",", ""))
+def shows_step(page: Page, step: int) -> None:
+    """The page says that the run is at a step, at once or in a moment."""
+    expect(page.locator(".st-key-hl-train-head")).to_contain_text(f"step {step:,} of", timeout=30 * SECOND)
 
 
 def press(page: Page, name: str) -> None:
@@ -91,14 +89,16 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
 
     press(page, "Pause")
     state(page, "paused")
-    before = step_of(page)
+    status = standing(place / "runs" / "copy")
+    assert status is not None
+    shows_step(page, status.step)
     press(page, "Step")
-    expect(page.locator(".st-key-hl-train-head")).to_contain_text(f"step {before + 1} of", timeout=30 * SECOND)
+    shows_step(page, status.step + 1)
     assert curves.evaluate("node => node.dataset.mine") == "the same node"  # it was drawn anew, and never replaced
 
     page.reload()
     state(page, "paused")
-    assert step_of(page) == before + 1
+    shows_step(page, status.step + 1)
     expect(page.get_by_label("A text of yours")).to_have_value("cabba", timeout=30 * SECOND)
     press(page, "Resume")
     state(page, "training")

@@ -118,6 +118,11 @@ def test_a_moment_is_marked_in_every_panel_and_named_above_them(log: bool, momen
     (label,) = (a for a in figure.layout.annotations if a.text == f"<b>step {moment:,}</b>")
     assert label.x == pytest.approx(np.log10(moment) if log else moment)  # as plotly places annotations
     assert label.xanchor == anchor
+    title = figure.layout.annotations[0]
+    if anchor == "right":  # where a page has buttons above the figure
+        assert label.yshift == title.yshift
+    if anchor == "left":  # where the title is
+        assert label.yshift >= title.yshift + 17
     assert figure.layout.margin.t - plain.layout.margin.t >= 17
 
 

@@ -85,6 +85,7 @@ def test_choosing_another_model_keeps_the_view_within_it(open_app: OpenApp):
     assert app.text_input(key="text").value == "The cat."  # what a person typed stays
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
@@ -122,6 +123,7 @@ def test_nothing_to_read(open_app: OpenApp, text: str):
     assert overview_of(app)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_any_text_is_shown_as_text(open_app: OpenApp, text: str):
     app = open_app()
@@ -146,6 +148,7 @@ def test_a_long_text_says_how_much_was_read(open_app: OpenApp):
     assert "its first 31 tokens were read" in words_of(open_app(text="the cat " * 5000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [

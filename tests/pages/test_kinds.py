@@ -143,6 +143,7 @@ def test_a_link_to_a_target(open_app: OpenApp):
     assert "target" not in url_of(open_app(model="tales", target="Le chat."))  # which takes none
 
 
+@pytest.mark.slow
 def test_switching_between_kinds(open_app: OpenApp):
     app = open_app(attention="cross", layer="1", head="3", target="Le chat.")
     app.selectbox(key="model").select("tales").run()
@@ -177,6 +178,7 @@ def test_an_attention_that_the_model_has_not(open_app: OpenApp, parameters: dict
     assert figure_of(app)["data"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["tales", "gaps"])
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_any_text_is_shown_as_text(open_app: OpenApp, model: str, text: str):
@@ -195,6 +197,7 @@ def test_a_target_is_shown_as_text(open_app: OpenApp):
         assert "<script>" not in words_of(app)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters",
     [

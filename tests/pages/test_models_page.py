@@ -153,6 +153,7 @@ def test_a_folder_is_brought_in_and_chosen(place: Path, small_gpt2: Path, open_m
     assert "Small GPT (small-gpt-2)" in again.info[0].value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
@@ -179,6 +180,7 @@ def upload(app: AppTest, name: str, content: bytes) -> AppTest:
     return click(app, "Take it in")
 
 
+@pytest.mark.slow
 def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
     packed = shelf.pack(models.available()["tales"])
     app = upload(open_models(), "tales (1).zip", packed)
@@ -255,6 +257,7 @@ def test_deleting_what_somebody_else_deleted(place: Path, open_models: OpenApp):
     assert app.info[0].value.startswith("“Tales” was not deleted: there is no model in ")
 
 
+@pytest.mark.slow
 def test_the_chosen_model_goes_away(place: Path, open_models: OpenApp):
     app = open_models(model="tales")
     shutil.rmtree(place / "tales")
@@ -264,6 +267,7 @@ def test_the_chosen_model_goes_away(place: Path, open_models: OpenApp):
     assert "2 models are here" in words_of(app)
 
 
+@pytest.mark.slow
 def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_models: OpenApp):
     monkeypatch.delenv("HEADLIGHT_CHECKPOINTS", raising=False)
     app = open_models(model="en-fr")
@@ -281,6 +285,7 @@ def test_only_models_of_this_folder_are_deleted(name: str, place: Path):
     assert names(place) == ["en-fr", "gaps", "tales"]
 
 
+@pytest.mark.slow
 def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: OpenApp):
     shutil.copytree(small_gpt2, place / "gpt")
     (place / "empty").mkdir()
@@ -309,6 +314,7 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     assert "half" not in names(place)
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_be_loaded_can_be_deleted(place: Path, open_models: OpenApp):
     weights = place / "tales" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])

@@ -25,9 +25,9 @@ def make(made: list[float], clock: list[float], seconds: float) -> int:
 @pytest.mark.parametrize(
     ("seconds", "expected"),
     [
-        (0.01, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),  # rests for 0.08 s
-        (0.2, [0.0, 2.0, 4.0, 6.0]),  # rests for 1.6 s
-        (2.0, [0.0, 5.0]),  # rests for 3 s at most
+        (0.01, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]),  # rests for 0.16 s
+        (0.2, [0.0, 4.0]),  # rests for 3.2 s
+        (2.0, [0.0, 6.0]),  # rests for 4 s at most
     ],
 )
 def test_the_longer_it_takes_the_less_often_it_is_made(

@@ -115,12 +115,12 @@ def panels_over_steps(
             "line": {"color": STRONG, "width": 1.5},
         }
         layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
-        layout["annotations"].append(_moment_label(moment, layout["xaxis"], headers[0]))
+        layout["annotations"].append(_moment_label(moment, layout["xaxis"], headers[0], legends[0]))
     return go.Figure(data=[trace for panel in panels for trace in panel.traces], layout=layout)
 
 
-def _moment_label(moment: int, axis: Mapping[str, Any], header: int) -> dict[str, Any]:
-    """Return the label of a marked moment, above all panels."""
+def _moment_label(moment: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:
+    """Return the label of a marked moment: above all panels; on the right, where buttons may be, beside the title."""
     (x,) = places(np.array([moment]), log="type" in axis).tolist()
     x = math.log10(x) if "type" in axis else x  # annotations, other than shapes, are placed by the logarithm
     low, high = axis["range"]
@@ -132,7 +132,7 @@ def _moment_label(moment: int, axis: Mapping[str, Any], header: int) -> dict[str
         "y": 1,
         "xanchor": "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center",
         "yanchor": "bottom",
-        "yshift": header,
+        "yshift": legend if fraction > 0.5 else header,
         "text": f"<b>step {moment:,}</b>",
         "font": {"size": 12, "color": STRONG},
         "showarrow": False,

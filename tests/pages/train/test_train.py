@@ -17,6 +17,8 @@ from transformer_core.training.begin import Settings, begin
 from transformer_core.training.launch import Launcher
 from transformer_core.training.worker import Moment, work
 
+pytestmark = pytest.mark.slow
+
 OpenApp = Callable[..., AppTest]
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 

@@ -1,0 +1,43 @@
+"""The page Film on top of small runs, one of each architecture."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp
+from tests.pages.train.small_films import save_run
+from transformer_core.training.launch import Launcher
+
+
+@pytest.fixture(scope="package")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Models]:
+    """A folder with a run of each architecture, and the models of their moments."""
+    folder = tmp_path_factory.mktemp("runs")
+    return folder, {name: save_run(folder / name, architecture=kind) for name, kind in ARCHITECTURES.items()}
+
+
+@pytest.fixture
+def place(made: tuple[Path, Models], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app's runs, which may be changed; there are no models, and nothing is started ahead."""
+    shutil.copytree(made[0], tmp_path / "runs")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path / "none"))
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def open_film(place: Path, open_app: OpenApp) -> OpenApp:
+    """Opens the page, as a new visitor."""
+
+    def open_at(**parameters: str) -> AppTest:
+        app = open_app().switch_page("train/film.py")
+        for name, value in parameters.items():
+            app.query_params[name] = value
+        app.run()
+        assert not app.exception
+        return app
+
+    return open_at

@@ -1,0 +1,220 @@
+"""The page Film under AppTest: any text at any moment, what is sent, and the code that it shows."""
+
+import html
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import component, overview_of, url_of, words_of
+from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_of, heatmap_of, pictures_of
+from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.fixed_text import fix_text
+from transformer_core.analysis.head_history import RULE
+from transformer_core.figures import frames
+from transformer_core.training.film import Film
+from transformer_core.training.run_directory import RunDirectory
+
+
+def test_a_bare_link_shows_a_film(open_film: OpenApp):
+    app = open_film()
+    assert url_of(app)["run"] in ARCHITECTURES
+    header, _ = overview_of(app)
+    assert header["film"]["steps"] == [*STEPS]
+    assert header["film"]["place"] == len(STEPS) - 1  # the last moment
+    assert "4 moments from step 0 to 60" in words_of(app)
+    assert "MB of at most 5 MB" in words_of(app)
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+def test_each_moment_is_what_its_model_computes(open_film: OpenApp, place: Path, made: tuple[Path, Models], name: str):
+    text = EXAMPLES[ARCHITECTURES[name]][0]
+    app = open_film(run=name, text=text, moment="4", layer="1", head="2")
+    last, tokenizer = Film(place / name).load(STEPS[-1])
+    fixed = fix_text(last, tokenizer, text)
+    header, strongest, levels = pictures_of(app)
+    groups = overview_of(app)[0]["groups"]
+    at = 0
+    for place_of, model in enumerate(made[1][name]):
+        n_before = 0
+        for group in groups:
+            attention = ATTENTIONS[group["attention"]]
+            for layer in range(group["layers"]):
+                by_hand = patterns_by_hand(model, attention.site(layer), *fixed.inputs)
+                for head, pattern in enumerate(by_hand):
+                    seen = np.frombuffer(levels[at : at + pattern.size], np.uint8).reshape(pattern.shape)
+                    allowed = seen != 255
+                    np.testing.assert_allclose(seen[allowed] / 254, pattern[allowed], atol=0.51 / 254)
+                    assert not pattern[~allowed].any()
+                    query, key, hundredths = strongest[place_of, n_before + layer * group["heads"] + head].tolist()
+                    assert pattern[query, key] == pytest.approx(hundredths / 100, abs=0.0051)
+                    at += pattern.size
+            n_before += group["layers"] * group["heads"]
+    assert at == len(levels) and header["frames"] == len(STEPS)
+    site = ATTENTIONS[overview_of(app)[0]["chosen"]["attention"]].site(1)
+    np.testing.assert_allclose(heatmap_of(app), patterns_by_hand(made[1][name][1], site, *fixed.inputs)[2], atol=1e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"run": "pairs"},
+        {"run": "pairs", "moment": "4", "attention": "encoder", "layer": "0", "head": "3"},
+        {"run": "pairs", "moment": "0", "target": "The cat's \"dog\" {} %s '''", "text": "It's “the” \\ <unk>"},
+        {"run": "pairs", "text": "the cat " * 60, "target": "the dog " * 60},
+        {"run": "tales", "moment": "20", "layer": "0", "head": "1"},
+        {"run": "tales", "text": "the cat " * 60},
+        {"run": "gaps", "moment": "4"},
+    ],
+    ids=range(7),
+)
+def test_the_shown_code_computes_the_shown_numbers(open_film: OpenApp, parameters: dict[str, str]):
+    app = open_film(**parameters)
+    assert not app.warning
+    namespace: dict[str, np.ndarray] = {}
+    exec(compile(app.code[0].value, "shown", "exec"), namespace)
+    np.testing.assert_allclose(heatmap_of(app), np.asarray(namespace["pattern"]), atol=1e-6)
+
+
+def test_the_url_holds_the_view(open_film: OpenApp):
+    view = {"run": "pairs", "moment": "4", "text": "The cat.", "attention": "decoder", "layer": "0", "head": "3"}
+    app = open_film(**view)
+    assert url_of(app) == view
+    assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 3}
+    assert overview_of(app)[0]["film"]["place"] == STEPS.index(4)
+    assert app.text_input(key="run-text").value == "The cat."
+
+
+def test_moving_along_the_film_sends_the_pictures_once(open_film: OpenApp):
+    app = open_film(run="pairs")
+    pictures, heatmap = component(app, "film").bytes, heatmap_of(app)
+    app.session_state["moment"] = 4
+    app.run()
+    assert component(app, "film").bytes == pictures
+    assert overview_of(app)[0]["film"]["place"] == STEPS.index(4)
+    assert url_of(app)["moment"] == "4"
+    assert "After step 4 it writes" in words_of(app)
+    assert not np.allclose(heatmap_of(app), heatmap)
+
+
+def test_another_text_is_read_at_all_moments(open_film: OpenApp):
+    app = open_film(run="pairs", moment="4")
+    app.text_input(key="run-text").set_value("  The dog\tsleeps. ").run()
+    assert not app.exception
+    header = overview_of(app)[0]["film"]
+    assert header["labels"]["encoder"]["keys"] == ["The", "dog", "sleeps", ".", "<eos>"]
+    assert header["place"] == STEPS.index(4)
+    assert url_of(app)["text"] == "The dog sleeps."
+
+
+def test_the_moments_are_led_along_a_typed_target(open_film: OpenApp):
+    app = open_film(run="pairs", target="the dog sees")
+    assert overview_of(app)[0]["film"]["labels"]["cross"]["queries"] == ["<bos>", "the", "dog", "sees"]
+    assert "which you typed" in words_of(app)
+    app.text_input(key="run-target").set_value("").run()
+    assert "what step 60 writes" in words_of(app)
+    assert "target" not in url_of(app)
+
+
+def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp, made: tuple[Path, Models]):
+    app = open_film(run="pairs", text=TEXTS[0])
+    loss, probability = overview_of(app)[0]["film"]["lines"]
+    assert (loss["name"], loss["values"]) == ("loss", [4.0, 3.8, 3.0, 1.0])
+    assert probability["name"] == "probability"
+    for moment, value in zip(STEPS, probability["values"], strict=True):
+        assert 0 <= value <= 1
+        said = f"<b>{value:.2f}</b>" if value >= 0.005 else "<b>below 0.01</b>"
+        app.session_state["moment"] = moment
+        app.run()
+        assert said in words_of(app)
+
+
+def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
+    app = open_film(run="pairs", moment="0", attention="encoder")
+    assert html.escape(RULE) in words_of(app)
+    (mark,) = overview_of(app)[0]["film"]["marks"]
+    assert mark["place"] == STEPS.index(APPEARS_AT)
+    assert "appears as a previous-token head at step 20" in mark["words"]
+    wish = overview_of(app)[0]["film"]["wish"]
+    app.button(key="film-appearance-0").click().run()
+    assert not app.exception
+    header = overview_of(app)[0]
+    assert header["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
+    assert header["film"]["place"] == STEPS.index(APPEARS_AT)
+    assert header["film"]["wish"] > wish
+    assert url_of(app)["moment"] == "20"
+
+
+def test_heads_over_time_and_loss_are_marked(open_film: OpenApp):
+    figures = figures_of(open_film(run="pairs", moment="20"))
+    for name in ("pairs-loss", "pairs-heads-previous"):
+        lines = [shape for shape in figures[name]["layout"]["shapes"] if shape.get("x0") == shape.get("x1") == 20]
+        assert lines
+
+
+def test_a_training_that_goes_on_says_how_far_it_is(open_film: OpenApp, place: Path):
+    directory = RunDirectory.open(place / "pairs")
+    directory.claim()
+    directory.write_status("running", step=41)
+    app = open_film(run="pairs")
+    assert "pairs is being trained: step 41 of 60" in words_of(app)
+    assert overview_of(app)[0]["film"]["steps"] == [*STEPS]
+    directory.write_status("finished", step=60)
+    directory.release()
+    app.run()
+    assert "is being trained" not in words_of(app)
+
+
+def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(frames, "fit_frames", partial(frames.fit_frames, n_bytes=15_000))
+    app = open_film(run="pairs", text="the cat " * 30, moment="4")
+    header, _, levels = pictures_of(app)
+    assert header["frames"] == 2 and len(levels) <= 15_000
+    assert all(group["rows"] <= 16 and group["columns"] <= 16 for group in header["groups"])
+    assert "A browser has room for 2 of the film’s moments; 2 are left out" in words_of(app)
+    assert "largest weight of several cells" in words_of(app)
+    assert overview_of(app)[0]["film"]["steps"] == [0, 60]
+
+
+def test_the_numbers_can_be_taken_away(open_film: OpenApp):
+    app = open_film(run="pairs", text="The cat.", moment="4", attention="encoder", other="0")
+    sent = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
+    tables = {data["name"]: data["csv"] for data in (json.loads(proto.json) for proto in sent)}
+    assert tables["pairs-step4-encoder-layer0-head0"].startswith("query,query_token,key,key_token,allowed,weight\n")
+    assert tables["pairs-loss"] == "step,loss\n0,4.0\n4,3.8\n20,3.0\n60,1.0\n"
+    assert tables["pairs-heads-previous"].splitlines()[0].count("layer") == 24
+    assert len(tables) == 6
+
+
+def after_rest(moment: Any) -> int:
+    """The moment in the session after the slider sent something."""
+
+    def rest() -> None:
+        import streamlit
+
+        from pages.shared import run_state
+
+        run_state.on_moment()
+        streamlit.text("done")
+
+    app = AppTest.from_function(rest)
+    app.session_state["moment"] = 20
+    app.session_state["film-overview"] = {"moment": moment}
+    app.run()
+    assert not app.exception
+    return int(app.session_state["moment"])
+
+
+def test_the_slider_chooses_a_moment():
+    assert after_rest({"step": 4}) == 4
+
+
+@pytest.mark.parametrize("moment", [None, 4, "4", [], {}, {"step": "4"}, {"step": -4}, {"step": 4.0}, {"step": True}])
+def test_a_message_that_makes_no_sense_chooses_nothing(moment: Any):
+    assert after_rest(moment) == 20

@@ -1,0 +1,132 @@
+"""The page Film under AppTest: two moments side by side, and two trainings with their heads matched."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import transformer_core as tc
+from pages.shared import runs
+from tests.pages.conftest import overview_of, url_of, values_of, words_of
+from tests.pages.train.film_page import Models, OpenApp, figures_of, heatmap_of, pattern_in
+from tests.pages.train.small_films import STEPS, TEXTS, save_run, with_heads_turned
+from transformer_core.training.film import Film
+
+pytestmark = pytest.mark.slow
+
+
+def test_two_moments_and_their_difference(open_film: OpenApp, place: Path):
+    app = open_film(run="pairs", moment="20", other="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
+    figures = figures_of(app)
+    a, b = (
+        pattern_in(figures["pairs-A-step0-decoder-layer1-head0"]),
+        pattern_in(figures["pairs-B-step20-decoder-layer1-head0"]),
+    )
+    np.testing.assert_array_equal(b, heatmap_of(app))
+    difference = figures["pairs-difference-decoder-layer1-head0"]
+    shown = values_of(next(trace for trace in difference["data"] if trace["name"] == "difference"))
+    np.testing.assert_allclose(np.nan_to_num(shown), b - a, atol=1e-6)
+    app.select_slider(key="film-other-step").set_value(60).run()
+    assert url_of(app)["other"] == "60"
+    app.select_slider(key="film-other-step").set_value(20).run()
+    assert "A and B are the same moment" in words_of(app)
+
+
+def test_two_moments_begin_with_the_untrained_model(open_film: OpenApp):
+    app = open_film(run="pairs", moment="20")
+    app.segmented_control(key="film-comparison").select("Two moments").run()
+    assert not app.exception
+    assert url_of(app)["other"] == "0"
+    app.segmented_control(key="film-comparison").select("Nothing").run()
+    assert "other" not in url_of(app)
+
+
+def save_turned(place: Path, models: list[tc.Transformer]) -> None:
+    """Write "turned": the models of "pairs", with the heads of each layer in another order."""
+    shutil.copytree(place / "pairs", place / "turned")
+    for step, model in zip(STEPS, models, strict=True):
+        Film(place / "turned").add(step, with_heads_turned(model, 1))
+
+
+def test_heads_of_two_trainings_are_matched_by_what_they_do(open_film: OpenApp, place: Path, made: tuple[Path, Models]):
+    save_turned(place, made[1]["pairs"])
+    app = open_film(run="pairs", moment="20", attention="decoder", layer="1", head="3")
+    app.segmented_control(key="film-comparison").select("Two trainings").run()
+    assert not app.exception
+    assert url_of(app)["other"] == "turned"
+    assert "by where they look, <b>1.00</b>" in words_of(app)
+    assert "A head’s number means nothing" in words_of(app)
+    figures = figures_of(app)
+    ours, theirs = pattern_in(figures["pairs-decoder-layer1-head3"]), pattern_in(figures["turned-decoder-layer1-head0"])
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    matrix = figures["pairs-turned-heads"]
+    alike = values_of(matrix["data"][0])
+    for number in range(8):
+        assert alike[number, number // 4 * 4 + (number + 1) % 4] == pytest.approx(1)
+    app.button(key="film-pair-of-0-2").click().run()
+    assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 2}
+
+
+def test_the_same_can_be_trained_with_another_seed(open_film: OpenApp, place: Path, monkeypatch: pytest.MonkeyPatch):
+    asked: list[tuple[str, list[str]]] = []
+
+    def start(name: str, arguments: list[str]) -> None:
+        asked.append((name, arguments))
+        save_run(place / name, seed=5)
+
+    monkeypatch.setattr(runs, "start", start)
+    save_run(place / "again", seed=4)
+    app = open_film(run="pairs", other="again")
+    app.button(key="film-sibling").click().run()
+    assert not app.exception
+    ((name, arguments),) = asked
+    assert name == "pairs-seed5"
+    assert arguments == [
+        "--corpus",
+        "tales",
+        "--preset",
+        "tiny",
+        "--set",
+        "dropout=0.2",
+        "--seed",
+        "5",
+        "--device",
+        "auto",
+    ]
+    assert url_of(app)["other"] == "pairs-seed5"
+    assert "pairs-pairs-seed5-heads" in figures_of(app)
+
+
+def test_runs_of_another_shape_are_not_offered(open_film: OpenApp):
+    app = open_film(run="pairs")
+    app.segmented_control(key="film-comparison").select("Two trainings").run()
+    assert not app.exception
+    assert "There is no other training of this shape" in words_of(app)
+
+
+@pytest.mark.parametrize(
+    ("other", "sentence"),
+    [
+        ("7", "no moment at step 7, so A is step 4"),
+        ("9" * 90, "so A is step 60"),
+        ("nobody", "no other training of this shape"),
+        ("-1", "no other training of this shape"),
+        ("gaps", "no other training of this shape"),
+    ],
+)
+def test_a_comparison_with_what_does_not_exist(open_film: OpenApp, other: str, sentence: str):
+    app = open_film(run="pairs", other=other)
+    assert sentence in words_of(app)
+    assert overview_of(app)[0]["film"]["steps"] == [*STEPS]
+    app.run()
+    assert not app.exception
+
+
+def test_a_comparison_with_a_run_that_is_not_there_shows_another(
+    open_film: OpenApp, place: Path, made: tuple[Path, Models]
+):
+    save_turned(place, made[1]["pairs"])
+    app = open_film(run="pairs", other="nobody")
+    assert "There is no training “nobody” of this shape, so you see turned" in words_of(app)
+    assert url_of(app)["other"] == "turned"
