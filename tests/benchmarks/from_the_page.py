@@ -54,9 +54,11 @@ def folders() -> Iterator[None]:
         places = {f"HEADLIGHT_{name}": str(Path(folder, name.lower())) for name in ("RUNS", "CACHE")}
         before = {name: os.environ.get(name) for name in places}
         os.environ.update(places)
-        yield
-        for name, value in before.items():
-            os.environ.pop(name) if value is None else os.environ.update({name: value})
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def choose(page: Page, corpus: str) -> None:

@@ -3,11 +3,14 @@
 Both have three layers, d_model 256, d_ff 1024, 8 heads, a vocabulary of 8,000 with all three matrices tied, embeddings
 of standard deviation d_model^-0.5, label smoothing 0.1 and the paper's Adam; a batch has 64 pairs of 24 tokens. The
 peer comes three times: as torch gives it (with dropout on the pattern and inside the feed-forward network too); with
-the paper's dropout alone, as ours has it; and with that and torch's fused Adam. The last row takes the matrix products
+the paper's dropout alone, as ours has it; and with that and torch's fused Adam. Ours is the loop as it is, which also
+measures the gradient and may shorten it. The last row takes the matrix products
 of our step alone, forward and backward: what the machine would need if nothing else were to be done.
 """
 
 import math
+from collections.abc import Callable
+from itertools import repeat
 
 import torch
 from torch import Tensor, nn
@@ -15,10 +18,10 @@ from torch import Tensor, nn
 import transformer_core as tc
 from tests.benchmarks.interleaved import Row, interleaved, rows
 from tests.benchmarks.matrix_products import PRODUCTS_ALONE, beside_products, products_of
+from transformer_core.corpora.batching import Batch
 from transformer_core.model.positions import sinusoidal_table
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.objective import label_smoothed_cross_entropy
-from transformer_core.training.optimizer import paper_adam
+from transformer_core.training.loop import train
 
 TITLE = "Training step, 64 pairs of 24 tokens, 3 layers, d_model 256, vocabulary 8,000"
 N_PAIRS, N_TOKENS = 64, 24
@@ -73,19 +76,21 @@ class Peer(nn.Module):
         return self.dropout(self.embed(tokens) * math.sqrt(CONFIG.d_model) + self.positions[: tokens.shape[1]])
 
 
-class Step:
-    """One step of training on the same batch, again and again."""
+class PeerStep:
+    """One step of the usual loop, on the same batch again and again."""
 
-    def __init__(self, model: nn.Module, loss, optimizer: torch.optim.Optimizer) -> None:
-        self.model, self.loss, self.optimizer = model.train(), loss, optimizer
-        generator = torch.Generator().manual_seed(0)
-        self.src, self.tgt, self.targets = torch.randint(
-            4, CONFIG.vocab_size, (3, N_PAIRS, N_TOKENS), generator=generator
+    def __init__(self, batch: Batch, *, paper_dropout: bool = False, fused: bool = False) -> None:
+        self.model = Peer(paper_dropout=paper_dropout)
+        self.loss = nn.CrossEntropyLoss(label_smoothing=0.1)
+        self.optimizer = torch.optim.Adam(
+            self.model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=fused or None
         )
+        self.batch = batch
 
     def __call__(self) -> None:
         self.optimizer.zero_grad(set_to_none=True)
-        self.loss(self.model(self.src, self.tgt), self.targets).backward()
+        logits = self.model(*self.batch.inputs)
+        self.loss(logits.flatten(0, 1), self.batch.targets.flatten()).backward()
         self.optimizer.step()
 
 
@@ -93,27 +98,16 @@ def run() -> list[Row]:
     """Time the steps in turn."""
     torch.manual_seed(0)
     torch.set_flush_denormal(True)
-
-    def peer(*, paper_dropout: bool, fused: bool) -> Step:
-        cross_entropy = nn.CrossEntropyLoss(label_smoothing=0.1, ignore_index=0)
-        model = Peer(paper_dropout=paper_dropout)
-        optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=fused or None)
-        return Step(model, lambda logits, targets: cross_entropy(logits.flatten(0, 1), targets.flatten()), optimizer)
-
-    model = tc.build(CONFIG)
-    ours = Step(
-        model,
-        label_smoothed_cross_entropy,
-        paper_adam(model, TrainingConfig(steps=1, batch_size=N_PAIRS, warmup_steps=4000)),
-    )
-    times = interleaved(
-        {
-            "ours": ours,
-            "torch.nn.Transformer": peer(paper_dropout=False, fused=False),
-            "the same, the paper's dropout alone": peer(paper_dropout=True, fused=False),
-            "the same, and fused Adam": peer(paper_dropout=True, fused=True),
-            PRODUCTS_ALONE: products_of(ours),
-        },
-        rounds=12,
-    )
+    source, target, targets = torch.randint(4, CONFIG.vocab_size, (3, N_PAIRS, N_TOKENS))
+    batch = Batch((source, target), targets)
+    training = TrainingConfig(steps=10**9, batch_size=N_PAIRS, warmup_steps=4000)
+    ours = train(tc.build(CONFIG), repeat(batch), training)
+    contestants: dict[str, Callable[[], object]] = {
+        "ours": lambda: next(ours),
+        "torch.nn.Transformer": PeerStep(batch),
+        "the same, the paper's dropout alone": PeerStep(batch, paper_dropout=True),
+        "the same, and fused Adam": PeerStep(batch, paper_dropout=True, fused=True),
+    }
+    contestants[PRODUCTS_ALONE] = products_of(contestants["ours"])
+    times = interleaved(contestants, rounds=12)
     return beside_products(rows(times, "ours"), times)

@@ -22,7 +22,7 @@ def a_record(step: int) -> StepRecord:
 
 def show(*, steps: int, seconds_a_step: float, steps_done: int = 0, is_terminal: bool = False) -> None:
     clock = Clock()
-    progress = Progress(n_steps=steps, steps_done=steps_done, is_terminal=is_terminal, clock=clock)
+    progress = Progress(n_steps=steps, is_terminal=is_terminal, clock=clock)
     for step in range(steps_done + 1, steps + 1):
         clock.seconds += seconds_a_step
         progress.show_step(a_record(step))
@@ -53,13 +53,25 @@ def test_on_a_narrow_terminal_the_line_is_cut(capsys: pytest.CaptureFixture[str]
 
 def test_the_time_left_counts_from_where_a_resumed_run_goes_on(capsys: pytest.CaptureFixture[str]):
     show(steps=1000, seconds_a_step=10.0, steps_done=990)
-    assert capsys.readouterr().out.splitlines()[0].endswith("1 min 30 s left")
+    assert capsys.readouterr().out.splitlines()[1].endswith("1 min 20 s left")
+
+
+def test_the_first_step_says_nothing_of_the_time_left(capsys: pytest.CaptureFixture[str]):
+    """It may take a minute where it is compiled."""
+    clock = Clock()
+    progress = Progress(n_steps=1001, is_terminal=False, clock=clock)
+    for step, seconds in ((1, 60.0), (2, 10.0)):
+        clock.seconds += seconds
+        progress.show_step(a_record(step))
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("tokens/s")
+    assert second.endswith("   2 h 46 min left")
 
 
 @pytest.mark.parametrize(("is_terminal", "before"), [(False, ""), (True, CLEAR)])
 def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_terminal: bool, before: str):
     metrics = {"loss": 0.12345, "exact_match": 0.99999, "pronoun": 1.0}
-    progress = Progress(n_steps=2000, steps_done=0, is_terminal=is_terminal)
+    progress = Progress(n_steps=2000, is_terminal=is_terminal)
     progress.show_measurement(Measurement(step=1500, n_items=2048, of="pairs", metrics=metrics))
     expected = "step 1,500, on 2,048 held-out pairs:   loss 0.123 nats   exact match 99.9 %   pronoun 100.0 %\n"
     assert capsys.readouterr().out == before + expected

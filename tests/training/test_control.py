@@ -11,7 +11,7 @@ import torch
 from tests.training.small_runs import asking, begin, corpus, go_on, logged, losses, standing, work
 from transformer_core.cli.settings import parse_settings
 from transformer_core.training import begin as beginning
-from transformer_core.training import commands
+from transformer_core.training import commands, run_status
 from transformer_core.training.begin import Settings
 from transformer_core.training.job import Job
 from transformer_core.training.loop import StepRecord
@@ -254,12 +254,14 @@ def test_what_is_asked_of_a_run_that_waits_is_done_when_it_begins(
     tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
+    monkeypatch.setattr(run_status, "_HEARTBEAT_SECONDS", 0.0)  # each sign of life says what it waits for
     other = take_place()
     assert other is not None
     job = begin(tmp_path / "run", corpus)
 
     def end_the_other(job: Job) -> None:
-        assert standing(tmp_path / "run") == ("queued", 0, "the machine trains as many as it can")
+        reason = "it begins when another ends: this machine trains 1 at once, and a paused one counts"
+        assert standing(tmp_path / "run") == ("queued", 0, reason)
         assert commands.waiting(tmp_path / "run") == ["pause", "learning-rate"]
         other.release()
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import torch
 
 from tests.training.small_runs import MODEL, begin, corpus, go_on, work
-from transformer_core.training.optimizer import optimizer_tensors
 
 __all__ = ["corpus"]  # a fixture
 
@@ -31,14 +30,14 @@ def test_the_card_says_what_it_is_and_how_far_it_has_come(tmp_path: Path, corpus
 def test_what_is_saved_is_where_it_stands(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "run", corpus)
     work(job, until=7)
-    tensors = optimizer_tensors(job.model, job.optimizer)
+    tensors = job.optimizer.tensors()
     again = go_on(tmp_path / "run")
     assert (again.step, again.batches.position) == (7, job.batches.position)
     assert again.seconds == job.seconds > 0
     assert again.metrics == job.metrics != {}
     for name, tensor in job.model.state_dict().items():
         assert torch.equal(tensor, again.model.state_dict()[name])
-    found = optimizer_tensors(again.model, again.optimizer)
+    found = again.optimizer.tensors()
     assert found.keys() == tensors.keys() != set()
     assert all(torch.equal(found[name], tensors[name]) for name in tensors)
     again.directory.release()

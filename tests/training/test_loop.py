@@ -1,30 +1,20 @@
 """The loop: what a record says, the same losses again, after a break, and however a batch is computed."""
 
 import math
-import os
-import shutil
-import subprocess
-import sys
 from copy import deepcopy
 from dataclasses import replace
-from itertools import repeat
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
-from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import IGNORED, Batch, PairBatches
+from transformer_core.corpora.batching import IGNORED, PairBatches
 from transformer_core.errors import RunError
 from transformer_core.model.dropout import Dropout
-from transformer_core.model.transformer import Transformer, build
+from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.loop import clip_gradients, train
-from transformer_core.training.optimizer import load_optimizer_tensors, optimizer_for, optimizer_tensors
-
-ROOT = Path(__file__).resolve().parents[2]
+from transformer_core.training.loop import train
+from transformer_core.training.optimizer import Adam
 
 
 def losses(model: Transformer, batches: PairBatches, config: TrainingConfig) -> list[float]:
@@ -89,14 +79,14 @@ def test_after_a_break_the_losses_are_those_of_an_unbroken_run(
     config = replace(config, steps=8, **changes)
     expected = losses(model, batches, config)
     resumed = deepcopy(model)
-    optimizer = optimizer_for(model, config)
+    optimizer = Adam(model, config)
     steps = train(model, batches, config, optimizer=optimizer)
     first = [next(steps).loss for _ in range(5)]
     steps.close()
 
     resumed.load_state_dict(model.state_dict())
-    resumed_optimizer = optimizer_for(resumed, config)
-    load_optimizer_tensors(resumed, resumed_optimizer, optimizer_tensors(model, optimizer))
+    resumed_optimizer = Adam(resumed, config)
+    resumed_optimizer.load(optimizer.tensors())
     rest = train(resumed, batches, config, optimizer=resumed_optimizer, steps_done=5)
     assert first + [record.loss for record in rest] == expected
 
@@ -187,51 +177,6 @@ def test_the_rate_is_the_scheduled_one_times_what_was_changed(
     )
 
 
-def a_masked_batch(n_targets_in_rows: list[int], vocab_size: int) -> Batch:
-    """Rows of six tokens in each of which some are to be guessed, or none."""
-    random = torch.Generator().manual_seed(0)
-    tokens = torch.randint(vocab_size, (len(n_targets_in_rows), 6), generator=random)
-    counts = torch.arange(6) < torch.tensor(n_targets_in_rows)[:, None]
-    return Batch((tokens,), torch.where(counts, tokens, IGNORED))
-
-
-@pytest.mark.parametrize("rows", [[2, 2, 2, 2, 2], [6, 1, 0, 3, 1], [0, 0, 0, 0, 4], [3, 0, 0, 0, 1, 2, 0]])
-def test_a_batch_computed_in_parts_gives_the_same_losses_and_gradients(rows: list[int]):
-    """The oracle is autograd on the mean over all targets at once, written out."""
-    model = build(
-        ModelConfig(
-            architecture="encoder_only",
-            tie_embeddings="none",
-            vocab_size=11,
-            d_model=8,
-            d_ff=16,
-            n_heads=2,
-            n_encoder_layers=1,
-            n_decoder_layers=0,
-            max_seq_len=8,
-            dropout=0.0,
-        )
-    )
-    batch = a_masked_batch(rows, 11)
-    log_probs = model(*batch.inputs).log_softmax(-1)  # batch pos vocab
-    picked = [
-        0.9 * log_probs[row, pos, batch.targets[row, pos]] + 0.1 * log_probs[row, pos].mean()
-        for row, n_targets in enumerate(rows)
-        for pos in range(n_targets)
-    ]
-    loss = -torch.stack(picked).mean()
-    expected = torch.autograd.grad(loss, list(model.parameters()))
-
-    config = TrainingConfig(steps=1, batch_size=len(rows), warmup_steps=1, clip_norm=None)
-    for accumulate in (1, 2, 5):
-        own = deepcopy(model)
-        record = next(train(own, repeat(batch), replace(config, accumulate=accumulate)))
-        assert record.loss == pytest.approx(loss.item(), rel=1e-5)
-        for parameter, gradient in zip(own.parameters(), expected, strict=True):
-            assert parameter.grad is not None
-            torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
-
-
 def test_a_training_in_parts_is_the_same_training(model: Transformer, batches: PairBatches, config: TrainingConfig):
     for module in model.modules():
         if isinstance(module, Dropout):
@@ -253,56 +198,3 @@ def test_products_of_half_precision_and_weights_of_full(
     assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
     assert found != expected
     assert found == pytest.approx(expected, rel=0.05)
-
-
-@pytest.mark.parametrize("longest", [0.5, 5.0, None])
-def test_gradients_are_clipped_as_torch_clips_them(longest: float | None):
-    ours, theirs = ([nn.Parameter(torch.zeros(shape)) for shape in ((3, 4), (5,), (2,))] for _ in range(2))
-    for number, (one, other) in enumerate(zip(ours[:2], theirs[:2], strict=True)):  # the last one has no gradient
-        one.grad = torch.randn(one.shape, generator=torch.Generator().manual_seed(number))
-        other.grad = one.grad.clone()
-    norm = torch.nn.utils.clip_grad_norm_(theirs, math.inf if longest is None else longest)
-    assert clip_gradients(ours, longest) == pytest.approx(norm.item(), rel=1e-6)
-    for one, other in zip(ours[:2], theirs[:2], strict=True):
-        assert one.grad is not None
-        assert other.grad is not None
-        torch.testing.assert_close(one.grad, other.grad)
-
-
-COMPILED = """
-import sys
-from dataclasses import replace
-from itertools import repeat
-import torch
-from torch import nn
-from transformer_core.config import ModelConfig
-from transformer_core.corpora.batching import IGNORED, Batch
-from transformer_core.model.transformer import build
-from transformer_core.training.config import TrainingConfig
-from transformer_core.training.loop import clip_gradients, train
-
-tokens = torch.randint(3, 11, (4, 7), generator=torch.Generator().manual_seed(0))
-tokens[0, 5:] = 0  # padding, on the right
-targets = tokens[:, 1:].clone()
-batch = Batch((tokens[:, :-1].contiguous(),), targets.masked_fill(targets == 0, IGNORED))
-shape = ModelConfig(
-    architecture="decoder_only", tie_embeddings="none", vocab_size=11, d_model=8, d_ff=0, n_heads=2,
-    n_encoder_layers=0, n_decoder_layers=1, max_seq_len=8, dropout=0.0,
-)
-config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, label_smoothing=0.2, rate_changes=((4, 0.5),))
-for compiled in (False, True):
-    print(*(record.loss for record in train(build(shape), repeat(batch), replace(config, compile=compiled))))
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on the CPU, and finds none")
-def test_compiled_it_is_the_same_training(tmp_path: Path):
-    """In a process of its own, without the tests' checks of types, which no compiler understands."""
-    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILED], capture_output=True, text=True, env=environment, timeout=300, check=True
-    )
-    plain, compiled = ([float(loss) for loss in line.split()] for line in done.stdout.splitlines())
-    assert len(plain) == 6
-    assert compiled == pytest.approx(plain, rel=1e-4)

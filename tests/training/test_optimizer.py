@@ -10,14 +10,7 @@ from torch import nn
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.optimizer import (
-    adamw,
-    load_optimizer_tensors,
-    optimizer_for,
-    optimizer_tensors,
-    paper_adam,
-    set_learning_rate,
-)
+from transformer_core.training.optimizer import Adam
 
 CONFIG = TrainingConfig(steps=10, batch_size=1, warmup_steps=5)
 
@@ -37,7 +30,7 @@ def test_it_takes_the_steps_of_the_algorithm(weight_decay: float | None):
     """Kingma and Ba 2015, algorithm 1; with decay, Loshchilov and Hutter 2019, algorithm 2, on matrices alone."""
     config = CONFIG if weight_decay is None else replace(CONFIG, optimizer="adamw", weight_decay=weight_decay)
     model = a_model(0)
-    optimizer = optimizer_for(model, config)
+    optimizer = Adam(model, config)
     expected = [parameter.detach().double().numpy().copy() for parameter in model.parameters()]
     mean = [np.zeros_like(array) for array in expected]
     mean_square = [np.zeros_like(array) for array in expected]
@@ -52,8 +45,7 @@ def test_it_takes_the_steps_of_the_algorithm(weight_decay: float | None):
             decay = (weight_decay or 0.0) * expected[i] if expected[i].ndim >= 2 else 0.0
             expected[i] -= learning_rate * (unbiased / (np.sqrt(unbiased_square) + 1e-9) + decay)
         give_gradients(model, gradients)
-        set_learning_rate(optimizer, learning_rate)
-        optimizer.step()
+        optimizer.step(learning_rate)
         for parameter, array in zip(model.parameters(), expected, strict=True):
             np.testing.assert_allclose(parameter.detach().numpy(), array, rtol=1e-5, atol=1e-6)
 
@@ -61,48 +53,68 @@ def test_it_takes_the_steps_of_the_algorithm(weight_decay: float | None):
 @pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, optimizer="adamw", weight_decay=0.1)])
 def test_from_its_tensors_it_goes_on_bit_for_bit(config: TrainingConfig):
     model, twin = a_model(0), a_model(0)
-    optimizer = optimizer_for(model, config)
+    optimizer = Adam(model, config)
     random = np.random.default_rng(2)
     gradients = [[random.normal(size=p.shape) for p in model.parameters()] for _ in range(6)]
-    set_learning_rate(optimizer, 0.01)
     for step_gradients in gradients[:3]:
         give_gradients(model, step_gradients)
-        optimizer.step()
+        optimizer.step(0.01)
 
     twin.load_state_dict(model.state_dict())
-    twin_optimizer = optimizer_for(twin, config)
-    load_optimizer_tensors(twin, twin_optimizer, optimizer_tensors(model, optimizer))
-    set_learning_rate(twin_optimizer, 0.01)
+    twin_optimizer = Adam(twin, config)
+    twin_optimizer.load(optimizer.tensors())
     for step_gradients in gradients[3:]:
         give_gradients(model, step_gradients)
         give_gradients(twin, step_gradients)
-        optimizer.step()
-        twin_optimizer.step()
+        optimizer.step(0.01)
+        twin_optimizer.step(0.01)
     for parameter, twin_parameter in zip(model.parameters(), twin.parameters(), strict=True):
         assert torch.equal(parameter, twin_parameter)
 
 
 def test_before_the_first_step_there_is_nothing_to_remember():
-    model = a_model(0)
-    assert optimizer_tensors(model, paper_adam(model, CONFIG)) == {}
+    assert Adam(a_model(0), CONFIG).tensors() == {}
 
 
 @pytest.mark.parametrize("name", ["2.weight.exp_avg", "0.weight.velocity", "1.weight.exp_avg"])
 def test_tensors_of_another_model_are_refused(name: str):
-    model = a_model(0)
     with pytest.raises(RunError, match=name):
-        load_optimizer_tensors(model, paper_adam(model, CONFIG), {name: torch.zeros(4, 3)})
+        Adam(a_model(0), CONFIG).load({name: torch.zeros(4, 3)})
 
 
 def test_what_decays_are_the_matrices_of_a_real_model(model: Transformer):
     """By hand: without gradients, a step of AdamW only shrinks what decays, by learning rate times decay."""
     before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    optimizer = adamw(model, replace(CONFIG, optimizer="adamw", weight_decay=0.5))
+    optimizer = Adam(model, replace(CONFIG, optimizer="adamw", weight_decay=0.5))
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    set_learning_rate(optimizer, 0.1)
-    optimizer.step()
+    optimizer.step(0.1)
     for name, parameter in model.named_parameters():
         is_matrix = name.endswith(".weight") and ".ln" not in name
         expected = before[name] * 0.95 if is_matrix else before[name]
         assert torch.allclose(parameter.detach(), expected, rtol=1e-6, atol=0.0), name
+
+
+def test_a_parameter_without_a_gradient_stays_as_it_is():
+    model = a_model(0)
+    before = [parameter.detach().clone() for parameter in model.parameters()]
+    optimizer = Adam(model, replace(CONFIG, optimizer="adamw", weight_decay=0.5))
+    next(model.parameters()).grad = torch.ones(4, 3)
+    optimizer.step(0.1)
+    changed = [not torch.equal(one, other) for one, other in zip(before, model.parameters(), strict=True)]
+    assert changed == [True, False, False]
+
+
+def test_it_is_torchs_own_adam_bit_for_bit():
+    ours, theirs = a_model(0), a_model(0)
+    optimizer = Adam(ours, CONFIG)
+    torchs = torch.optim.Adam(theirs.parameters(), lr=0.01, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    random = np.random.default_rng(3)
+    for _ in range(5):
+        gradients = [random.normal(size=parameter.shape) for parameter in ours.parameters()]
+        give_gradients(ours, gradients)
+        give_gradients(theirs, gradients)
+        optimizer.step(0.01)
+        torchs.step()
+    for one, other in zip(ours.parameters(), theirs.parameters(), strict=True):
+        assert torch.equal(one, other)

@@ -154,6 +154,7 @@ def test_a_finished_run_can_train_longer(tmp_path: Path, unbroken: Path):
         go_on(tmp_path / "short", steps=15)
 
 
+@pytest.mark.slow
 def test_a_run_whose_schedule_knows_its_end_cannot_train_longer(tmp_path: Path):
     work(begin(tmp_path / "run", schedule="cosine"), until=5)
     with pytest.raises(RunError, match=r"falls to 0 at step 20, .* begin a new one with --steps 30"):
@@ -267,6 +268,7 @@ def test_at_each_new_moment_of_the_film_the_heads_can_be_measured(tmp_path: Path
     assert [record["step"] for record in heads.read()] == job.directory.film.moments() == [*range(21)]
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_while_heads_are_measured_ends_the_run_in_a_sentence(tmp_path: Path):
     job = begin(tmp_path / "run")
 

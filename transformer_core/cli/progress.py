@@ -19,20 +19,16 @@ class Progress:
 
     Args:
         n_steps: steps of the whole training.
-        steps_done: steps that lie behind a resumed one.
         is_terminal: whether what is printed goes to a terminal.
         clock: seconds that only rise.
     """
 
-    def __init__(
-        self, *, n_steps: int, steps_done: int, is_terminal: bool, clock: Callable[[], float] = monotonic
-    ) -> None:
+    def __init__(self, *, n_steps: int, is_terminal: bool, clock: Callable[[], float] = monotonic) -> None:
         self._n_steps = n_steps
-        self._steps_done = steps_done
         self._is_terminal = is_terminal
         self._clock = clock
-        self._start = clock()
-        self._next = self._start
+        self._first: tuple[int, float] | None = None  # the first step that is shown, and when it was done
+        self._next = clock()
 
     def show_step(self, record: "StepRecord") -> None:
         """Show a step, unless one was shown a moment ago."""
@@ -40,12 +36,16 @@ class Progress:
         if now < self._next and record.step < self._n_steps:
             return
         self._next = now + (_TERMINAL_SECONDS if self._is_terminal else _PLAIN_SECONDS)
-        n_left = self._n_steps - record.step
-        left = (now - self._start) / (record.step - self._steps_done) * n_left
         line = (
             f"step {record.step:,} of {self._n_steps:,}   loss {record.loss:.3f} nats   "
-            f"{record.tokens_per_second:,.0f} tokens/s   {duration(left)} left"
+            f"{record.tokens_per_second:,.0f} tokens/s"
         )
+        if self._first is None:  # which may have been compiled, and says nothing of the others
+            self._first = record.step, now
+        else:
+            step, then = self._first
+            left = (now - then) / (record.step - step) * (self._n_steps - record.step)
+            line += f"   {duration(left)} left"
         if self._is_terminal:
             width = shutil.get_terminal_size().columns - 1
             print(_CLEAR + line[:width], end="", flush=True)

@@ -161,7 +161,7 @@ def _train(job: "Job", signals: StopSignals, *, waits: bool, say: Callable[[str]
         say(f"{job.processes.size} processes learn from each batch together.")
     if job.step:
         say(f"Going on after step {job.step:,}.")
-    progress = Progress(n_steps=n_steps, steps_done=job.step, is_terminal=sys.stdout.isatty())
+    progress = Progress(n_steps=n_steps, is_terminal=sys.stdout.isatty())
     meter = cache(lambda: HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]))
 
     def measure_heads(step: int) -> None:

@@ -93,6 +93,10 @@ class MovingPieces(Pieces):
         """Return where each piece begins in the store, and how many tokens it brings and sees."""
         return self.first + self.n_brought * pieces, np.full(len(pieces), self.n_brought + self.n_around)
 
+    def by_length(self, pieces: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return them as they are: all have one length."""
+        return pieces
+
 
 def pieces_of(
     texts: Sequence[Text],

@@ -1,22 +1,12 @@
 """The position-wise feed-forward network."""
 
-from collections.abc import Callable, Mapping
-from functools import partial
-
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from transformer_core.config import Activation, ModelConfig
+from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint
+from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.dropout import Dropout
-
-ACTIVATIONS: Mapping[Activation, Callable[[Tensor], Tensor]] = {
-    "relu": F.relu,
-    "gelu": F.gelu,  # x * Phi(x)
-    "gelu_tanh": partial(F.gelu, approximate="tanh"),  # the approximation of Hendrycks and Gimpel 2016, sec. 2
-    "silu": F.silu,  # x * sigmoid(x)
-}
 
 
 class FeedForward(nn.Module):

@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, reading_from
+from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
-from transformer_core.model.feed_forward import ACTIVATIONS
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import LearnedPositions

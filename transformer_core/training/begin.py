@@ -24,7 +24,6 @@ from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.failures import is_short_of_memory, told
 from transformer_core.training.job import Job
-from transformer_core.training.optimizer import load_optimizer_tensors
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run_directory import Progress, RunDirectory, RunRequest
@@ -195,7 +194,7 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
         model = build(request.model, seed=request.training.seed).to(place)
         return Job(directory, corpus, tokenizer, model, processes=processes)
     job = Job(directory, corpus, saved.tokenizer, saved.model.to(place), processes=processes)
-    load_optimizer_tensors(job.model, job.optimizer, saved.optimizer_tensors)
+    job.optimizer.load(saved.optimizer_tensors)
     job.batches.seek(saved.progress.position)
     job.step, job.seconds = saved.progress.step, saved.progress.seconds
     job.metrics = saved.card["metrics"]

@@ -7,7 +7,7 @@ from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.training.optimizer import optimizer_for, optimizer_tensors
+from transformer_core.training.optimizer import Adam
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run_directory import Progress, RunDirectory
 
@@ -38,7 +38,7 @@ class Job:
         self.tokenizer = tokenizer
         self.model = model
         self.processes = processes
-        self.optimizer = optimizer_for(model, request.training)
+        self.optimizer = Adam(model, request.training)
         self.batches = batches_for(
             corpus.train,
             tokenizer,
@@ -88,5 +88,4 @@ class Job:
             RunError: there is no room, or the folder cannot be written; `last/` is as it was.
         """
         progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
-        tensors = optimizer_tensors(self.model, self.optimizer)
-        self.directory.save(self.model, self.tokenizer, self.card(), tensors, progress)
+        self.directory.save(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress)

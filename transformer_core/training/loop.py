@@ -1,24 +1,22 @@
 """The loop: batches in, one record a step out."""
 
 import math
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import cast
 
+import numpy as np
 import torch
-from torch import Tensor, nn
 
 from transformer_core.corpora.batching import Batch
 from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.objective import TrainingLoss
-from transformer_core.training.optimizer import optimizer_for, set_learning_rate
+from transformer_core.training.gradients import Gradients, clip_gradients
+from transformer_core.training.optimizer import Adam
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.schedule import learning_rate
 
-_NO_ZERO = 1e-6  # keeps a division whole, as torch's own clipping does
 _EXPLODED = 3.0  # times the loss of guessing evenly, or times the first loss where that is more
 _EXPLODED_STEPS = 5  # one after another: a single bad batch is no explosion
 
@@ -44,7 +42,7 @@ def train(
     batches: Iterator[Batch],
     config: TrainingConfig,
     *,
-    optimizer: torch.optim.Optimizer | None = None,
+    optimizer: Adam | None = None,
     steps_done: int = 0,
     processes: Processes = ALONE,
 ) -> Generator[StepRecord]:
@@ -52,8 +50,7 @@ def train(
 
     The random numbers of a step (dropout) depend on the seed and the step alone. So the same call gives the same
     losses, and a call that goes on from saved weights, optimizer and position in the data gives the losses of an
-    unbroken one, whatever happened between two steps. How a batch is divided, into parts one after another or among
-    processes, changes neither losses nor gradients but by rounding (and by dropout, which draws for each part anew).
+    unbroken one, whatever happened between two steps.
 
     Args:
         model: trained in place.
@@ -71,10 +68,9 @@ def train(
             loss has grown far beyond what guessing gives.
     """
     if optimizer is None:
-        optimizer = optimizer_for(model, config)
+        optimizer = Adam(model, config)
     device = next(model.parameters()).device
-    parameters = [*model.parameters()]
-    objective = processes.wrap(_compiled(model, config) if config.compile else _objective(model, config))
+    gradients = Gradients(model, config, processes)
     watch = _ExplosionWatch(model.config.vocab_size)
     for step in range(steps_done + 1, config.steps + 1):
         start = perf_counter()
@@ -83,15 +79,12 @@ def train(
         if not model.training:  # whoever measured between two steps has left it so
             model.train()
 
-        rate = learning_rate(step, config, d_model=model.config.d_model)
-        set_learning_rate(optimizer, rate)
-        optimizer.zero_grad(set_to_none=True)
-        with processes.connected():
-            loss = _backward(objective, batch, config, device, processes)
-        gradient_norm = clip_gradients(parameters, config.clip_norm)
+        loss = gradients.compute(batch)
+        gradient_norm = clip_gradients(gradients.parameters, config.clip_norm)
         _refuse_infinite(step, loss, gradient_norm, config)
         watch.see(step, loss, config)
-        optimizer.step()
+        rate = learning_rate(step, config, d_model=model.config.d_model)
+        optimizer.step(rate)
 
         yield StepRecord(
             step=step,
@@ -110,61 +103,11 @@ def _seed_random_numbers(seed: int, device: torch.device) -> None:
         torch.manual_seed(seed)
 
 
-def _objective(model: Transformer, config: TrainingConfig) -> nn.Module:
-    """Return the model with its loss, which has the parameters of the model."""
-    return TrainingLoss(model, smoothing=config.label_smoothing)
-
-
-def _compiled(model: Transformer, config: TrainingConfig) -> nn.Module:
-    """Return the same as `_objective`, compiled: on a CPU with the calls between the kernels compiled as well."""
-    on_cpu = next(model.parameters()).device.type == "cpu"
-    compiled = torch.compile(_objective(model, config), options={"cpp_wrapper": True} if on_cpu else None)
-    return cast(nn.Module, compiled)
-
-
-def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:
-    """Shorten the gradient of all parameters together to a norm, if it is longer; return the norm that it had.
-
-    As `torch.nn.utils.clip_grad_norm_`, which multiplies whether it shortens or not.
-
-    Source: Pascanu et al. 2013, algorithm 1.
-    """
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item()
-    if longest is not None and norm > longest:
-        torch._foreach_mul_(gradients, longest / (norm + _NO_ZERO))
-    return norm
-
-
-def _backward(
-    objective: nn.Module, batch: Batch, config: TrainingConfig, device: torch.device, processes: Processes
-) -> float:
-    """Add the gradients of a batch to the parameters, part by part; return the mean loss over all of its targets."""
-    total = torch.zeros((), device=device)
-    parts = [*processes.parts(batch, config.accumulate)]
-    for number, (part, weight) in enumerate(parts, start=1):
-        part = part.to(device)
-        if number < len(parts):
-            with processes.holding_back(objective):
-                total += _backward_part(objective, part, weight, config)
-        else:
-            total += _backward_part(objective, part, weight, config)
-    return processes.total(total).item()
-
-
-def _backward_part(objective: nn.Module, part: Batch, weight: float, config: TrainingConfig) -> Tensor:
-    """Add the gradients of one part, times its weight; return its mean loss times its weight."""
-    # where nothing is to be learnt, anything is, 0 times: the other processes wait for a gradient all the same
-    targets = part.targets if weight else torch.zeros_like(part.targets)
-    with torch.autocast(targets.device.type, torch.bfloat16, enabled=config.precision == "bf16"):
-        loss: Tensor = objective(part.inputs, targets) * weight
-    loss.backward()
-    return loss.detach()
-
-
 def _n_tokens(batch: Batch, pad_id: int | None) -> int:
     """Count the tokens that a batch gives the model, without padding."""
-    return sum(int((tokens != pad_id).sum()) if pad_id is not None else tokens.numel() for tokens in batch.inputs)
+    if pad_id is None:
+        return sum(tokens.numel() for tokens in batch.inputs)
+    return sum(int(np.count_nonzero(tokens.numpy() != pad_id)) for tokens in batch.inputs)
 
 
 def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: TrainingConfig) -> None:

@@ -33,11 +33,11 @@ def label_smoothed_cross_entropy(
         nats a target that counts.
 
     Raises:
-        TextError: there is none.
+        TextError: there is none. (Compiled, it cannot look, and returns nan.)
 
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
-    if is_compiling():  # which joins the loss with the last layer, and looks at no numbers: nan where no target counts
+    if is_compiling():  # which joins the loss with the last layer, and looks at no numbers
         logits, targets = logits.flatten(0, -2), targets.flatten()
         return F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing)
     counts = targets != IGNORED

@@ -1,4 +1,4 @@
-"""The paper's Adam and AdamW, and their state as named tensors."""
+"""The paper's Adam and AdamW, and what they remember as named tensors."""
 
 from collections.abc import Mapping
 
@@ -8,72 +8,87 @@ from torch import Tensor, nn
 from transformer_core.errors import RunError
 from transformer_core.training.config import TrainingConfig
 
-_STATE = (
-    "step",
-    "exp_avg",
-    "exp_avg_sq",
-)  # what Adam remembers of a parameter: steps, mean gradient, mean squared gradient
 
+class Adam:
+    """Adam, and AdamW where the configuration names it, whose weight decay falls on matrices, not on biases and norms.
 
-def optimizer_for(model: nn.Module, config: TrainingConfig) -> torch.optim.Optimizer:
-    """Return the optimizer that the configuration names; the loop sets the learning rate before each step."""
-    return paper_adam(model, config) if config.optimizer == "adam" else adamw(model, config)
+    With g the gradient at step t: m = beta1 m + (1 - beta1) g and v = beta2 v + (1 - beta2) g^2; then the parameter
+    becomes (1 - rate decay) w - rate m' / (sqrt(v') + eps), with m' = m / (1 - beta1^t) and v' = v / (1 - beta2^t).
 
+    One kernel of torch's computes that. `torch.optim` has the same one, but around it takes as long again for a model
+    of a million parameters (2.4 ms a step instead of 1.3, on two cores), and imports torch's compiler: two seconds.
 
-def paper_adam(model: nn.Module, config: TrainingConfig) -> torch.optim.Adam:
-    """Return Adam with the paper's decays and epsilon.
+    Args:
+        model: its parameters are changed in place.
+        config: decays, epsilon, and weight decay.
 
-    Torch's fused implementation: on two cores a step over 1.4 million parameters takes 3 ms with it and 8 without.
-
-    Source: Vaswani et al. 2017, sec. 5.3; Kingma and Ba 2015, algorithm 1.
+    Source: Kingma and Ba 2015, algorithm 1; Vaswani et al. 2017, sec. 5.3, for the decays; Loshchilov and Hutter 2019,
+    algorithm 2. That the decay leaves out vectors is the custom since Radford et al. 2019.
     """
-    betas = (config.adam_beta1, config.adam_beta2)
-    return torch.optim.Adam(model.parameters(), lr=0.0, betas=betas, eps=config.adam_eps, fused=True)
 
+    def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
+        self.config = config
+        self.parameters = dict(model.named_parameters())
+        self.means = {name: torch.zeros_like(p) for name, p in self.parameters.items()}  # m, of gradients
+        self.mean_squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}  # v
+        self.decaying = {name for name, p in self.parameters.items() if config.weight_decay and p.dim() >= 2}
+        self.n_steps = torch.zeros((), device=next(iter(self.parameters.values())).device)  # t
 
-def adamw(model: nn.Module, config: TrainingConfig) -> torch.optim.AdamW:
-    """Return Adam whose weight decay is apart from the gradient; it falls on matrices, not on biases and norms.
+    @torch.no_grad()
+    def step(self, learning_rate: float) -> None:
+        """Change all parameters that have a gradient."""
+        self.n_steps += 1
+        learning = [name for name, parameter in self.parameters.items() if parameter.grad is not None]
+        self._step([name for name in learning if name in self.decaying], learning_rate, self.config.weight_decay)
+        self._step([name for name in learning if name not in self.decaying], learning_rate, 0.0)
 
-    Source: Loshchilov and Hutter 2019, algorithm 2. That vectors are left out is the custom since Radford et al. 2019.
-    """
-    matrices = [parameter for parameter in model.parameters() if parameter.dim() >= 2]
-    vectors = [parameter for parameter in model.parameters() if parameter.dim() < 2]
-    groups = [
-        {"params": matrices, "weight_decay": config.weight_decay},
-        {"params": vectors, "weight_decay": 0.0},
-    ]
-    betas = (config.adam_beta1, config.adam_beta2)
-    return torch.optim.AdamW(groups, lr=0.0, betas=betas, eps=config.adam_eps, fused=True)
+    def _step(self, names: list[str], learning_rate: float, weight_decay: float) -> None:
+        if not names:
+            return
+        parameters: list[Tensor] = [self.parameters[name] for name in names]
+        torch._fused_adamw_(
+            parameters,
+            [parameter.grad for parameter in parameters if parameter.grad is not None],
+            [self.means[name] for name in names],
+            [self.mean_squares[name] for name in names],
+            [],  # the largest mean squares, for a variant
+            [self.n_steps] * len(names),
+            lr=learning_rate,
+            beta1=self.config.adam_beta1,
+            beta2=self.config.adam_beta2,
+            weight_decay=weight_decay,
+            eps=self.config.adam_eps,
+            amsgrad=False,
+            maximize=False,
+        )
 
-
-def set_learning_rate(optimizer: torch.optim.Optimizer, learning_rate: float) -> None:
-    """Set the learning rate of all parameters."""
-    for group in optimizer.param_groups:
-        group["lr"] = learning_rate
-
-
-def optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """Return what the optimizer remembers as tensors, named `{parameter}.{exp_avg, exp_avg_sq, step}`."""
-    return {
-        f"{name}.{key}": optimizer.state[parameter][key]
-        for name, parameter in model.named_parameters()
-        if parameter in optimizer.state
-        for key in _STATE
-    }
-
-
-def load_optimizer_tensors(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Give the optimizer back what `optimizer_tensors` returned.
-
-    Raises:
-        RunError: a tensor that no parameter of the model has, or one of another shape.
-    """
-    parameters = dict(model.named_parameters())
-    for full_name, tensor in tensors.items():
-        name, _, key = full_name.rpartition(".")
-        parameter = parameters.get(name)
-        if parameter is None or key not in _STATE or (key != "step" and tensor.shape != parameter.shape):
-            raise RunError(
-                f"the saved optimizer does not fit the model at {full_name!r}; this run cannot go on, start a new one"
+    def tensors(self) -> dict[str, Tensor]:
+        """Return what it remembers of each parameter, `{parameter}.{exp_avg, exp_avg_sq, step}`; nothing at first."""
+        if not self.n_steps:
+            return {}
+        return {
+            f"{name}.{key}": tensor
+            for name in self.parameters
+            for key, tensor in (
+                ("exp_avg", self.means[name]),
+                ("exp_avg_sq", self.mean_squares[name]),
+                ("step", self.n_steps.clone()),
             )
-        optimizer.state[parameter][key] = tensor.to(parameter.device, copy=True)
+        }
+
+    def load(self, tensors: Mapping[str, Tensor]) -> None:
+        """Take what `tensors` returned.
+
+        Raises:
+            RunError: a tensor that no parameter of the model has, or one of another shape.
+        """
+        for full_name, tensor in tensors.items():
+            name, _, key = full_name.rpartition(".")
+            own = {"exp_avg": self.means.get(name), "exp_avg_sq": self.mean_squares.get(name), "step": self.n_steps}
+            kept = own.get(key) if name in self.parameters else None
+            if kept is None or tensor.shape != kept.shape:
+                raise RunError(
+                    f"the saved optimizer does not fit the model at {full_name!r}, and this run cannot go on; start a "
+                    f"new one"
+                )
+            kept.copy_(tensor)

@@ -93,9 +93,9 @@ class Processes:
         with self.connected():
             return DistributedDataParallel(model, forward_sync_buffers=False)
 
-    def holding_back(self, model: nn.Module) -> AbstractContextManager[None]:
-        """Return a context in which gradients are only summed up, and not yet sent to the other processes."""
-        return model.no_sync() if isinstance(model, DistributedDataParallel) else nullcontext()
+    def sending(self, model: nn.Module, *, now: bool) -> AbstractContextManager[None]:
+        """Return a context in which gradients are sent to the other processes, or only summed up until they are."""
+        return nullcontext() if now or not isinstance(model, DistributedDataParallel) else model.no_sync()
 
     def parts(self, batch: Batch, n_parts: int) -> Iterator[Part]:
         """Yield what this process computes of a batch, in so many parts as equal as can be.
@@ -103,10 +103,10 @@ class Processes:
         The weights are such that the sum over all parts of weight times mean loss, *averaged over the processes*, is
         the mean loss over all targets of the batch: so the numbers do not depend on how it is divided.
         """
-        n_targets = int((batch.targets != IGNORED).sum())
         if self.size * n_parts == 1:
             yield Part(batch, 1.0)
             return
+        n_targets = int((batch.targets != IGNORED).sum())
         pieces = np.array_split(np.arange(len(batch.targets)), self.size * n_parts)
         for rows in pieces[self.rank :: self.size]:
             taken = torch.from_numpy(rows if len(rows) else np.zeros(1, np.int64))

@@ -211,9 +211,9 @@ class RunDirectory:
         """Replace status.json."""
         self._claim.write(state, step=step, reason=reason)
 
-    def heartbeat(self, state: RunState = "running", *, step: int) -> None:
+    def heartbeat(self, state: RunState = "running", *, step: int, reason: str = "") -> None:
         """Say that the run is alive; written every two seconds at most."""
-        self._claim.heartbeat(state, step=step)
+        self._claim.heartbeat(state, step=step, reason=reason)
 
     def rewind(self, *, step: int) -> None:
         """Forget what was logged and filmed after a step: a run that goes on from there does it again.

@@ -116,10 +116,10 @@ class RunClaim:
             write_json(self.path / _STATUS, asdict(status), is_durable=False)
         self._last_heartbeat = status.heartbeat
 
-    def heartbeat(self, state: RunState, *, step: int) -> None:
+    def heartbeat(self, state: RunState, *, step: int, reason: str = "") -> None:
         """Say that the run is alive; written every two seconds at most."""
         if time.time() - self._last_heartbeat >= _HEARTBEAT_SECONDS:
-            self.write(state, step=step)
+            self.write(state, step=step, reason=reason)
 
 
 def read_status(path: Path) -> RunStatus | None:

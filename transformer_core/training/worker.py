@@ -15,7 +15,7 @@ from transformer_core.training.evaluate import evaluate
 from transformer_core.training.film import planned_moments
 from transformer_core.training.job import Job
 from transformer_core.training.loop import StepRecord, train
-from transformer_core.training.queue import Place, take_place, wait_for_place
+from transformer_core.training.queue import Place, n_at_once, take_place, wait_for_place
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.training.run_status import RunState
 
@@ -144,14 +144,16 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
 
 def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
     """Wait for a place among the runs of this machine; None: somebody wants to stop."""
-    told: list[int] = []
+    told: list[str] = []
 
     def is_wanted(n_before: int) -> bool:
-        if told != [n_before]:
-            told[:] = [n_before]
-            before = f", {n_before} before this one" if n_before else ""
-            directory.write_status("queued", step=step, reason=f"the machine trains as many as it can{before}")
-        directory.heartbeat("queued", step=step)
+        reason = f"it begins when another ends: this machine trains {n_at_once()} at once, and a paused one counts"
+        if n_before:
+            reason += f"; {n_before} {'waits' if n_before == 1 else 'wait'} before it"
+        if told != [reason]:
+            told[:] = [reason]
+            directory.write_status("queued", step=step, reason=reason)
+        directory.heartbeat("queued", step=step, reason=reason)
         return not stop_reason() and not commands.take(directory.path, names=("stop",))
 
     return wait_for_place(is_wanted=is_wanted)

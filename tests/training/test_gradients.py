@@ -1,0 +1,132 @@
+"""The gradients of a batch: against autograd on the loss written out, however it is divided; compiled; and clipped."""
+
+import math
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.errors import TextError
+from transformer_core.model.transformer import Transformer, build
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.gradients import Gradients, clip_gradients
+from transformer_core.training.processes import ALONE
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def a_masked_batch(n_targets_in_rows: list[int], vocab_size: int) -> Batch:
+    """Rows of six tokens in each of which some are to be guessed, or none."""
+    random = torch.Generator().manual_seed(0)
+    tokens = torch.randint(vocab_size, (len(n_targets_in_rows), 6), generator=random)
+    counts = torch.arange(6) < torch.tensor(n_targets_in_rows)[:, None]
+    return Batch((tokens,), torch.where(counts, tokens, IGNORED))
+
+
+@pytest.mark.parametrize("rows", [[2, 2, 2, 2, 2], [6, 1, 0, 3, 1], [0, 0, 0, 0, 4], [3, 0, 0, 0, 1, 2, 0]])
+def test_a_batch_computed_in_parts_gives_the_same_losses_and_gradients(rows: list[int]):
+    """The oracle is autograd on the mean over all targets at once, written out."""
+    model = build(
+        ModelConfig(
+            architecture="encoder_only",
+            tie_embeddings="none",
+            vocab_size=11,
+            d_model=8,
+            d_ff=16,
+            n_heads=2,
+            n_encoder_layers=1,
+            n_decoder_layers=0,
+            max_seq_len=8,
+            dropout=0.0,
+        )
+    )
+    batch = a_masked_batch(rows, 11)
+    log_probs = model(*batch.inputs).log_softmax(-1)  # batch pos vocab
+    picked = [
+        0.9 * log_probs[row, pos, batch.targets[row, pos]] + 0.1 * log_probs[row, pos].mean()
+        for row, n_targets in enumerate(rows)
+        for pos in range(n_targets)
+    ]
+    loss = -torch.stack(picked).mean()
+    expected = torch.autograd.grad(loss, list(model.parameters()))
+
+    config = TrainingConfig(steps=1, batch_size=len(rows), warmup_steps=1)
+    for accumulate in (1, 2, 5):
+        gradients = Gradients(model, replace(config, accumulate=accumulate), ALONE)
+        assert gradients.compute(batch) == pytest.approx(loss.item(), rel=1e-5)
+        for parameter, gradient in zip(model.parameters(), expected, strict=True):
+            assert parameter.grad is not None
+            torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_a_batch_of_which_nothing_is_to_be_learnt(model: Transformer, config: TrainingConfig):
+    nothing = Batch((torch.zeros(2, 6, dtype=torch.int64),) * 2, torch.full((2, 6), IGNORED))
+    for accumulate in (1, 2):
+        with pytest.raises(TextError, match=r"^no target counts"):
+            Gradients(model, replace(config, accumulate=accumulate), ALONE).compute(nothing)
+
+
+@pytest.mark.parametrize("longest", [0.5, 5.0, None])
+def test_gradients_are_clipped_as_torch_clips_them(longest: float | None):
+    ours, theirs = ([nn.Parameter(torch.zeros(shape)) for shape in ((3, 4), (5,), (2,))] for _ in range(2))
+    for number, (one, other) in enumerate(zip(ours[:2], theirs[:2], strict=True)):  # the last one has no gradient
+        one.grad = torch.randn(one.shape, generator=torch.Generator().manual_seed(number))
+        other.grad = one.grad.clone()
+    norm = torch.nn.utils.clip_grad_norm_(theirs, math.inf if longest is None else longest)
+    assert clip_gradients(ours, longest) == pytest.approx(norm.item(), rel=1e-6)
+    for one, other in zip(ours[:2], theirs[:2], strict=True):
+        assert one.grad is not None
+        assert other.grad is not None
+        torch.testing.assert_close(one.grad, other.grad)
+
+
+COMPILED = """
+import sys
+from dataclasses import replace
+from itertools import repeat
+import torch
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import IGNORED, Batch
+from transformer_core.model.transformer import build
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.loop import train
+
+tokens = torch.randint(3, 11, (4, 7), generator=torch.Generator().manual_seed(0))
+tokens[0, 5:] = 0  # padding, on the right
+targets = tokens[:, 1:].clone()
+batch = Batch((tokens[:, :-1].contiguous(),), targets.masked_fill(targets == 0, IGNORED))
+shape = ModelConfig(
+    architecture="decoder_only", tie_embeddings="none", vocab_size=11, d_model=8, d_ff=16, n_heads=2,
+    n_encoder_layers=0, n_decoder_layers=1, max_seq_len=8, dropout=0.0, activation="gelu",
+)
+config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, label_smoothing=0.2, rate_changes=((4, 0.5),))
+half = {"precision": "bf16"}
+for changes in ({}, {"compile": True}, {"compile": True, "accumulate": 3}, half, half | {"compile": True}):
+    print(*(record.loss for record in train(build(shape), repeat(batch), replace(config, **changes))))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on the CPU, and finds none")
+def test_compiled_it_is_the_same_training(tmp_path: Path):
+    """In a process of its own, without the tests' checks of types, which no compiler understands."""
+    environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILED], capture_output=True, text=True, env=environment, timeout=300, check=True
+    )
+    losses = [[float(loss) for loss in line.split()] for line in done.stdout.splitlines()]
+    plain, compiled, in_parts, half, compiled_half = losses
+    assert len(plain) == 6
+    assert compiled == pytest.approx(plain, rel=1e-4)
+    assert in_parts == pytest.approx(plain, rel=1e-4)
+    assert half != pytest.approx(plain, rel=1e-4)
+    assert compiled_half != pytest.approx(plain, rel=1e-4)  # it is not left at full precision
+    assert compiled_half == pytest.approx(half, rel=0.02)
