@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from transformer_core.analysis import strongest_cell
+from transformer_core.analysis import strongest_cell, strongest_cells
 
 
 def test_strongest_cell_by_hand():
@@ -17,3 +17,14 @@ def test_strongest_cell_by_hand():
 def test_strongest_cell_where_no_query_had_a_choice():
     cell = strongest_cell(np.ones((1, 1), dtype=np.float32), np.ones((1, 1), dtype=bool))
     assert (cell.query, cell.key, cell.value) == (0, 0, 1.0)
+
+
+def test_strongest_cells_are_those_of_each_pattern_alone():
+    patterns = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 2, 4)).astype(np.float32)
+    masks = np.ones((4, 5), dtype=bool), np.tri(4, 5, dtype=bool), np.eye(4, 5, dtype=bool)
+    for mask in masks:
+        allowed = patterns * mask
+        queries, keys, weights = strongest_cells(allowed, mask)
+        for place in np.ndindex(3, 2):
+            cell = strongest_cell(allowed[place], mask)
+            assert (queries[place], keys[place], weights[place]) == (cell.query, cell.key, cell.value)

@@ -7,10 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from transformer_core.analysis.attentions import ATTENTIONS, Attention, attentions_of
-from transformer_core.analysis.cells import Cell, strongest_cell
+from transformer_core.analysis.cells import Cell, strongest_cell, strongest_cells
 from transformer_core.analysis.curves import Curve, curves_of
 from transformer_core.analysis.head_history import Appearance, HeadHistory, appearances
 from transformer_core.analysis.head_measures import HeadMeasures, HeadName, Share
+from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish, picture
 from transformer_core.analysis.table import pattern_csv
 
 if TYPE_CHECKING:
@@ -31,16 +32,21 @@ __all__ = [
     "HeadMeasures",
     "HeadMeter",
     "HeadName",
+    "HeadPicture",
+    "HeadShare",
     "Reading",
     "Share",
+    "Wish",
     "appearances",
     "attentions_of",
     "curves_of",
     "match_heads",
     "measure_heads",
     "pattern_csv",
+    "picture",
     "read",
     "strongest_cell",
+    "strongest_cells",
 ]
 
 _HOMES = {

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,3 +29,21 @@ def strongest_cell(pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarra
     values = np.where(has_choice[:, None], pattern, -1.0) if has_choice.any() else pattern
     query, key = np.unravel_index(int(values.argmax()), pattern.shape)
     return Cell(query=int(query), key=int(key), value=float(pattern[query, key]))
+
+
+def strongest_cells(
+    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "query key"]
+) -> tuple[Int[np.ndarray, "*heads"], Int[np.ndarray, "*heads"], Float[np.ndarray, "*heads"]]:
+    """Return query, key and weight of the strongest cell of many patterns, each as `strongest_cell` does for one.
+
+    Args:
+        patterns: attention weights.
+        mask: True = may attend.
+    """
+    has_choice = mask.sum(axis=-1) >= 2
+    values = np.where(has_choice[:, None], patterns, -1.0) if has_choice.any() else patterns
+    flat = values.reshape(*patterns.shape[:-2], -1)
+    places = flat.argmax(axis=-1)
+    queries, keys = np.divmod(places, patterns.shape[-1])
+    weights = np.take_along_axis(flat, places[..., None], axis=-1)[..., 0]
+    return queries, keys, weights

@@ -60,7 +60,7 @@ def read_moments(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator
                 yield DamagedMoment(step=step, reason=str(error))
             continue
         watched = watch(model, fixed.inputs)
-        log_probs = watched.all_log_probs[[*fixed.judged], [*fixed.expected]].cpu().numpy()
+        log_probs = watched.log_probs_at(fixed.judged)[range(len(fixed.judged)), [*fixed.expected]].cpu().numpy()
         if not all(np.isfinite(values).all() for values in (log_probs, *watched.patterns.values())):
             yield DamagedMoment(step=step, reason="what it computes are no finite numbers: the training had diverged")
             continue
@@ -110,24 +110,6 @@ class FilmReading:
         """Return the place among the moments of the one that is nearest to a step; of two, the earlier."""
         steps = self.steps.tolist()
         return min(range(len(steps)), key=lambda place: abs(steps[place] - step))
-
-
-def strongest_cells(
-    patterns: Float[np.ndarray, "*heads query key"], mask: Bool[np.ndarray, "query key"]
-) -> tuple[Int[np.ndarray, "*heads"], Int[np.ndarray, "*heads"], Float[np.ndarray, "*heads"]]:
-    """Return query, key and weight of the strongest cell of many patterns, each as `strongest_cell` does for one.
-
-    Args:
-        patterns: attention weights.
-        mask: True = may attend.
-    """
-    has_choice = mask.sum(axis=-1) >= 2
-    values = np.where(has_choice[:, None], patterns, -1.0) if has_choice.any() else patterns
-    flat = values.reshape(*patterns.shape[:-2], -1)
-    places = flat.argmax(axis=-1)
-    queries, keys = np.divmod(places, patterns.shape[-1])
-    weights = np.take_along_axis(flat, places[..., None], axis=-1)[..., 0]
-    return queries, keys, weights
 
 
 def values_at(curve: Curve, steps: Int[np.ndarray, " moment"]) -> Float[np.ndarray, " moment"]:

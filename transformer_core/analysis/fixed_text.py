@@ -66,8 +66,7 @@ def fix_text(
     ids = Given.of(tokenizer, text, said.architecture, room).ids
     inputs, judged, expected = [ids], [blank.position for blank in said.blanks], []
     if said.architecture == "encoder_only":
-        best = watch(model, inputs).all_log_probs.argmax(dim=-1).tolist()
-        expected = [best[position] for position in judged]
+        expected = watch(model, inputs).log_probs_at(judged).argmax(dim=-1).tolist()
     elif said.architecture == "encoder_decoder":
         if target is None:
             whole = _continued(model, ids, n_new=len(said.target))

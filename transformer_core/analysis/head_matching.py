@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 
+from transformer_core.analysis.divergence import entropy
 from transformer_core.errors import ConfigError
 
 Patterns = Float[np.ndarray, "_ _ _ _"]
@@ -102,14 +103,14 @@ def similarities(
     JSD(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2, with H(p) = - sum p log2 p.
     """
     n_queries = max(a.shape[1], 1)
-    own_a, own_b = _entropy(a), _entropy(b)  # head
-    divergence = [_entropy((one + b) / 2) - (own + own_b) / 2 for one, own in zip(a, own_a, strict=True)]
+    own_a, own_b = _bits(a), _bits(b)  # head
+    divergence = [_bits((one + b) / 2) - (own + own_b) / 2 for one, own in zip(a, own_a, strict=True)]
     return (1 - np.stack(divergence) / n_queries).clip(0, 1)
 
 
-def _entropy(rows: Float[np.ndarray, "head query key"]) -> Float[np.ndarray, " head"]:
+def _bits(rows: Float[np.ndarray, "head query key"]) -> Float[np.ndarray, " head"]:
     """Return the sum of the rows' entropies, in bits."""
-    return -(rows * np.log2(np.where(rows > 0, rows, 1))).sum(axis=(1, 2))
+    return entropy(rows, unit="bits").sum(axis=1)
 
 
 def _rows(patterns: Patterns, queries: Bool[np.ndarray, " query"]) -> Float[np.ndarray, "head some key"]:

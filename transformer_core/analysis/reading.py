@@ -2,20 +2,24 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
+from transformer_core.analysis.attended import Attended
 from transformer_core.analysis.attentions import ATTENTIONS
 from transformer_core.analysis.watching import Given, Watched, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
+from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
 
 N_CANDIDATES = 5  # for each blank
+LEAST_ROOM = 64  # tokens of a target, <bos> included, that an encoder-decoder may write; for long sources twice theirs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,13 +66,37 @@ class Reading:
     left_out: range  # places of the tokens of the text that were not read, for want of room
     target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output by itself
-    patterns: Mapping[str, Float[np.ndarray, "layer head query key"]]  # by name of attention
-    masks: Mapping[str, Bool[np.ndarray, "query key"]]  # by name of attention; True = may attend
+    inputs: tuple[tuple[int, ...], ...]  # the tokens that the model was given: of the text, and of the decoder
+    special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
+    words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
+    attended: Mapping[str, Attended]  # by name of attention
 
     def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the labels of the queries and of the keys of an attention."""
         kind = ATTENTIONS[attention]
         return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
+
+    def sides(self, attention: str) -> dict[str, Any]:
+        """Return what `picture` asks of the queries and of the keys of an attention: labels, words, special."""
+        kind = ATTENTIONS[attention]
+        sides = (kind.queries_from, kind.keys_from)
+        words, special = (tuple(map(of.__getitem__, sides)) for of in (self.words, self.special))
+        return {"labels": self.labels(attention), "words": words, "special": special}
+
+    @property
+    def patterns(self) -> Mapping[str, Float[np.ndarray, "layer head query key"]]:
+        """Every pattern written out, by name of attention: of short texts."""
+        return {name: attended.full() for name, attended in self.attended.items()}
+
+    @property
+    def masks(self) -> Mapping[str, Bool[np.ndarray, "query key"]]:
+        """The masks written out, True = may attend, by name of attention: of short texts."""
+        return {name: attended.mask() for name, attended in self.attended.items()}
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the reading takes, in bytes."""
+        return sum(attended.n_bytes for attended in self.attended.values())
 
     @property
     def mean_probability(self) -> float:
@@ -138,14 +166,15 @@ def _read_source(model: Transformer, tokenizer: Tokenizer, text: str, target: st
     bos_id, eos_id = model.config.bos_id, model.config.eos_id
     src = tensor_of(source.ids, model)
     if target is None:
-        written = greedy_decode(model, src, max_new_tokens=max_tokens - 1).tokens[0, 1:].tolist()
+        room = min(max_tokens, max(LEAST_ROOM, 2 * len(source.ids)))
+        written = greedy_decode(model, src, max_new_tokens=room - 1).tokens[0, 1:].tolist()
         labels = tuple(tokenizer.target.labels([bos_id, *written]))
     else:
         given = Given.of(tokenizer.target, target, "encoder_decoder", max_tokens)
         written = given.ids
         labels = (*tokenizer.target.labels([bos_id]), *given.labels)
     tgt = [bos_id, *written[:-1]]
-    watched = Watched(model, src, tensor_of(tgt, model))
+    watched = Watched(model, src, tensor_of(tgt, model), following=written)
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
     return Reading(
         architecture="encoder_decoder",
@@ -155,14 +184,14 @@ def _read_source(model: Transformer, tokenizer: Tokenizer, text: str, target: st
         n_given=1 if target is None else len(tgt),
         following=labels[1:],
         predicted=watched.predicted(tokenizer.target, written, labels[1:]),
-        log_probs=watched.log_probs(written),
+        log_probs=watched.log_probs,
         blanks=(),
         unknown=tuple(dict.fromkeys(unknown)),
         left_out=source.left_out,
         target_left_out=given.left_out,
         is_complete=target is not None or written[-1] == eos_id,
-        patterns=watched.patterns,
-        masks=watched.masks,
+        **_about(source=(tokenizer, source.ids), target=(tokenizer.target, tgt)),
+        attended=watched.attended,
     )
 
 
@@ -176,7 +205,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     is_complete = tokens[-1] == model.config.eos_id
     if is_complete:
         *tokens, next_one = tokens
-    watched = Watched(model, tensor_of(tokens, model))
+    watched = Watched(model, tensor_of(tokens, model), following=[*tokens[1:], next_one] if is_complete else tokens[1:])
     if not is_complete:
         next_one = watched.best[-1]
     labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
@@ -189,14 +218,14 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         n_given=n_given,
         following=labels[1:],
         predicted=watched.predicted(tokenizer, following, labels[1:]),
-        log_probs=watched.log_probs(following),
+        log_probs=watched.log_probs,
         blanks=(),
         unknown=tuple(tokenizer.unknown_words(text)),
         left_out=prompt.left_out,
         target_left_out=range(0),
         is_complete=is_complete,
-        patterns=watched.patterns,
-        masks=watched.masks,
+        **_about(target=(tokenizer, tokens)),
+        attended=watched.attended,
     )
 
 
@@ -206,7 +235,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     watched = Watched(model, tensor_of(given.ids, model))
     blanks, best = [], []
     for position in (place for place, i in enumerate(given.ids) if i == tokenizer.mask_id):
-        log_probs, ids = watched.all_log_probs[position].topk(min(N_CANDIDATES, model.config.vocab_size))
+        log_probs, ids = watched.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
         candidates = [
             Candidate(label=tokenizer.labels([i])[0], probability=probability)
             for i, probability in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)
@@ -228,9 +257,18 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         left_out=given.left_out,
         target_left_out=range(0),
         is_complete=True,
-        patterns=watched.patterns,
-        masks=watched.masks,
+        **_about(source=(tokenizer, given.ids)),
+        attended=watched.attended,
     )
+
+
+def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
+    """Return what a reading says of the tokens on each side."""
+    return {
+        "inputs": tuple(tuple(ids) for _, ids in sides.values()),
+        "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},
+        "words": {side: word_places(tokenizer, ids) for side, (tokenizer, ids) in sides.items()},
+    }
 
 
 def _continuation(tokenizer: Tokenizer, tokens: Sequence[int], n_given: int) -> str:

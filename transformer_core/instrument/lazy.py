@@ -67,10 +67,9 @@ class LazyPattern:
 
     def full(self) -> Float[Tensor, "batch head query key"]:
         """Return all of it, n x n for each head."""
-        batch, n_heads, n_queries, _ = self.shape
         full = self._like.new_zeros(self.shape)
-        for row in range(batch):
-            for queries, keys, part in self._stretches(row, range(n_heads), slice(0, n_queries)):
+        for row in range(self.shape[0]):
+            for queries, keys, part in self.stretches(row):
                 full[row, :, queries, keys] = part
         return full
 
@@ -100,12 +99,31 @@ class LazyPattern:
         self._check(batch, (head,))
         queries, keys = _whole(queries, self.shape[2]), _whole(keys, self.shape[3])
         window = self._like.new_zeros(queries.stop - queries.start, keys.stop - keys.start)
-        for rows, columns, part in self._stretches(batch, (head,), queries):
+        for rows, columns, part in self.stretches(batch, (head,), queries):
             start, stop = max(columns.start, keys.start), min(columns.stop, keys.stop)
             if start < stop:
                 inside = part[0, :, start - columns.start : stop - columns.start]
                 window[_moved(rows, queries.start), start - keys.start : stop - keys.start] = inside
         return window
+
+    def scores_window(
+        self, head: int, queries: slice = slice(None), keys: slice = slice(None), batch: int = 0
+    ) -> Float[Tensor, "query key"]:
+        """Return some rows and columns of one head's scores, -inf where the mask forbids; arguments as for `window`.
+
+        Raises:
+            SiteError: a head or a text that is not there, or a pattern that was edited, which has no scores of its own.
+            ConfigError: a slice with a step.
+        """
+        self._check(batch, (head,))
+        if self._q is None or self._k is None:
+            raise SiteError("this pattern was edited, so it has no scores; look at the pattern, or leave the edit out")
+        queries, keys = _whole(queries, self.shape[2]), _whole(keys, self.shape[3])
+        group = self.shape[1] // self._k.shape[1]
+        q, k = self._q[batch, head, queries], self._k[batch, head // group, keys]
+        bias = None if self._bias is None else self._bias.window([head], queries, keys).to(q.dtype)
+        allowed = self._allowed(batch, (head,), queries, keys)
+        return attention_scores(q[None, None], k[None, None], allowed, bias=bias, scale=self._scale)[0, 0]
 
     def mask_window(
         self, head: int, queries: slice = slice(None), keys: slice = slice(None), batch: int = 0
@@ -152,14 +170,27 @@ class LazyPattern:
         self._check(batch, heads)
         like = self._like
         overview = Overview((len(heads), *self.shape[2:]), size, reduce, dtype=like.dtype, device=like.device)
-        for queries, keys, part in self._stretches(batch, heads, slice(0, self.shape[2])):
+        for queries, keys, part in self.stretches(batch, heads):
             overview.add(part, queries, keys)
         return overview.finished()
 
-    def _stretches(
-        self, batch: int, heads: Sequence[int], queries: slice
+    def stretches(
+        self, batch: int = 0, heads: Sequence[int] | None = None, queries: slice = slice(None)
     ) -> Iterator[tuple[slice, slice, Float[Tensor, "head query key"]]]:
-        """Yield some queries' rows, one stretch after the other: queries, keys, and what lies there; elsewhere is 0."""
+        """Yield some queries' rows, one stretch after the other: queries, keys, and what lies there; elsewhere is 0.
+
+        Args:
+            batch: which text.
+            heads: which, in the order of the answer; None: all.
+            queries: neighbouring rows.
+
+        Raises:
+            SiteError: a head or a text that is not there.
+            ConfigError: a slice with a step.
+        """
+        heads = range(self.shape[1]) if heads is None else heads
+        self._check(batch, heads)
+        queries = _whole(queries, self.shape[2])
         n_heads, n_keys = self.shape[1], self.shape[3]
         n_rows = max(1, _STRETCH_BYTES // (self._like.element_size() * len(heads) * n_keys))
         chosen = slice(None) if list(heads) == list(range(n_heads)) else list(heads)

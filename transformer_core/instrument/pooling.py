@@ -40,7 +40,7 @@ class Overview:
         if min(size) < 1:
             raise ConfigError(f"an overview has at least one row and one column; got a size of {size[0]} x {size[1]}")
         n_heads, n_queries, self.n_keys = pattern_shape
-        self.row_ends = _ends(n_queries, size[0])
+        self.row_ends = block_ends(n_queries, size[0])
         self.heights, self.widths = _lengths(n_queries, size[0], device), _lengths(self.n_keys, size[1], device)
         self.keys, self.is_inside = _members(self.widths)
         self.is_max = reduce == "max"
@@ -79,7 +79,7 @@ class Overview:
         return x.unflatten(-1, self.keys.shape) if self.keys.numel() == self.n_keys else x[..., self.keys]
 
 
-def _ends(n: int, n_blocks: int) -> list[int]:
+def block_ends(n: int, n_blocks: int) -> list[int]:
     """Return where each of some equal stretches of 0 to `n` ends, the ends not included."""
     n_blocks = min(n, n_blocks)
     return [(i + 1) * n // n_blocks for i in range(n_blocks)]
@@ -87,7 +87,7 @@ def _ends(n: int, n_blocks: int) -> list[int]:
 
 def _lengths(n: int, n_blocks: int, device: torch.device) -> Int[Tensor, " block"]:
     """Return how long each of these stretches is: as long as the others, or by one longer."""
-    return torch.tensor([0, *_ends(n, n_blocks)], device=device).diff()
+    return torch.tensor([0, *block_ends(n, n_blocks)], device=device).diff()
 
 
 def _members(widths: Int[Tensor, " column"]) -> tuple[Int[Tensor, "column member"], Int[Tensor, "column member"]]:

@@ -83,7 +83,7 @@ class Transformer(nn.Module):
         Raises:
             TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
         """
-        return self._logits(self.final_states(tokens, tgt, segments=segments))
+        return self.logits_of(self.final_states(tokens, tgt, segments=segments))
 
     def final_states(
         self, tokens: Tokens, tgt: Int[Tensor, "batch tgt"] | None = None, *, segments: Tokens | None = None
@@ -142,7 +142,7 @@ class Transformer(nn.Module):
             TextError: the model has no decoder, or what is given does not fit it.
         """
         with reading_from(0 if store is None else store.n_positions):
-            return self._logits(self._decoder_states(tgt, memory, src, store))
+            return self.logits_of(self._decoder_states(tgt, memory, src, store))
 
     def _decoder_states(
         self,
@@ -171,8 +171,8 @@ class Transformer(nn.Module):
         memory_mask = None if src is None else AttentionMask.of_keys(src, config.pad_id, n_queries=tgt.shape[1])
         return self.decoder(tgt, mask, memory, memory_mask, store, segments)
 
-    def _logits(self, final: Tensor) -> Tensor:
-        """[batch, pos, d_model] -> [batch, pos, vocab]."""
+    def logits_of(self, final: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos vocab"]:
+        """Return the logits of final states, or of those of some positions."""
         if self.config.scale_logits:
             final = final * self.config.d_model**-0.5
         if self.unembed_transform is not None:

@@ -117,6 +117,14 @@ class Tokenizer(ABC):
         """
         return labels([self._token(i) for i in self._known(ids)])
 
+    def is_special(self, ids: Iterable[SupportsInt]) -> list[bool]:
+        """Return of each token whether it is no text, but a sign such as <bos>, [SEP] or the mask token.
+
+        Raises:
+            TextError: a token that is not in the vocabulary.
+        """
+        return [bool(self._token(i).name) for i in self._known(ids)]
+
     def pieces(self, text: str) -> list[str]:
         """Return the stretch of `text` that each token of `encode` stands for, as typed, to show an unknown word."""
         return [piece for _, piece in self._cut(encodable(text))]

@@ -1,0 +1,88 @@
+"""How far apart two distributions over the same keys are, and by how much a head's pattern changed."""
+
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+Rows = Float[np.ndarray, "*rows key"]
+
+_TINY = np.finfo(np.float64).tiny  # in place of 0 under a logarithm: what it is multiplied with is 0
+
+
+def entropy(p: Rows, *, unit: Literal["nats", "bits"] = "nats") -> Float[np.ndarray, "*rows"]:
+    """Return - sum p log p over the last axis, where 0 log 0 is 0.
+
+    Args:
+        p: distributions; a row of nothing has entropy 0.
+        unit: of the result: nats for the natural logarithm, bits for that to base 2.
+
+    Returns:
+        in [0, log n_keys] where the rows sum to 1.
+
+    Source: Shannon 1948, sec. 6.
+    """
+    return np.asarray(-_x_log_x(p, np.log if unit == "nats" else np.log2).sum(axis=-1))
+
+
+def js_divergence(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#rows key"]) -> Float[np.ndarray, "*rows"]:
+    """Return the Jensen-Shannon divergence H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in nats.
+
+    Args:
+        p: distributions, one a row; worked on in float64, whatever they come in.
+        q: others over the same keys; leading axes of length 1 stand for any length.
+
+    Returns:
+        in [0, ln 2]: exactly 0 for equal rows, ln 2 for rows that share no key; ln 2 / 2 between a row of nothing
+        (all 0) and any that sums to 1.
+
+    Source: Lin 1991, eq. (4.1), with both weights 1/2.
+    """
+    p, q = p.astype(np.float64), q.astype(np.float64)
+    cells = (_x_log_x(p) + _x_log_x(q)) / 2 - _x_log_x((p + q) / 2)  # none below 0: x log x is convex
+    return np.asarray(cells.sum(axis=-1).clip(0, np.log(2)))
+
+
+def js_distance(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#rows key"]) -> Float[np.ndarray, "*rows"]:
+    """Return the root of the Jensen-Shannon divergence, in nats^0.5: a metric, at most (ln 2)^0.5 = 0.83.
+
+    Source: Endres and Schindelin 2003.
+    """
+    return np.asarray(np.sqrt(js_divergence(p, q)))
+
+
+def head_changes(
+    a: Float[np.ndarray, "*heads query key"],
+    b: Float[np.ndarray, "*heads query key"],
+    mask: Bool[np.ndarray, "query key"],
+) -> Float[np.ndarray, "*heads"]:
+    """Return how far apart the patterns of each head are: the mean distance over the queries that have a choice.
+
+    Args:
+        a: attention weights of some heads.
+        b: those of the same heads at another moment, or of as many others, on the same text.
+        mask: True = may attend. A query has a choice where at least two keys are allowed.
+
+    Returns:
+        in [0, (ln 2)^0.5], nats^0.5; 0 where no query has a choice: nothing could change.
+    """
+    has_choice = mask.sum(axis=-1) >= 2
+    changes = np.zeros(a.shape[:-2])
+    if has_choice.any():
+        for head in np.ndindex(changes.shape):  # one at a time: float64 copies of all heads could be large
+            changes[head] = js_distance(a[head][has_choice], b[head][has_choice]).mean()
+    return changes
+
+
+def ranked(changes: Float[np.ndarray, "layer head"]) -> list[tuple[int, int, float]]:
+    """Return (layer, head, change) of all heads, the greatest change first; equal ones in the order of the model."""
+    order = np.argsort(-changes, axis=None, kind="stable")
+    return [
+        (int(layer), int(head), float(changes[layer, head]))
+        for layer, head in zip(*np.unravel_index(order, changes.shape), strict=True)
+    ]
+
+
+def _x_log_x(x: Rows, log: np.ufunc = np.log) -> Rows:
+    """Return x log x in float64, 0 where x is 0."""
+    return x * log(np.maximum(x, _TINY, dtype=np.float64))

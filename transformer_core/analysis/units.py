@@ -1,0 +1,154 @@
+"""What a pattern is shown in: words out of tokens, some keys left out, several heads as one."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+from jaxtyping import Bool, Float, Int, Shaped
+
+from transformer_core.errors import ConfigError, TextError
+
+Label = TypeVar("Label")
+
+SINK_SHARE = 0.3  # of the attention of a mean query: more than that rests on a sink
+SINK_TIMES_EVEN = 2.0  # and so many times what evenly spread attention would give: in short texts 0.3 is little
+
+
+def merge_tokens(
+    pattern: Float[np.ndarray, "*heads query key"], query_places: Sequence[int], key_places: Sequence[int]
+) -> Float[np.ndarray, "*heads query_word key_word"]:
+    """Return a pattern between words: of tokens that make one word, the sum over keys and the mean over queries.
+
+    Args:
+        pattern: attention weights between tokens.
+        query_places: for each query the number of its word: 0, 1, 2, ..., none left out.
+        key_places: for each key.
+
+    Returns:
+        Each row sums to 1 where the rows of all its tokens do.
+
+    Raises:
+        TextError: the words are those of another text.
+
+    Source: Clark et al. 2019, "What does BERT look at?", sec. 4.1.
+    """
+    queries, keys = _starts(query_places, pattern.shape[-2], "queries"), _starts(key_places, pattern.shape[-1], "keys")
+    n_tokens = np.diff(queries, append=pattern.shape[-2]).astype(pattern.dtype)
+    summed = np.add.reduceat(np.add.reduceat(pattern, keys, axis=-1), queries, axis=-2)
+    return summed / n_tokens[:, None]
+
+
+def merge_mask(
+    mask: Bool[np.ndarray, "query key"], query_places: Sequence[int], key_places: Sequence[int]
+) -> Bool[np.ndarray, "query_word key_word"]:
+    """Return which words may look at which: those of which any token may look at any.
+
+    Raises:
+        TextError: the words are those of another text.
+    """
+    queries, keys = _starts(query_places, mask.shape[0], "queries"), _starts(key_places, mask.shape[1], "keys")
+    return np.logical_or.reduceat(np.logical_or.reduceat(mask, keys, axis=1), queries, axis=0)
+
+
+def hide_keys(
+    pattern: Float[np.ndarray, "*heads query key"], hidden: Bool[np.ndarray, " key"], *, renormalise: bool
+) -> Float[np.ndarray, "*heads query shown"]:
+    """Return a pattern without some columns; masks and labels go the same way by `shown_keys` and `shown_labels`.
+
+    Args:
+        pattern: attention weights.
+        hidden: True = left out.
+        renormalise: divide each row by what is left of it: how the query shares what it does not give to hidden keys.
+
+    Returns:
+        Rows as they were, or rows that sum to 1; all 0 where nothing is left.
+    """
+    shown = shown_keys(pattern, hidden)
+    if not renormalise:
+        return shown
+    left = shown.sum(axis=-1, keepdims=True)
+    return np.divide(shown, left, out=np.zeros_like(shown), where=left > 0)
+
+
+def shown_keys(
+    cells: Shaped[np.ndarray, "*heads query key"], hidden: Bool[np.ndarray, " key"]
+) -> Shaped[np.ndarray, "*heads query shown"]:
+    """Return a mask, or anything else of each cell, without the columns of hidden keys."""
+    return cells[..., ~hidden]
+
+
+def shown_queries(
+    cells: Shaped[np.ndarray, "*heads query key"], hidden: Bool[np.ndarray, " query"]
+) -> Shaped[np.ndarray, "*heads shown key"]:
+    """Return a pattern, a mask, or anything else of each cell, without the rows of hidden queries."""
+    return cells[..., ~hidden, :]
+
+
+def shown_labels(labels: Sequence[Label], hidden: Bool[np.ndarray, " token"]) -> tuple[Label, ...]:
+    """Return the labels, or anything else there is one of a token, of those that are not hidden."""
+    return tuple(label for label, is_hidden in zip(labels, hidden, strict=True) if not is_hidden)
+
+
+def sink_keys(
+    mean_pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"], *, share: float = SINK_SHARE
+) -> Bool[np.ndarray, " key"]:
+    """Return which keys are attention sinks: attention rests on them whatever the query is.
+
+    A sink gets more than `share` of the attention of the queries that may look at two keys or more, in the mean over
+    all of these, and more than twice what it would get if each query spread its attention evenly.
+
+    Args:
+        mean_pattern: attention weights, the mean over the heads, and perhaps the layers, that are looked at.
+        mask: True = may attend.
+        share: in [0, 1].
+
+    Source: Xiao et al. 2024, "Efficient streaming language models with attention sinks", for what they are; Gu et al.
+    2025, "When attention sink emerges in language models", for a mean share above 0.3.
+    Differs: they take the mean over the queries that may look at the key, which makes a sink of the last token where
+    it alone looks at itself; here queries that may not count as 0. They ask each head, and know no second condition.
+    """
+    n_allowed = mask.sum(axis=1)
+    has_choice = n_allowed >= 2
+    n_queries = max(int(has_choice.sum()), 1)
+    found = mean_pattern[has_choice].sum(axis=0) / n_queries
+    even = (mask[has_choice] / n_allowed[has_choice, None]).sum(axis=0) / n_queries
+    return found > np.maximum(share, SINK_TIMES_EVEN * even)
+
+
+def combine(
+    patterns: Float[np.ndarray, "head query key"], weights: Float[np.ndarray, " head"]
+) -> Float[np.ndarray, "query key"]:
+    """Return the mean of several heads' patterns, each as heavy as its weight.
+
+    Args:
+        patterns: attention weights.
+        weights: from 0 on; only their proportions count.
+
+    Returns:
+        Each row sums to 1 where the heads' rows do.
+
+    Raises:
+        ConfigError: a weight below 0 or not finite, or none above 0.
+    """
+    bad = weights[~(np.isfinite(weights) & (weights >= 0))]
+    if len(bad):
+        raise ConfigError(f"the weight of a head is a number from 0 on; got {bad[0]}: give 0 to leave a head out")
+    if not weights.any():
+        raise ConfigError("all heads have the weight 0, so there is nothing to show; give one of them more")
+    shares = weights.astype(np.float64) / weights.max()  # first, so that no sum is too large for a number
+    return np.tensordot((shares / shares.sum()).astype(patterns.dtype), patterns, axes=1)
+
+
+def _starts(places: Sequence[int], n_tokens: int, what: str) -> Int[np.ndarray, " word"]:
+    """Return the first token of each word.
+
+    Raises:
+        TextError: there are not as many places as tokens, or they are not in order.
+    """
+    steps = np.diff(np.asarray(places, dtype=np.int64), prepend=-1)
+    if len(steps) != n_tokens or not np.isin(steps, (0, 1)).all() or steps[:1].sum() != min(n_tokens, 1):
+        raise TextError(
+            f"the words do not fit the pattern, which has {n_tokens} {what}; got words of {len(steps)} tokens: group "
+            "the tokens that the pattern was made of"
+        )
+    return np.flatnonzero(steps)

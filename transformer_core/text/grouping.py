@@ -1,0 +1,111 @@
+"""Words out of tokens: which tokens make one word together, and what it is called.
+
+A word is what the word tokenizer takes for one (words.py), however a text is cut: "didn't" is a word, "l'animal" is
+two, and so is "cat.". Besides:
+
+- A special token is a word of its own.
+- Spaces belong to the word behind them, as byte-level tokens have it; line breaks and tabs are words of their own.
+- A token that goes on with a word ("##" in front) belongs to it.
+- No token is cut: one that ends a word and holds another belongs to the first. So the bytes of a letter stay together.
+- In scripts that are written without spaces, a word is a token, or as many as share a letter.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import SupportsInt
+
+import regex  # type: ignore[import-untyped]
+
+from transformer_core.text.interface import Tokenizer
+from transformer_core.text.labels import Token
+from transformer_core.text.words import WORD
+
+_BREAKS = r"\n\r\t\v\f\x85\u2028\u2029"
+_STRAY = "[\udc80-\udcff]+"  # bytes of no whole character, as `surrogateescape` writes them
+_TYPED = WORD.replace("'", "['’]")  # the word tokenizer takes both signs for one
+_WORD = regex.compile(rf"\s*[{_BREAKS}]|\s*(?:{_STRAY}|(?=[^\w\s])\X|{_TYPED})|\s+", regex.IGNORECASE)
+_SCRIPTS = "".join(map(r"\p{{{}}}".format, "Han Hiragana Katakana Thai Lao Khmer Myanmar Tibetan".split()))
+_UNSPACED = regex.compile(rf"([^\S{_BREAKS}]*(?=[{_SCRIPTS}])(?=\p{{L}})\X)")  # a letter where words have no spaces
+_PART = re.compile(r" ?(\S+) (\d+)/\d+(?: |$)")  # of a letter, in a label: "é 1/2"
+
+
+def word_places(tokenizer: Tokenizer, ids: Iterable[SupportsInt]) -> tuple[int, ...]:
+    """Return for each token the number of the word that it belongs to: 0, 1, 2, ..., never falling, none left out.
+
+    Args:
+        tokenizer: that made the tokens.
+        ids: of one text, in their order.
+
+    Raises:
+        TextError: a token that is not in the vocabulary.
+    """
+    places: list[int] = []
+    for run in _runs(map(tokenizer._token, tokenizer._known(ids))):
+        for begins in _beginnings(run):
+            places.append((places[-1] if places else -1) + begins)
+    return tuple(places)
+
+
+def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]:
+    """Return a label for each word, for the screen: "·un", "believ", "able" is "unbelievable".
+
+    Args:
+        labels: of the tokens, as labels.py has them.
+        places: of the tokens, from `word_places`.
+
+    Returns:
+        As many as there are words; none is empty. A word of one token is called as the token is, but for the space in
+        front of it; of several, signs that a word goes on are left out, and a letter in parts is there once.
+    """
+    words = groupby(zip(places, labels, strict=True), key=lambda placed: placed[0])
+    return tuple(_joined([label for _, label in placed]) for _, placed in words)
+
+
+def _runs(tokens: Iterable[Token]) -> Iterator[list[Token]]:
+    """Yield the tokens whose texts follow upon each other, together; a named one by itself."""
+    run: list[Token] = []
+    for token in tokens:
+        if run and (token.name or token.starts_anew or run[0].name):
+            yield run
+            run = []
+        run.append(token)
+    if run:
+        yield run
+
+
+def _beginnings(run: Sequence[Token]) -> Iterator[bool]:
+    """Yield of each token of a run whether a word begins with it."""
+    owners = _owners(b"".join(token.text for token in run))
+    start, last = 0, -1
+    for i, token in enumerate(run):
+        held = owners[start : start + len(token.text)]
+        words = [word for word, is_gap in held if not is_gap] or [word for word, _ in held] or [last]
+        yield i == 0 or (words[0] != last and not token.mark)
+        start, last = start + len(token.text), words[-1]
+
+
+def _owners(text: bytes) -> list[tuple[int, bool]]:
+    """Return of each byte the number of the word that it belongs to, and whether it is of the spaces in front of it."""
+    owners: list[tuple[int, bool]] = []
+    for number, word in enumerate(_cut(text.decode("utf-8", "surrogateescape"))):
+        n_bytes = len(word.encode("utf-8", "surrogateescape"))
+        n_shown = len(word.lstrip().encode("utf-8", "surrogateescape")) or n_bytes
+        owners += [(number, True)] * (n_bytes - n_shown) + [(number, False)] * n_shown
+    return owners
+
+
+def _cut(text: str) -> Iterator[str]:
+    """Cut a text into words, each with the spaces in front of it; together they are the text."""
+    for i, stretch in enumerate(_UNSPACED.split(text)):
+        yield from [stretch] if i % 2 else _WORD.findall(stretch)
+
+
+def _joined(labels: Sequence[str]) -> str:
+    """Return the label of a word from its tokens' labels."""
+    if len(labels) > 1:
+        first, *others = (_PART.sub(lambda part: part[1] if part[2] == "1" else "", label) for label in labels)
+        labels = [first, *(label.removeprefix("##") for label in others)]
+        labels = [label for label in labels if label != "<empty>"]
+    word = "".join(labels)
+    return word.lstrip("·") or word or "<empty>"
