@@ -62,6 +62,35 @@ def test_numbers_have_signs_and_are_written_where_there_is_room():
     assert all(trace.type == "heatmap" for trace in large.data)
 
 
+def test_a_window_keeps_the_places_of_the_whole_text_and_frames_what_is_marked():
+    figure = difference_heatmap(A, B, "ab", "cd", first_query=8, first_key=3, marked=(9, 3))
+    cells = heatmap(figure, "difference")
+    assert (cells.x0, cells.y0) == (3, 8)
+    assert cells.customdata[1][0].startswith("query 9 'b' → key 3 'c'<br>")
+    assert {(shape.x0, shape.x1, shape.y0, shape.y1) for shape in figure.layout.shapes} == {
+        (2.5, 4.5, 8.5, 9.5),
+        (2.5, 3.5, 7.5, 9.5),
+        (2.5, 3.5, 8.5, 9.5),
+    }
+
+
+def test_what_only_one_text_has_cannot_be_compared():
+    """Of two aligned texts, one has a token that the other has not: NaN there."""
+    a = A.copy()
+    a[:, 1] = np.nan
+    figure = difference_heatmap(a, B, ["le", "le"], ["the", "cat"])
+    np.testing.assert_array_equal(np.isnan(heatmap(figure, "difference").z), [[False, True], [False, True]])
+    assert heatmap(figure, "difference").customdata[0][1] == "query 0 'le' → key 1 'cat': not allowed by the mask"
+
+
+def test_a_large_figure_leaves_its_words_to_the_browser():
+    a, b = a_pattern(65, 65, seed=1), a_pattern(65, 65, seed=2)
+    figure = difference_heatmap(a, b, ["x"] * 65, ["y"] * 65, names=("A", "<B>"))
+    assert figure.layout.meta["words"]["before"] == "&lt;B&gt; − A = "
+    assert figure.layout.meta["words"]["format"] == "+.2f"
+    assert heatmap(figure, "difference").customdata is None
+
+
 def test_labels_must_fit():
     with pytest.raises(ValueError, match="3 query labels"):
         difference_heatmap(A, B, "abc", "ab")

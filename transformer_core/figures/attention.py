@@ -1,30 +1,37 @@
 """Attention patterns as figures: query rows, key columns, always."""
 
-import math
-import unicodedata
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
-from transformer_core.figures.theme import DEEP, KEY, LIGHT, QUERY, Theme, template
+from transformer_core.figures.categories import CHOSEN
+from transformer_core.figures.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
+from transformer_core.figures.hues import WARM
+from transformer_core.figures.labels import escape, isolate
+from transformer_core.figures.quantities import COLORBAR, QUANTITIES, QuantityName
+from transformer_core.figures.theme import LIGHT, Theme
+from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
 
-COLORBAR = {"thickness": 10, "len": 0.5, "y": 1, "yanchor": "top", "tickvals": [0, 0.5, 1]}
-LABEL_LENGTH = 13  # characters of a token on an axis; the whole token is in the hover text
-WIDTH, HEIGHT = 600, 540  # px
-_CHARACTER, _LINE, _TITLE = 7.0, 14, 24  # px: the width of a letter, the height of a tick text and of a title
-_NUMBERS_UP_TO = 16  # tokens a side up to which the values are written into the cells
+__all__ = ["COLORBAR", "attention_heatmap", "escape", "isolate"]
+
+_AT_MOST = "at most "  # a cell of an overview tells the largest of its block
 
 
 def attention_heatmap(
-    pattern: Float[np.ndarray, "query key"],
+    values: Float[np.ndarray, "query key"],
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     *,
-    title: str = "Attention pattern",
+    quantity: QuantityName = "pattern",
+    title: str | None = None,
     mask: Bool[np.ndarray, "query key"] | None = None,
+    first_query: int = 0,
+    first_key: int = 0,
+    blocks: tuple[int, int] | None = None,
+    largest: float | None = None,
+    marked: tuple[int | None, int | None] = (None, None),
     query_name: str = "query",
     key_name: str = "key",
     theme: Theme = LIGHT,
@@ -34,11 +41,20 @@ def attention_heatmap(
     """One head's pattern, one row a query from top to bottom, one column a key.
 
     Args:
-        pattern: attention weights in [0, 1]; each row over `key` sums to 1.
-        query_tokens: the labels of the rows.
-        key_tokens: the labels of the columns.
-        title: names the quantity, and the head.
+        values: attention weights in [0, 1], where each row over `key` sums to 1; or another quantity. "log" takes
+            weights, too, and "scores" has -inf where a query may not attend.
+        query_tokens: the labels of the rows; in an overview, of all queries.
+        key_tokens: the labels of the columns; in an overview, of all keys.
+        quantity: what the values are, a name in QUANTITIES.
+        title: names the quantity, and the head; None: the quantity.
         mask: True = may attend. Cells that may not are painted in a neutral color of their own, not as zeros.
+        first_query: the place of the first query in the whole text, where the figure is a window of it.
+        first_key: that of the first key.
+        blocks: how many queries and keys an overview stands for; None: a cell each. Cell i of m then holds the largest
+            value of the n places from i * n // m on, as `Overview` of the instruments pools them.
+        largest: the end of the range of colors of scores and of lengths, so that all windows of a text have the same;
+            None: the largest size among these values.
+        marked: a query and a key to frame, as places in the whole text.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
         theme: light or dark.
@@ -46,160 +62,48 @@ def attention_heatmap(
         height: px.
 
     Returns:
-        A figure over integer positions with the tokens as tick text, its color range fixed to [0, 1].
+        A figure over integer positions, the places in the whole text, with the tokens as tick text. The range of
+        colors is fixed: [0, 1] for weights, 10^-4 to 1 for their powers, around 0 for scores, from 0 for lengths. Of a
+        large one the browser composes the words, see `cells`.
 
     Raises:
-        ValueError: the labels do not fit the pattern.
+        ValueError: the labels do not fit the values.
     """
-    n_queries, n_keys = pattern.shape
-    if (len(query_tokens), len(key_tokens)) != (n_queries, n_keys):
-        raise ValueError(
-            f"The pattern has {n_queries} queries and {n_keys} keys, but there are {len(query_tokens)} query labels "
-            f"and {len(key_tokens)} key labels; give one label a row and one a column."
-        )
-    allowed = np.ones(pattern.shape, dtype=bool) if mask is None else mask
-    words = hover_words(pattern, query_tokens, key_tokens, mask=mask)
-    gap = 1 if max(n_queries, n_keys) <= 32 else 0
-
-    shared = {"customdata": words, "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False}
-    traces = [
-        go.Heatmap(
-            name="attention",
-            z=np.where(allowed, pattern, np.nan).astype(np.float32),
-            coloraxis="coloraxis",
-            xgap=gap,
-            ygap=gap,
-            **shared,
-        )
-    ]
-    if max(n_queries, n_keys) <= _NUMBERS_UP_TO:
-        traces += _numbers(pattern, allowed)
-    if not allowed.all():
-        forbidden = np.where(allowed, np.nan, 0.0).astype(np.float32)
-        traces.insert(0, go.Heatmap(name="not allowed by the mask", z=forbidden, coloraxis="coloraxis2", **shared))
-
+    what = QUANTITIES[quantity]
+    queries, keys = grid_places(values.shape, query_tokens, key_tokens, first_query, first_key, blocks)
+    allowed = np.isfinite(values) if mask is None else mask & np.isfinite(values)
+    seen = values[allowed]
+    limits = what.limits(seen, largest)
+    decimals = what.decimals(limits[1])
+    before = what.before + (_AT_MOST if blocks else "")
+    told = words(
+        queries,
+        keys,
+        allowed,
+        numbers=lambda: [[before + number for number in what.told(row, decimals)] for row in values.tolist()],
+        before=before,
+        form=f".{decimals}f",
+        is_power=what.scale == "power",
+    )
+    traces = cell_traces(
+        what.drawn(values), queries, keys, allowed, name=what.trace, color_axis=what.color_axis, told=told
+    )
+    if max(values.shape) <= NUMBERS_UP_TO and not blocks:
+        rows, columns = np.nonzero(allowed)
+        traces += number_traces(columns + first_key, rows + first_query, *what.in_cells(seen, limits))
     layout = grid_layout(
-        query_tokens,
-        key_tokens,
-        title=title,
+        queries,
+        keys,
+        title=what.title if title is None else title,
         query_name=query_name,
         key_name=key_name,
         theme=theme,
         width=width,
         height=height,
+        number=what.number_width,
     )
-    layout["coloraxis"] = {"cmin": 0, "cmax": 1, "colorbar": COLORBAR}
-    return go.Figure(data=traces, layout=layout)  # at once: updates of the layout take three times as long
-
-
-def grid_layout(
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
-    *,
-    title: str,
-    query_name: str,
-    key_name: str,
-    theme: Theme,
-    width: int,
-    height: int,
-) -> dict[str, Any]:
-    """Return the layout of a grid of cells, query rows and key columns, but for its colors; arguments as above."""
-    n_queries, n_keys = len(query_tokens), len(key_tokens)
-    longest = max((_text_width(shorten(token)) for token in key_tokens), default=0.0)
-    is_slanted = longest > 0.8 * width / max(n_keys, 1)
-    top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else _LINE)
-    keys = _token_axis(key_tokens, key_name, KEY, pitch=width / max(n_keys, 1)) | {
-        "side": "top",
-        "range": [-0.5, n_keys - 0.5],
-        "tickangle": -45 if is_slanted else 0,
-    }
-    queries = _token_axis(query_tokens, query_name, QUERY, pitch=height * 0.75 / max(n_queries, 1)) | {
-        "range": [n_queries - 0.5, -0.5],
-        "automargin": True,
-    }
-    return {
-        "template": template(theme),
-        "title": {"text": escape(title), "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top"}
-        | {"pad": {"t": 4, "l": 2}},
-        "height": height,
-        "meta": {"textFromWidth": 140 + 24 * n_keys},  # px, for whoever draws this in a narrow place
-        "margin": {"l": 8, "r": 8, "t": top, "b": 8},
-        "xaxis": keys,
-        "yaxis": queries,
-    }
-
-
-def hover_words(
-    pattern: Float[np.ndarray, "query key"],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
-    *,
-    mask: Bool[np.ndarray, "query key"] | None = None,
-) -> list[list[str]]:
-    """Each cell in full words: ``query 3 'sat' → key 1 'cat': 0.42``, or that the mask does not allow it."""
-    queries = [f"query {index} '{escape(isolate(token))}'" for index, token in enumerate(query_tokens)]
-    keys = [f"key {index} '{escape(isolate(token))}'" for index, token in enumerate(key_tokens)]
-    values = pattern.tolist()
-    rows = [
-        [f"{query} \u2192 {key}: {value:.2f}" for key, value in zip(keys, row, strict=True)]
-        for query, row in zip(queries, values, strict=True)
-    ]
-    if mask is not None:
-        for query, key in np.argwhere(~mask).tolist():
-            rows[query][key] = f"{queries[query]} \u2192 {keys[key]}: not allowed by the mask"
-    return rows
-
-
-def shorten(token: str, length: int = LABEL_LENGTH) -> str:
-    """The token, or its beginning and an ellipsis if it has more than `length` characters."""
-    return token if len(token) <= length else token[: length - 1] + "\u2026"
-
-
-def isolate(token: str) -> str:
-    """The token, kept apart from the words around it where it is written from right to left."""
-    is_rightward = all(unicodedata.bidirectional(letter) not in ("R", "AL") for letter in token)
-    return token if is_rightward else f"\u2068{token}\u2069"
-
-
-def escape(token: str) -> str:
-    """The token as plain text for plotly, which reads tags and entities in its labels."""
-    return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _token_axis(tokens: Sequence[str], name: str, hue: str, *, pitch: float) -> dict[str, Any]:
-    """An axis of integer positions with tokens as tick text, thinned out where `pitch`, px a token, is too small."""
-    step = max(1, math.ceil(_LINE / pitch)) if pitch > 0 else 1
-    positions = list(range(0, len(tokens), step))
-    return {
-        "title": {"text": f"<b>{escape(name)}</b>", "font": {"color": hue, "size": 13}, "standoff": 6},
-        "tickmode": "array",
-        "tickvals": positions,
-        "ticktext": [escape(shorten(tokens[position])) for position in positions],
-        "tickfont": {"size": 13 if pitch >= 20 else 11},
-        "ticks": "",
-        "ticklabelstandoff": 3,
-    }
-
-
-def _numbers(pattern: Float[np.ndarray, "query key"], allowed: Bool[np.ndarray, "query key"]) -> list[go.Scatter]:
-    """The values to write into the cells, from 0.05 up: those on pale cells, then those on deep cells."""
-    traces = []
-    for name, low, high in (("numbers on pale cells", 0.05, DEEP), ("numbers on deep cells", DEEP, np.inf)):
-        queries, keys = np.nonzero(allowed & (pattern >= low) & (pattern < high))
-        traces.append(
-            go.Scatter(
-                name=name,
-                x=keys,
-                y=queries,
-                text=[f"{value:.2f}".removeprefix("0") for value in pattern[queries, keys].tolist()],
-                mode="text",
-                hoverinfo="skip",
-                showlegend=False,
-            )
-        )
-    return traces
-
-
-def _text_width(text: str) -> float:
-    """About how many px the text takes as tick text; East Asian letters and emoji are twice as wide."""
-    return _CHARACTER * sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
+    layout["meta"] |= told.meta | ({"blocks": {"queries": queries.starts, "keys": keys.starts}} if blocks else {})
+    layout[what.color_axis] = what.colors(limits)
+    return go.Figure(
+        data=traces, layout=layout | outlines(queries, keys, marked, WARM if what.scale != "signed" else CHOSEN)
+    )  # at once: updates take much longer

@@ -6,12 +6,15 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
-from transformer_core.figures.attention import COLORBAR, HEIGHT, WIDTH, escape, grid_layout, isolate
+from transformer_core.figures.categories import CHOSEN
+from transformer_core.figures.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
 from transformer_core.figures.hues import diverging_scale
+from transformer_core.figures.labels import escape
+from transformer_core.figures.quantities import COLORBAR, MINUS
 from transformer_core.figures.theme import LIGHT, Theme
+from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
 
-_NUMBERS_UP_TO = 16  # tokens a side up to which the values are written into the cells
-_WRITTEN = 0.05  # from this difference on
+_WRITTEN = 0.05  # from this difference on, it is written into its cell
 _DEEP = 0.9  # from this difference on, a cell is written on in the color of the background
 _NUMBER = 32  # px: the width of a number with its sign
 _UNCHANGED = 0.005  # what rounds to less than this is no difference in words
@@ -25,6 +28,9 @@ def difference_heatmap(
     *,
     title: str = "Difference of two patterns, B \u2212 A",
     mask: Bool[np.ndarray, "query key"] | None = None,
+    first_query: int = 0,
+    first_key: int = 0,
+    marked: tuple[int | None, int | None] = (None, None),
     names: tuple[str, str] = ("A", "B"),
     query_name: str = "query",
     key_name: str = "key",
@@ -35,12 +41,15 @@ def difference_heatmap(
     """Draw B minus A: indigo where B looks more, orange where A does, the background where both look alike.
 
     Args:
-        a: attention weights in [0, 1] of one head.
-        b: those of another, or of the same at another moment, on the same text.
+        a: attention weights in [0, 1] of one head; NaN where A has no such query or key.
+        b: those of another, or of the same at another moment, on the same text or on one aligned to it.
         query_tokens: the labels of the rows.
         key_tokens: the labels of the columns.
         title: names the quantity, and what is compared.
         mask: True = may attend. Cells that may not are painted in a neutral color of their own, not as zeros.
+        first_query: the place of the first query in the whole text, where the figure is a window of it.
+        first_key: that of the first key.
+        marked: a query and a key to frame, as places in the whole text.
         names: what A and B are, in the hover texts and beside the scale.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
@@ -49,102 +58,76 @@ def difference_heatmap(
         height: px.
 
     Returns:
-        A figure over integer positions with the tokens as tick text, its color range fixed to [-1, 1].
+        A figure over integer positions, the places in the whole text, with the tokens as tick text, its color range
+        fixed to [-1, 1]. Of a large one the browser composes the words, see `cells`.
 
     Raises:
         ValueError: the labels do not fit the patterns.
     """
-    if (len(query_tokens), len(key_tokens)) != a.shape:
-        raise ValueError(
-            f"The patterns have {a.shape[0]} queries and {a.shape[1]} keys, but there are {len(query_tokens)} query "
-            f"labels and {len(key_tokens)} key labels; give one label a row and one a column."
-        )
-    allowed = np.ones(a.shape, dtype=bool) if mask is None else mask
+    queries, keys = grid_places(a.shape, query_tokens, key_tokens, first_query, first_key)
+    allowed = np.isfinite(a) & np.isfinite(b)
+    allowed = allowed if mask is None else mask & allowed
     difference = b - a
-    gap = 1 if max(a.shape) <= 32 else 0
-    shared = {"customdata": _words(a, b, allowed, query_tokens, key_tokens, names), "hoverongaps": False}
-    shared["hovertemplate"] = "%{customdata}<extra></extra>"
-    traces = [
-        go.Heatmap(
-            name="difference",
-            z=np.where(allowed, difference, np.nan).astype(np.float32),
-            coloraxis="coloraxis3",
-            xgap=gap,
-            ygap=gap,
-            **shared,
-        )
-    ]
-    if max(a.shape) <= _NUMBERS_UP_TO:
-        traces += _numbers(difference, allowed)
-    if not allowed.all():
-        forbidden = np.where(allowed, np.nan, 0.0).astype(np.float32)
-        traces.insert(0, go.Heatmap(name="not allowed by the mask", z=forbidden, coloraxis="coloraxis2", **shared))
+    one, other = (escape(name) for name in names)
+    told = words(
+        queries,
+        keys,
+        allowed,
+        numbers=lambda: _changes(a, b, (one, other)),
+        between="<br>",
+        before=f"{other} {MINUS} {one} = ",
+        form="+.2f",
+    )
+    traces = cell_traces(difference, queries, keys, allowed, name="difference", color_axis="coloraxis3", told=told)
+    if max(a.shape) <= NUMBERS_UP_TO:
+        rows, columns = np.nonzero(allowed)
+        traces += number_traces(columns + first_key, rows + first_query, *_in_cells(difference[allowed]))
     layout = grid_layout(
-        query_tokens,
-        key_tokens,
+        queries,
+        keys,
         title=title,
         query_name=query_name,
         key_name=key_name,
         theme=theme,
         width=width,
         height=height,
+        number=_NUMBER,
     )
-    layout["meta"] = {"textFromWidth": 140 + _NUMBER * a.shape[1]}
-    less, more = (f"{escape(name)}<br>looks more" for name in names)
+    layout["meta"] |= told.meta
+    less, more = (f"{name}<br>looks more" for name in (one, other))
     layout["coloraxis3"] = {
         "cmin": -1,
         "cmax": 1,
         "colorscale": diverging_scale(),
         "colorbar": COLORBAR | {"tickvals": [-1, 0, 1], "ticktext": [less, "0", more]},
     }
-    return go.Figure(data=traces, layout=layout)
+    return go.Figure(data=traces, layout=layout | outlines(queries, keys, marked, CHOSEN))
 
 
-def _words(
-    a: Float[np.ndarray, "query key"],
-    b: Float[np.ndarray, "query key"],
-    allowed: Bool[np.ndarray, "query key"],
-    query_tokens: Sequence[str],
-    key_tokens: Sequence[str],
-    names: tuple[str, str],
+def _changes(
+    a: Float[np.ndarray, "query key"], b: Float[np.ndarray, "query key"], names: tuple[str, str]
 ) -> list[list[str]]:
-    """Each cell in full words: both weights, and how much more or less the second is."""
-    queries, keys = (
-        [f"{kind} {index} '{escape(isolate(token))}'" for index, token in enumerate(tokens)]
-        for kind, tokens in (("query", query_tokens), ("key", key_tokens))
-    )
-    rows = []
-    for row, query in enumerate(queries):
-        cells = []
-        for column, key in enumerate(keys):
-            if not allowed[row, column]:
-                cells.append(f"{query} \u2192 {key}: not allowed by the mask")
-                continue
-            in_a, in_b = float(a[row, column]), float(b[row, column])
-            by = f"{abs(in_b - in_a):.2f} {'more' if in_b > in_a else 'less'}"
-            by = "the same" if abs(in_b - in_a) < _UNCHANGED else by
-            one, other = (escape(name) for name in names)
-            cells.append(f"{query} \u2192 {key}<br>{one}: {in_a:.2f}, {other}: {in_b:.2f}, {by}")
-        rows.append(cells)
-    return rows
-
-
-def _numbers(difference: Float[np.ndarray, "query key"], allowed: Bool[np.ndarray, "query key"]) -> list[go.Scatter]:
-    """The differences to write into the cells, with their signs: those on pale cells, then those on deep cells."""
-    size = np.abs(difference)
-    traces = []
-    for name, low, high in (("numbers on pale cells", _WRITTEN, _DEEP), ("numbers on deep cells", _DEEP, np.inf)):
-        queries, keys = np.nonzero(allowed & (size >= low) & (size < high))
-        values = difference[queries, keys].tolist()
-        traces.append(
-            go.Scatter(
-                name=name,
-                x=keys,
-                y=queries,
-                text=[f"{value:+.2f}".replace("0.", ".").replace("-", "\u2212") for value in values],
-                mode="text",
-                hoverinfo="skip",
-                showlegend=False,
+    """Each cell in words: both weights, and how much more or less the second is."""
+    one, other = names
+    return [
+        [
+            f"{one}: {in_a:.2f}, {other}: {in_b:.2f}, "
+            + (
+                "the same"
+                if abs(in_b - in_a) < _UNCHANGED
+                else f"{abs(in_b - in_a):.2f} {'more' if in_b > in_a else 'less'}"
             )
-        )
-    return traces
+            for in_a, in_b in zip(row_a, row_b, strict=True)
+        ]
+        for row_a, row_b in zip(a.tolist(), b.tolist(), strict=True)
+    ]
+
+
+def _in_cells(difference: Float[np.ndarray, " cell"]) -> tuple[list[str], Bool[np.ndarray, " cell"]]:
+    """The differences to write into the cells, with their signs, and which cells are deep."""
+    size = np.abs(difference)
+    texts = [
+        f"{value:+.2f}".replace("0.", ".").replace("-", MINUS) if is_written else ""
+        for value, is_written in zip(difference.tolist(), (size >= _WRITTEN).tolist(), strict=True)
+    ]
+    return texts, size >= _DEEP

@@ -1,0 +1,83 @@
+"""Places: which tokens a row or a column stands for, and how its axis says so."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_core.figures.theme import KEY, LIGHT, QUERY
+from transformer_core.figures.token_axes import Places, grid_layout, grid_places
+
+
+def places(n: int, n_cells: int | None = None, first: int = 0) -> Places:
+    return Places(kind="query", tokens=["x"] * n, n_cells=n if n_cells is None else n_cells, first=first)
+
+
+@given(n=st.integers(1, 200), n_most=st.integers(1, 64), first=st.integers(0, 5000))
+def test_every_place_is_in_one_cell(n: int, n_most: int, first: int):
+    n_cells = min(n, n_most)
+    pooled = places(n, n_cells, first)
+    cells: dict[tuple[float, float], list[int]] = {}
+    for place in range(first, first + n):
+        edges = pooled.around(place)
+        assert edges is not None and edges[0] < place < edges[1]
+        cells.setdefault(edges, []).append(place)
+    assert len(cells) == n_cells
+    sizes = [len(members) for members in cells.values()]
+    assert max(sizes) - min(sizes) <= 1
+    assert pooled.around(first - 1) is None and pooled.around(first + n) is None and pooled.around(None) is None
+    assert pooled.ends == (min(edges[0] for edges in cells), max(edges[1] for edges in cells))
+
+
+def test_blocks_end_where_the_instruments_end_them():
+    from transformer_core.instrument.pooling import block_ends
+
+    for n, n_cells in ((7, 2), (300, 7), (64, 64), (1000, 48)):
+        assert places(n, n_cells).starts == [0, *block_ends(n, n_cells)]
+
+
+def test_words_tell_the_place_the_token_or_the_stretch():
+    single = Places(kind="key", tokens=["le", "<b>", "le"], n_cells=3, first=5)
+    assert single.words == ["key 5 'le'", "key 6 '&lt;b&gt;'", "key 7 'le'"]
+    assert places(5, 2).words == ["queries 0 to 1", "queries 2 to 4"]
+    assert places(3, 2).words == ["query 0 'x'", "queries 1 to 2"]  # a block of one is a token
+
+
+def test_nothing_is_said_of_where_cells_lie_if_they_begin_at_zero():
+    assert places(4).coordinates("x") == {}
+    assert places(4, first=3).coordinates("y") == {"y0": 3, "dy": 1}
+    assert places(4, 2).coordinates("x") == {"x": [-0.5, 1.5, 3.5]}
+
+
+@pytest.mark.parametrize(("n", "n_cells"), [(40, 40), (500, 64), (4096, 64), (1030, 48), (3, 2)])
+@pytest.mark.parametrize("first", [0, 777])
+def test_labels_have_room_and_are_seen(n: int, n_cells: int, first: int):
+    axis = places(n, n_cells, first).axis("query", room=500)
+    assert len(axis["tickvals"]) == len(axis["ticktext"]) >= 1
+    assert len(axis["tickvals"]) * 14 <= 500 + 14
+    assert all(first <= place < first + n for place in axis["tickvals"])
+    if n_cells < n:
+        assert all(int(text.replace(",", "")) == place for place, text in zip(*_ticks(axis), strict=True))
+        assert "place in the text" in axis["title"]["text"]
+
+
+def _ticks(axis: dict[str, list[int]]) -> tuple[list[int], list[str]]:
+    return axis["tickvals"], [str(text) for text in axis["ticktext"]]
+
+
+def test_labels_can_be_further_apart():
+    assert len(places(100).axis("query", room=500, apart=50)["tickvals"]) == 10
+
+
+def test_labels_must_fit():
+    with pytest.raises(ValueError, match="2 queries and 3 keys, but there are 2 query labels and 2 key labels"):
+        grid_places((2, 3), "ab", "cd")
+
+
+def test_queries_and_keys_have_their_hues_and_names_are_no_markup():
+    queries, keys = grid_places((1, 1), "a", "b")
+    layout = grid_layout(
+        queries, keys, title="t", query_name="<q>", key_name="k", theme=LIGHT, width=600, height=500, number=30
+    )
+    assert layout["yaxis"]["title"]["text"] == "<b>&lt;q&gt;</b>"
+    assert (layout["yaxis"]["title"]["font"]["color"], layout["xaxis"]["title"]["font"]["color"]) == (QUERY, KEY)
+    assert layout["meta"] == {"textFromWidth": 170}

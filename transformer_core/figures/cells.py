@@ -1,0 +1,162 @@
+"""The cells of a grid of queries and keys: their colors, their words, the numbers in them, and what is marked.
+
+**Words in the browser.** A text for each cell is most of what a large figure weighs. Above `MOST_TOLD` cells the figure
+is sent without them, and the browser composes the same ones from `layout.meta["words"]`:
+
+- `queries`, `keys`: what each row and each column is called, ready to be shown;
+- `before`: what stands before a number, ready to be shown;
+- `format`: of a cell's number z, as Python writes formats: ".2f" or "+.2f", with \u2212 for a minus;
+- `power`: where it is true, the number told is not z but 10 to the power of z, with two significant digits and without
+  an exponent; where z is -6 or less, "below 0.000001" is told;
+- `forbidden`: what is said of a cell that the mask does not allow.
+
+A cell's text is ``{queries[row]} \u2192 {keys[column]}: {before}{number}``. The texts belong into `customdata`,
+[row][column], of each heatmap whose `meta` is "words", for the cells where its z is finite; its hovertemplate shows
+them. The heatmap whose name is `forbidden` says ``{queries[row]} \u2192 {keys[column]}: {forbidden}`` instead.
+`offline.FILL_IN_WORDS` does so.
+
+**Blocks.** Where cells stand for several places, `layout.meta["blocks"]` has `queries` and `keys`: where each row and
+column begins, and where the last one ends, as places in the whole text.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Bool, Float, Int
+
+from transformer_core.figures.hues import WARM
+from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.figures.token_axes import Places
+
+MOST_TOLD = 64 * 64  # cells up to which each has its text with it
+NUMBERS_UP_TO = 16  # tokens a side up to which the values are written into the cells
+FORBIDDEN = "not allowed by the mask"
+
+
+class Words(NamedTuple):
+    """What hovering over the cells tells."""
+
+    traces: dict[str, Any]  # a part of each heatmap
+    meta: dict[str, Any]  # a part of the layout's
+
+
+def words(
+    queries: Places,
+    keys: Places,
+    allowed: Bool[np.ndarray, "query key"],
+    *,
+    numbers: Callable[[], Sequence[Sequence[str]]],
+    before: str,
+    form: str,
+    is_power: bool = False,
+    between: str = ": ",
+) -> Words:
+    """Return the words of all cells, or what the browser needs to find them.
+
+    Args:
+        queries: the rows.
+        keys: the columns.
+        allowed: False = the cell has no value.
+        numbers: gives each cell's number in words, with what stands before it.
+        before: what the browser puts before a number.
+        form: its format in the browser.
+        is_power: whether the browser sees powers of ten.
+        between: what stands between the names of the cell and `numbers`.
+    """
+    template = "%{customdata}<extra></extra>"
+    if allowed.size > MOST_TOLD:
+        told = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
+        traces = {"meta": "words", "hovertemplate": template, "hoverongaps": False}
+        return Words(traces, {"words": told | {"forbidden": FORBIDDEN}})
+    rows = [
+        [f"{query} \u2192 {key}{between}{number}" for key, number in zip(keys.words, row, strict=True)]
+        for query, row in zip(queries.words, numbers(), strict=True)
+    ]
+    for row, column in np.argwhere(~allowed).tolist():
+        rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {FORBIDDEN}"
+    texts = np.array(rows, dtype=object)  # plotly takes twice as long over lists
+    return Words({"customdata": texts, "hovertemplate": template, "hoverongaps": False}, {})
+
+
+def cell_traces(
+    values: Float[np.ndarray, "query key"],
+    queries: Places,
+    keys: Places,
+    allowed: Bool[np.ndarray, "query key"],
+    *,
+    name: str,
+    color_axis: str,
+    told: Words,
+) -> list[go.Heatmap]:
+    """Return the cells with values and, before them, those that the mask does not allow: neutral, not zeros."""
+    where = keys.coordinates("x") | queries.coordinates("y")
+    gap = 1 if max(values.shape) <= 32 else 0
+    z = np.where(allowed, values, np.nan).astype(np.float32)
+    traces = [go.Heatmap(name=name, z=z, coloraxis=color_axis, xgap=gap, ygap=gap, **where, **told.traces)]
+    if not allowed.all():
+        blank = np.where(allowed, np.nan, 0.0).astype(np.float32)
+        traces.insert(0, go.Heatmap(name=FORBIDDEN, z=blank, coloraxis="coloraxis2", **where, **told.traces))
+    return traces
+
+
+def number_traces(
+    x: Int[np.ndarray, " cell"],
+    y: Int[np.ndarray, " cell"],
+    texts: Sequence[str],
+    is_deep: Bool[np.ndarray, " cell"],
+    **axes: str,
+) -> list[go.Scatter]:
+    """Return the numbers to write into cells: those on pale cells, then those on deep cells, as the template has them.
+
+    Args:
+        x: where each cell lies.
+        y: the same.
+        texts: the numbers; "" where none is written.
+        is_deep: whether a cell's color is nearer to the deep end of its scale.
+        axes: `xaxis` and `yaxis`, where they are not the figure's first.
+    """
+    is_written = np.array([bool(text) for text in texts], dtype=bool)
+    traces = []
+    for name, chosen in (("numbers on pale cells", ~is_deep), ("numbers on deep cells", is_deep)):
+        places = np.flatnonzero(chosen & is_written)
+        traces.append(
+            go.Scatter(
+                name=name,
+                x=x[places],
+                y=y[places],
+                text=[texts[place] for place in places.tolist()],
+                mode="text",
+                hoverinfo="skip",
+                showlegend=False,
+                **axes,
+            )
+        )
+    return traces
+
+
+def outlines(queries: Places, keys: Places, marked: tuple[int | None, int | None], hue: str = WARM) -> dict[str, Any]:
+    """Return thin frames around a row, a column and their cell, as a part of the layout; empty without any.
+
+    Args:
+        queries: the rows.
+        keys: the columns.
+        marked: a query and a key, as places in the whole text; None: not marked. What is not seen has no frame.
+        hue: of the frame around the cell.
+    """
+    row, column = queries.around(marked[0]), keys.around(marked[1])
+    frames = [
+        *([] if row is None else [(keys.ends, row, QUERY, 1.5)]),
+        *([] if column is None else [(column, queries.ends, KEY, 1.5)]),
+        *([] if row is None or column is None else [(column, row, hue, 3)]),
+    ]
+    if not frames:
+        return {}
+    return {
+        "shapes": [
+            {"type": "rect", "line": {"color": color, "width": width}}
+            | {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
+            for across, down, color, width in frames
+        ]
+    }

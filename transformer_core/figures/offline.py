@@ -1,0 +1,94 @@
+"""A figure as a page of its own, which opens in any browser without a network."""
+
+import html
+
+import plotly.graph_objects as go
+
+from transformer_core.figures.theme import FONT, LIGHT, template
+
+FILL_IN_WORDS = """\
+function fillInWords(figure) {
+  // Gives the cells of a large figure their words, as transformer_core/figures/cells.py defines them.
+  const words = figure.layout?.meta?.words;
+  if (!words) return;
+  const [, sign, decimals] = /^([+]?)[.]([0-9]+)f$/.exec(words.format);
+  const written = (z) => {
+    if (words.power) return z <= -6 ? "below 0.000001" : String(Number((10 ** z).toPrecision(2)));
+    const size = Math.abs(z).toFixed(decimals);
+    return (z < 0 && Number(size) ? "\\u2212" : sign) + size;
+  };
+  for (const trace of figure.data) {
+    if (trace.meta !== "words") continue;
+    const rows = rowsOf(trace.z);
+    trace.customdata = words.queries.map((query, row) =>
+      words.keys.map((key, column) => {
+        const z = rows[row][column];
+        if (!Number.isFinite(z)) return "";
+        const said = trace.name === words.forbidden ? words.forbidden : words.before + written(z);
+        return `${query} \\u2192 ${key}: ${said}`;
+      }),
+    );
+  }
+}
+
+function rowsOf(z) {
+  // A matrix is a list of rows, or the bytes of its 32-bit numbers.
+  if (!z.bdata) return z;
+  const bytes = Uint8Array.from(atob(z.bdata), (letter) => letter.charCodeAt(0));
+  const numbers = new Float32Array(bytes.buffer);
+  const width = Number(z.shape.split(",")[1]);
+  return Array.from({ length: numbers.length / width }, (_, row) => numbers.subarray(row * width, (row + 1) * width));
+}
+"""
+"""Plain JavaScript: `fillInWords(figure)` changes a figure, {data, layout}, before or after it is drawn."""
+
+_AFTER = (
+    FILL_IN_WORDS
+    + """
+const plot = document.getElementById("{plot_id}");
+fillInWords(plot);
+Plotly.redraw(plot);
+"""
+)
+_STYLE = f"""\
+html {{ color-scheme: light; }}
+body {{ margin: 0 auto; padding: 24px; max-width: 960px; font: 15px/1.5 {FONT}; }}
+body {{ background: {LIGHT.background}; color: {LIGHT.text}; }}
+h1 {{ margin: 0 0 4px; font-size: 20px; }}
+p {{ margin: 0 0 20px; color: {LIGHT.muted}; white-space: pre-line; }}
+"""
+_PAGE = """\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>{title}</title>
+<style>
+{style}</style>
+</head>
+<body>
+<h1 dir="auto">{title}</h1>
+<p dir="auto">{about}</p>
+{figure}
+</body>
+</html>
+"""
+
+
+def offline_page(figure: go.Figure, *, title: str, about: str) -> str:
+    """Return an HTML page that holds the figure and all that it needs, about 5 MB.
+
+    Args:
+        figure: drawn on a light ground, whatever its theme; it is not changed.
+        title: plain text.
+        about: what is shown, of which model and text; plain text, its lines are kept.
+    """
+    light = go.Figure(figure).update_layout(template=template(LIGHT))
+    drawn = light.to_html(
+        full_html=False,
+        include_plotlyjs=True,
+        post_script=_AFTER,
+        config={"showSendToCloud": False, "displaylogo": False, "responsive": True},
+    )
+    return _PAGE.format(title=html.escape(title), about=html.escape(about), style=_STYLE, figure=drawn)

@@ -1,0 +1,178 @@
+"""Axes of tokens: integer positions with tick text, so that repeated tokens stay apart, and places in words."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
+from transformer_core.figures.theme import KEY, QUERY, Theme, template
+
+WIDTH, HEIGHT = 600, 540  # px
+_TITLE = 24  # px: the height of a title
+_BLOCK_LABEL = 64  # px from one number to the next on the axis of an overview
+_HUES = {"query": QUERY, "key": KEY}
+_MANY = {"query": "queries", "key": "keys"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """The queries or the keys that the rows or the columns of a grid stand for: one each, or neighbours each."""
+
+    kind: Literal["query", "key"]
+    tokens: Sequence[str]  # the labels of all places, from the first on
+    n_cells: int  # fewer than tokens in an overview: cell i of m stands for the n tokens from i * n // m on
+    first: int = 0  # the place of the first token in the whole text
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each cell begins, and where the last one ends, as places in the whole text."""
+        n = len(self.tokens)
+        return [self.first + cell * n // max(self.n_cells, 1) for cell in range(self.n_cells + 1)]
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a cell stands for several places."""
+        return self.n_cells < len(self.tokens)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The two ends of the axis."""
+        return self.first - 0.5, self.first + len(self.tokens) - 0.5
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Each cell in words: ``query 3 'sat'``, or ``queries 128 to 143`` in an overview; without markup."""
+        return [
+            f"{self.kind} {start} '{escape(isolate(self.tokens[start - self.first]))}'"
+            if end - start == 1
+            else f"{_MANY[self.kind]} {start} to {end - 1}"
+            for start, end in zip(self.starts, self.starts[1:], strict=False)
+        ]
+
+    def coordinates(self, axis: Literal["x", "y"]) -> dict[str, Any]:
+        """Return where the cells of a heatmap lie, for its trace; nothing where plotly's own counting is right."""
+        if self.is_pooled:
+            return {axis: [start - 0.5 for start in self.starts]}
+        return {f"{axis}0": self.first, f"d{axis}": 1} if self.first else {}
+
+    def around(self, place: int | None) -> tuple[float, float] | None:
+        """Return the two edges of the cell that a place of the whole text lies in; None where it is not seen."""
+        if place is None:
+            return None
+        inside = (
+            (start - 0.5, end - 0.5)
+            for start, end in zip(self.starts, self.starts[1:], strict=False)
+            if start <= place < end
+        )
+        return next(inside, None)
+
+    def axis(self, name: str, *, room: int | float, apart: int = LINE) -> dict[str, Any]:
+        """Return an axis of integer positions with tokens as tick text, or with numbers in an overview.
+
+        Args:
+            name: what the places are, for the title.
+            room: px that all of them share; labels are thinned out where it is short.
+            apart: px from one label to the next, at least.
+        """
+        pitch = room / max(len(self.tokens), 1)
+        if self.is_pooled:
+            positions = _round_places(self.starts[0], self.starts[-1], pitch)
+            texts, where = [f"{position:,}" for position in positions], ", place in the text"
+        else:
+            step = max(1, math.ceil(apart / pitch)) if pitch > 0 else 1
+            positions = list(range(self.first, self.starts[-1], step))
+            texts = [escape(shorten(self.tokens[position - self.first])) for position in positions]
+            where = f", {self.first} to {self.starts[-1] - 1}" if self.first else ""
+        return {
+            "title": {"text": f"<b>{escape(name)}</b>{where}", "font": {"color": _HUES[self.kind], "size": 13}}
+            | {"standoff": 6},
+            "tickmode": "array",
+            "tickvals": positions,
+            "ticktext": texts,
+            "tickfont": {"size": 13 if pitch >= 20 else 11},
+            "ticks": "outside" if self.is_pooled else "",
+            "ticklabelstandoff": 3,
+        }
+
+
+def grid_places(
+    shape: tuple[int, int],
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    first_query: int = 0,
+    first_key: int = 0,
+    blocks: tuple[int, int] | None = None,
+) -> tuple[Places, Places]:
+    """Return the places of a grid's rows and columns.
+
+    Args:
+        shape: rows and columns.
+        query_tokens: the labels of all queries.
+        key_tokens: the labels of all keys.
+        first_query: the place of the first query in the whole text.
+        first_key: that of the first key.
+        blocks: how many queries and keys an overview stands for; None: as many as there are rows and columns.
+
+    Raises:
+        ValueError: the labels do not fit.
+    """
+    n_queries, n_keys = blocks or shape
+    if (len(query_tokens), len(key_tokens)) != (n_queries, n_keys):
+        raise ValueError(
+            f"The pattern has {n_queries} queries and {n_keys} keys, but there are {len(query_tokens)} query labels "
+            f"and {len(key_tokens)} key labels; give one label a row and one a column."
+        )
+    return (
+        Places(kind="query", tokens=query_tokens, n_cells=shape[0], first=first_query),
+        Places(kind="key", tokens=key_tokens, n_cells=shape[1], first=first_key),
+    )
+
+
+def grid_layout(
+    queries: Places,
+    keys: Places,
+    *,
+    title: str,
+    query_name: str,
+    key_name: str,
+    theme: Theme,
+    width: int,
+    height: int,
+    number: int = 24,
+) -> dict[str, Any]:
+    """Return the layout of a grid of cells, query rows and key columns, but for its colors.
+
+    Args:
+        queries: the rows, from top to bottom.
+        keys: the columns, from left to right.
+        title: names the quantity, and the head.
+        query_name: what the rows are, for the axis title.
+        key_name: what the columns are, for the axis title.
+        theme: light or dark.
+        width: px that the figure is laid out for.
+        height: px.
+        number: px: the width of a number in a cell.
+    """
+    longest = 0.0 if keys.is_pooled else max((text_width(shorten(token)) for token in keys.tokens), default=0.0)
+    is_slanted = longest > 0.8 * width / max(keys.n_cells, 1)
+    top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
+    low, high = queries.ends
+    return {
+        "template": template(theme),
+        "title": heading(title),
+        "height": height,
+        "meta": {"textFromWidth": 140 + number * keys.n_cells},  # px, for whoever draws this in a narrow place
+        "margin": {"l": 8, "r": 8, "t": top, "b": 8},
+        "xaxis": keys.axis(key_name, room=width)
+        | {"side": "top", "range": list(keys.ends), "tickangle": -45 if is_slanted else 0},
+        "yaxis": queries.axis(query_name, room=height * 0.75) | {"range": [high, low], "automargin": True},
+    }
+
+
+def _round_places(first: int, stop: int, pitch: int | float) -> list[int]:
+    """Return round numbers from `first` on, so far apart that their labels have room at `pitch` px a place."""
+    steps = (digit * 10**power for power in range(12) for digit in (1, 2, 5))
+    step = next(step for step in steps if step * pitch >= _BLOCK_LABEL)
+    return list(range(-(-first // step) * step, stop, step))
