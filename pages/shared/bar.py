@@ -114,6 +114,16 @@ def _examples(card: ModelCard) -> None:
             ):
                 for index, example in enumerate(card.examples):
                     _example(example, f"example-{index}-of-all")
+        with st.popover("long text", type="tertiary"), st.container(width=520):
+            st.text_area(
+                "A long text",
+                key=state.LONG_TEXT,
+                height=260,
+                max_chars=state.MAX_CHARACTERS,
+                placeholder="Paste a text here",
+                help=f"This model reads up to {readings.max_tokens(card.config):,} tokens of it",
+            )
+            st.button("Read it", type="primary", on_click=state.on_long_text)
 
 
 def _example(example: str, key: str) -> None:

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from pages.shared import readings
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from pages.shared.state import View
 
@@ -41,7 +40,7 @@ def opening(card: ModelCard, view: View, reading: "Reading") -> str:
             *(["tokens = tokens[:, :-1]  # without <eos>"] if reading.is_complete else []),
         ]
     elif view.target is None:
-        n_new = readings.max_tokens(card.config) - 1
+        n_new = len(reading.target)
         lines += [
             f"src = torch.tensor([ids]{device})",
             f"tokens = tc.greedy_decode(model, src, max_new_tokens={n_new}).tokens  # what it begins with first",

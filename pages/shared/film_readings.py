@@ -12,7 +12,7 @@ import streamlit as st
 from pages.shared import models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
-from transformer_core.analysis import ATTENTIONS, attentions_of
+from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.figures import isolate
@@ -165,7 +165,6 @@ def _side_by_side(identity: str, _make: "Callable[[], FilmReading]") -> "FilmRea
 
 @st.cache_resource(max_entries=3, show_spinner=False)
 def _pictures(identity: str, _read: FilmRead) -> tuple[list[dict[str, Any]], bytes, bytes]:
-    from transformer_core.analysis.film_reading import strongest_cells
     from transformer_core.figures.frames import pooled_levels
 
     groups, cells, strongest = [], [], []

@@ -3,16 +3,15 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
 import transformer_core as tc
+from pages.shared import kept
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
 CPU = "cpu"
+MOST_MIB = 2048  # of all models that are kept loaded
 PRECISIONS = ("float32", "bfloat16")
 TRAIN_COMMAND = (
     "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --keep checkpoints/en-fr"
@@ -168,13 +168,24 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
     Raises:
         HeadlightError: the folder is damaged, or the device is not there, too small, or fails.
     """
-    return _load(path, version, device, precision)
+
+    def make() -> "tuple[Transformer, Tokenizer]":
+        with on(device):
+            return tc.load(ROOT / path, device=device, dtype=precision)
+
+    return loaded((path, version, device, precision), make)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _load(path: str, version: str, device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
-    with on(device):
-        return tc.load(ROOT / path, device=device, dtype=precision)
+def loaded(
+    key: tuple[Hashable, ...], make: "Callable[[], tuple[Transformer, Tokenizer]]"
+) -> "tuple[Transformer, Tokenizer]":
+    """Return a model that is kept in memory for all sessions, under a key that tells its weights from all others."""
+    models: kept.Store[tuple[Transformer, Tokenizer]] = kept.store(
+        "models",
+        most_mib=MOST_MIB,
+        n_bytes=lambda made: sum(weight.numel() * weight.element_size() for weight in made[0].parameters()),
+    )
+    return models.get(key, make)
 
 
 def _card(place: Path) -> ModelCard:

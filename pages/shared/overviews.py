@@ -1,39 +1,91 @@
-"""What the overview of all heads shows of a reading."""
+"""What the overview of all heads shows of a reading, and what is measured of each head; made once for all sessions."""
 
 from typing import TYPE_CHECKING, Any
 
-from transformer_core.analysis import ATTENTIONS, strongest_cell
+import numpy as np
+
+from pages.shared import kept, readings
+from pages.shared.sources import Source
+from transformer_core.analysis import ATTENTIONS
 from transformer_core.figures import isolate, levels
+from transformer_core.figures.overview import thumbnail_side
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
+    from transformer_core.analysis.attended import PooledHeads
+
+MOST_MIB = 96  # of all overviews
+LABEL_LENGTH = 30  # characters of a token in a tip
+
+Overview = tuple[list[dict[str, Any]], bytes]
+Measures = dict[str, dict[str, np.ndarray]]
+"""[layer, head] by name of the measure, by attention."""
 
 
-def of(reading: "Reading") -> tuple[list[dict[str, Any]], bytes]:
+def read(source: Source, text: str, target: str | None) -> Overview:
+    """Return what the overview shows of a text: its groups, and one byte a cell.
+
+    Raises:
+        HeadlightError: as `readings.read`.
+    """
+    overviews: kept.Store[Overview] = kept.store("overviews", most_mib=MOST_MIB, n_bytes=lambda made: len(made[1]))
+    return overviews.get((source, text, target), lambda: of(readings.read(source, text, target)))
+
+
+def of(reading: "Reading") -> Overview:
     """Return the groups of the overview, one an attention, and one byte a cell of every pattern."""
+    shapes = [attended.shape for attended in reading.attended.values()]
+    n_heads = sum(n_layers * n_heads for n_layers, n_heads, _, _ in shapes)
+    side = thumbnail_side(n_heads, max(max(n_queries, n_keys) for _, _, n_queries, n_keys in shapes))
     groups, thumbnails = [], b""
-    for name, patterns in reading.patterns.items():
-        n_layers, n_heads, n_queries, n_keys = patterns.shape
+    for name, attended in reading.attended.items():
+        pooled = attended.overview(side)
+        n_layers, n_heads, n_rows, n_columns = pooled.patterns.shape
         groups.append(
             {
                 "attention": name,
                 "title": ATTENTIONS[name].title,
                 "layers": n_layers,
                 "heads": n_heads,
-                "queries": n_queries,
-                "keys": n_keys,
+                "queries": n_rows,
+                "keys": n_columns,
                 "strongest": [
-                    [strongest_link(reading, name, layer, head) for head in range(n_heads)] for layer in range(n_layers)
+                    [_strongest(reading, name, pooled, layer, head) for head in range(n_heads)]
+                    for layer in range(n_layers)
                 ],
             }
         )
-        thumbnails += levels(patterns, reading.masks[name]).tobytes()
+        thumbnails += levels(pooled.patterns, pooled.mask).tobytes()
     return groups, thumbnails
 
 
-def strongest_link(reading: "Reading", attention: str, layer: int, head: int) -> str:
-    """Return the head's largest weight in words."""
+def _strongest(reading: "Reading", attention: str, pooled: "PooledHeads", layer: int, head: int) -> str:
+    """Return a head's largest weight in words."""
     queries, keys = reading.labels(attention)
-    cell = strongest_cell(reading.patterns[attention][layer, head], reading.masks[attention])
-    query, key = isolate(queries[cell.query][:30]), isolate(keys[cell.key][:30])
-    return f"“{query}” → “{key}” {cell.value:.2f}"
+    query, key = queries[int(pooled.queries[layer, head])], keys[int(pooled.keys[layer, head])]
+    weight = pooled.weights[layer, head]
+    return f"“{isolate(query[:LABEL_LENGTH])}” → “{isolate(key[:LABEL_LENGTH])}” {weight:.2f}"
+
+
+def measures(source: Source, text: str, target: str | None) -> Measures:
+    """Return every measure of every head on a text.
+
+    Raises:
+        HeadlightError: as `readings.read`.
+    """
+    measured: kept.Store[Measures] = kept.store("measures", most_mib=8, n_bytes=_n_bytes)
+    return measured.get((source, text, target), lambda: _measures(readings.read(source, text, target)))
+
+
+def _measures(reading: "Reading") -> Measures:
+    from transformer_core.analysis.text_measures import measure_text
+
+    found = {}
+    for name, attended in reading.attended.items():
+        special = np.array(reading.sides(name)["special"][1], dtype=bool)
+        found[name] = measure_text(attended, special, attention=name)
+    return found
+
+
+def _n_bytes(measures: Measures) -> int:
+    return sum(values.nbytes for by_name in measures.values() for values in by_name.values())

@@ -2,17 +2,17 @@
 
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
-from pages.shared import models, state
-from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared import kept, models, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
-MAX_TOKENS = 64  # on each side, special ones and what the model wrote included: what a person can still look over
+MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # behind a prompt
+MOST_MIB = 768  # of all readings
 
 
 def max_tokens(config: ModelConfig) -> int:
@@ -20,36 +20,26 @@ def max_tokens(config: ModelConfig) -> int:
     return min(MAX_TOKENS, config.max_seq_len)
 
 
-def read(
-    path: str,
-    version: str,
-    text: str,
-    target: str | None = None,
-    device: str = CPU,
-    precision: str = PRECISIONS[0],
-) -> "Reading":
-    """Return what the model at `path` says to `text`, and every head's pattern.
+def read(source: Source, text: str, target: str | None = None) -> "Reading":
+    """Return what a model says to `text`, and every head's pattern.
 
     Args:
-        path: the model's folder.
-        version: of its weights.
+        source: the model, and what is changed in it.
         text: the source, the prompt, or a text with blanks.
         target: what to make an encoder-decoder write; None: what it writes by itself.
-        device: where the model runs.
-        precision: in which it computes.
 
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
-    return _read(path, version, text, target, device, precision)
+    readings: kept.Store[Reading] = kept.store("texts read", most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    return readings.get((source, text, target), lambda: _read(source, text, target))
 
 
-@st.cache_data(max_entries=64, max_size="512MB", show_spinner=False)
-def _read(path: str, version: str, text: str, target: str | None, device: str, precision: str) -> "Reading":
+def _read(source: Source, text: str, target: str | None) -> "Reading":
     from transformer_core import analysis
 
-    model, tokenizer = models.load(path, version, device, precision)
-    with models.on(device):
+    model, tokenizer = source.load()
+    with models.on(source.device), source.changed(model):
         return analysis.read(
             model,
             tokenizer,
@@ -69,4 +59,4 @@ def current(card: ModelCard) -> "Reading | None":
     view = state.current()
     if not view.text:
         return None
-    return read(card.path, card.version, view.text, view.target, view.device, view.precision)
+    return read(Source.of(card, view.device, view.precision), view.text, view.target)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import models, runs
-from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
+from pages.shared import models, readings, runs
 from pages.shared.runs import Run
+from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def read(run: Run, step: int, text: str) -> "Reading":
     Raises:
         HeadlightError: these weights are not there any more, or the text cannot be read.
     """
-    return _read(str(run.path), version(run), step, text)
+    return readings.read(Source(str(run.path), version(run), step=step), text)
 
 
 def load(run: Run, step: int) -> "tuple[Transformer, Tokenizer]":
@@ -55,7 +55,7 @@ def load(run: Run, step: int) -> "tuple[Transformer, Tokenizer]":
     Raises:
         HeadlightError: these weights are not there any more.
     """
-    return _load(str(run.path), version(run), step)
+    return load_at(str(run.path), version(run), step)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -70,16 +70,21 @@ def examples(path: str) -> tuple[str, ...]:
     return tuple(map(str, read_card(Path(path) / "film").get("examples", ())))
 
 
-@st.cache_data(max_entries=128, max_size="256MB", show_spinner=False)
-def _read(path: str, version: str, step: int, text: str) -> "Reading":
-    from transformer_core import analysis
+def load_at(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer]":
+    """Return the model of a run as it was after a step, and its tokenizer.
 
-    model, tokenizer = _load(path, version, step)
-    return analysis.read(model, tokenizer, text, max_tokens=max_tokens(model.config), max_new_tokens=MAX_NEW_TOKENS)
+    Args:
+        path: the run's folder.
+        version: tells two runs apart that had the same folder one after the other.
+        step: which weights.
+
+    Raises:
+        HeadlightError: these weights are not there any more.
+    """
+    return models.loaded(("run", path, version, step), lambda: _load(path, step))
 
 
-@st.cache_resource(max_entries=6, show_spinner=False)
-def _load(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer]":
+def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
     import transformer_core as tc
     from transformer_core.training.film import Film
     from transformer_core.training.run_directory import RunDirectory

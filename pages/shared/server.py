@@ -110,12 +110,13 @@ def warm_up() -> None:
     import torch
 
     from pages.shared import models, readings
+    from pages.shared.sources import Source
 
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // 2))  # the other half is for the server and the browser
     try:
         for card in list(models.available().values())[:1]:
             for example in card.examples[:1]:
-                readings.read(card.path, card.version, example)
+                readings.read(Source.of(card), example)
     except Exception:  # a visitor is told what is wrong when they choose the model
         logger.exception("Warm-up failed")
     gc.collect()

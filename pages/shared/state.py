@@ -1,32 +1,43 @@
 """The view: model, text, target, attention, layer and head, in the session and in the URL, and what it runs on.
 
 A link or a step back in the browser's history fills the session from the URL; what a person does fills it through the
-callbacks here; and at the end of each run the session is written to the URL. The device and the precision belong to the
+callbacks here; and at the end of each run the session is written to the URL. What else defines a page's view are its
+fields (fields.py). The device and the precision belong to the
 machine and not to the view: they stay in the session. Every session key is in this file.
 """
 
+import base64
+import binascii
 import unicodedata
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
+from pages.shared import fields
+from pages.shared.fields import Field
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.text.interface import WRITTEN_MASK
 
 MODEL, TEXT, ATTENTION, LAYER, HEAD = "model", "text", "attention", "layer", "head"
+PACKED_TEXT = "packed"  # in the URL, in the place of a long text
 TARGET = "target"  # what a person makes an encoder-decoder write; None: what it writes by itself
 DEVICE, PRECISION = "device", "precision"
 TARGET_BOX = "target-box"  # where the target is typed
 OVERVIEW, HEATMAP = "overview", "heatmap"  # keys of components
+LONG_TEXT = "long-text"  # where a long text is pasted
 EXAMPLES = "examples"  # whether the list of examples is open
 NEXT_MODEL = "next-model"  # the model that the next run begins with
 MODELS_NOTE = "models-note"  # what was done to the models, to be said at the next run
 _PUBLISHED = "published"  # the URL's parameters as this session last wrote them
+_OWN = "own-fields"  # of the page that is open
 _ACTED = "acted"  # the person did something in this run; then the session is right, not the URL
 
-MAX_CHARACTERS = 1000  # of a text; longer ones do not fit into a URL that can be sent around
+MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
+MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
 
 
 @dataclass(frozen=True)
@@ -49,11 +60,12 @@ def current() -> View:
     return View(*map(st.session_state.__getitem__, keys))
 
 
-def seed(cards: Mapping[str, ModelCard]) -> list[str]:
+def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]:
     """Fill the session from the URL at the first run, and whenever the URL was changed from outside.
 
     Args:
         cards: the models that are here, at least one.
+        own: what else defines the view of the page that is opened.
 
     Returns:
         One sentence for each wish of the URL that could not be met; the session holds the nearest view that exists.
@@ -70,10 +82,11 @@ def seed(cards: Mapping[str, ModelCard]) -> list[str]:
             wanted = {MODEL: name}
     has_other_link = wanted and wanted != state.get(_PUBLISHED)  # without one, another page was opened from this one
     if _PUBLISHED not in state or (has_other_link and not state.get(_ACTED)):
-        notes += _fill(cards, wanted)
+        notes += _fill(cards, wanted) + fields.fill(own, wanted)
     elif state[MODEL] not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT: state[TEXT], MODEL: state[MODEL]})
     fit(cards[state[MODEL]])
+    state[_OWN] = tuple(own)
     return notes
 
 
@@ -82,13 +95,14 @@ def publish() -> None:
     view = current()
     values = {
         MODEL: view.model,
-        TEXT: view.text,
+        **({TEXT: view.text} if len(view.text) <= MAX_PLAIN else {PACKED_TEXT: packed(view.text)}),
         ATTENTION: view.attention,
         LAYER: str(view.layer),
         HEAD: str(view.head),
     }
     if view.target is not None:
         values[TARGET] = view.target
+    values |= fields.written(st.session_state[_OWN])
     if st.query_params.to_dict() != values:
         st.query_params.from_dict(values)
     st.session_state[_PUBLISHED] = values
@@ -112,10 +126,30 @@ def clean(text: str) -> str:
     return " ".join(printable[: 10 * MAX_CHARACTERS].split())[:MAX_CHARACTERS]
 
 
+def packed(text: str) -> str:
+    """Return a text as an address holds it: short, and of plain letters."""
+    return base64.urlsafe_b64encode(zlib.compress(text.encode("utf-8", "replace"), 9)).decode().rstrip("=")
+
+
+def unpacked(packed_text: str) -> str | None:
+    """Return the text that `packed` packed; None where it is damaged or far too long."""
+    try:
+        compressed = base64.b64decode(packed_text + "=" * (-len(packed_text) % 4), altchars=b"-_", validate=True)
+        return zlib.decompressobj().decompress(compressed, 8 * MAX_CHARACTERS).decode()
+    except (binascii.Error, zlib.error, ValueError):
+        return None
+
+
 def on_text() -> None:
     """A text was typed."""
     st.session_state[TEXT] = clean(st.session_state[TEXT])
-    st.session_state[_ACTED] = True
+    act()
+
+
+def on_long_text() -> None:
+    """A long text was pasted."""
+    st.session_state[TEXT] = clean(st.session_state[LONG_TEXT])
+    act()
 
 
 def on_example(text: str) -> None:
@@ -124,19 +158,19 @@ def on_example(text: str) -> None:
     st.session_state[TARGET] = None
     if EXAMPLES in st.session_state:
         st.session_state[EXAMPLES] = False
-    st.session_state[_ACTED] = True
+    act()
 
 
 def on_target() -> None:
     """A target was typed; an empty one means the model's own."""
     st.session_state[TARGET] = clean(st.session_state[TARGET_BOX]) or None
-    st.session_state[_ACTED] = True
+    act()
 
 
 def set_target(target: str | None) -> None:
     """A target was taken up to be changed; None: back to the model's own."""
     st.session_state[TARGET] = target if target is None else clean(target)
-    st.session_state[_ACTED] = True
+    act()
 
 
 def on_model(cards: Mapping[str, ModelCard]) -> None:
@@ -151,7 +185,7 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
     if card.examples and (not state[TEXT] or state[TEXT] in of_others or has_lost_its_blanks):
         state[TEXT] = card.examples[0]
     state[TARGET] = None
-    state[_ACTED] = True
+    act()
 
 
 def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
@@ -163,10 +197,21 @@ def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
 def on_head() -> None:
     """A head was clicked in the overview; what came from the browser is checked like any input."""
     chosen = st.session_state[OVERVIEW].get("chosen")
-    attention, layer, head = map(chosen.get, (ATTENTION, LAYER, HEAD)) if isinstance(chosen, dict) else (None,) * 3
+    if isinstance(chosen, dict):
+        choose_head(*map(chosen.get, (ATTENTION, LAYER, HEAD)))
+
+
+def choose_head(attention: Any, layer: Any, head: Any) -> None:
+    """A head was chosen; what is none changes nothing."""
     are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
     if are_indices and isinstance(attention, str) and attention in ATTENTIONS:
-        st.session_state.update({ATTENTION: attention, LAYER: layer, HEAD: head, _ACTED: True})
+        st.session_state.update({ATTENTION: attention, LAYER: layer, HEAD: head})
+        act()
+
+
+def act() -> None:
+    """The person did something, so that in this run the session is right, and not the URL."""
+    st.session_state[_ACTED] = True
 
 
 def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str]:
@@ -178,6 +223,10 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
         name = next(iter(cards))
     card = cards[name]
     text, target = wanted.get(TEXT), wanted.get(TARGET)
+    if PACKED_TEXT in wanted:
+        text = unpacked(wanted[PACKED_TEXT])
+        if text is None:
+            notes.append("The text in the address is damaged, so you see an example; ask for the link again.")
     attention, attention_note = _attention(wanted.get(ATTENTION), card)
     n_layers = card.n_layers(attention)
     layer, layer_note = _index(wanted.get(LAYER), n_layers, default=n_layers - 1, what=LAYER)

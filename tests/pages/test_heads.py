@@ -181,12 +181,6 @@ def test_the_overview_shows_the_same_numbers_as_the_heatmap(open_app: OpenApp):
     np.testing.assert_allclose(np.frombuffer(levels[at : at + size], np.uint8) / 254, shown.ravel(), atol=0.51 / 254)
 
 
-def test_the_numbers_can_be_taken_away(open_app: OpenApp):
-    data = json.loads(component(open_app(text="The cat."), "figure").json)
-    assert data["name"] == "en-fr-cross-layer1-head0"
-    assert data["csv"].startswith("query,query_token,key,key_token,allowed,weight\n0,<bos>,0,The,1,")
-
-
 def test_without_models_the_page_says_how_to_train_one(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

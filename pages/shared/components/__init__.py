@@ -4,25 +4,22 @@ They write what a person typed with `textContent` only, or onto a canvas, and ta
 are as high as the style sheet's `--hl-stage`, so that nothing jumps while they load.
 """
 
-import json
-import struct
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
+import numpy as np
 import streamlit as st
+from jaxtyping import Float
 
-from transformer_core.figures import DARK, LIGHT, Figure, sequential_scale, template
+from pages.shared.components.figures import live_figure
+from pages.shared.components.mounting import component
+from pages.shared.components.packing import packed
+from transformer_core.figures import DARK, LIGHT, sequential_scale
 from transformer_core.figures.hues import WARM
 
-_FOLDER = Path(__file__).parent
-_FILES = {  # of a component, in this order; modules of one component see each other
-    "overview": ("theme.js", "player.js", "overview.js", "overview.css", "player.css"),
-    "film": ("theme.js", "player.js", "film.js"),
-    "figure": ("theme.js", "figure.js", "figure.css"),
-}
+__all__ = ["FilmStrip", "Measure", "PinnedHead", "head_overview", "live_figure"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -39,6 +36,29 @@ class FilmStrip:
     on_moment: Callable[[], None]  # called before the run in which the component's value holds `moment`: its step
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measure:
+    """One number a head: a bar under its picture, and what heads can be ordered by."""
+
+    name: str  # as it is said of one head: "entropy"
+    title: str  # what it is, in a sentence, for whoever points at the legend
+    unit: str  # "nats"; "" where there is none
+    low: str  # what a head at the low end does, "looks at one token"; "" where the name says it
+    high: str
+    values: Mapping[str, Float[np.ndarray, "layer head"]]  # by attention; NaN where it does not apply
+    ends: tuple[float, float]  # of the bars; where they lie on both sides of zero, a bar begins there
+
+
+@dataclass(frozen=True, kw_only=True)
+class PinnedHead:
+    """A head that is combined with others, and the color that it has wherever it is drawn."""
+
+    attention: str
+    layer: int
+    head: int
+    hue: str  # "#RRGGBB", good in light and in dark
+
+
 def head_overview(
     *,
     groups: Sequence[Mapping[str, Any]],
@@ -48,6 +68,11 @@ def head_overview(
     key: str,
     on_chosen: Callable[[], None],
     film: FilmStrip | None = None,
+    measure: Measure | None = None,
+    order: Literal["", "ascending", "descending"] = "",
+    pinned: Sequence[PinnedHead] = (),
+    on_pinned: Callable[[], None] | None = None,
+    only: Sequence[str] | None = None,
 ) -> None:
     """All heads at once; a click, or Enter on a focused head, chooses one.
 
@@ -55,22 +80,45 @@ def head_overview(
     them nothing is asked of the server; where the slider comes to rest, the component's value holds the moment.
 
     Args:
-        groups: for each attention: attention, title, layers, heads, queries, keys, and `strongest`, words for each
-            layer and head; with a film, without `strongest`.
+        groups: for each attention: attention, title, layers, heads, queries and keys, the rows and columns of its
+            pictures (of a long text fewer than tokens), and `strongest`, words for each layer and head; with a film,
+            without `strongest`.
         levels: one byte a cell, group by group, as `figures.levels` makes them; with a film, moment by moment.
         chosen: attention, layer and head of the chosen one.
         version: the component draws anew where this changes.
         key: the component's key; its value holds `chosen` in the run after a click.
         on_chosen: called before that run.
         film: the moments of a training.
+        measure: drawn under each picture, and said in its tip.
+        order: by the measure, those that it does not apply to last; "": layers are rows.
+        pinned: the heads that are combined.
+        on_pinned: called before the run in which the component's value holds `pinned`: attention, layer and head of
+            the one that was clicked with Shift, or that had the focus when P was pressed. None: none can be pinned.
+        only: names of the attentions that are drawn; None: all.
+
+    Raises:
+        ValueError: an order without a measure.
     """
+    if order and measure is None:
+        raise ValueError(f"Heads cannot be ordered ({order}) without a measure; give one, or no order.")
     scales = {
         theme.name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden} for theme in (LIGHT, DARK)
     }
-    header = {"groups": groups, "chosen": chosen, "version": version, "scales": scales}
-    overview = _component("overview", isolated=True)
+    header = {
+        "groups": groups,
+        "chosen": chosen,
+        "version": version,
+        "scales": scales,
+        "measure": _said(measure, groups) if measure else None,
+        "order": order,
+        "pinned": [asdict(head) for head in pinned],
+        "canPin": on_pinned is not None,
+        "only": only,
+    }
+    callbacks = {"on_chosen_change": on_chosen} | ({"on_pinned_change": on_pinned} if on_pinned else {})
+    overview = component("overview", isolated=True)
     if film is None:
-        overview(key=key, data=_packed(header, levels), on_chosen_change=on_chosen)
+        overview(key=key, data=packed(header, levels), **callbacks)
         return
     pictures = {
         "id": version,
@@ -86,7 +134,7 @@ def head_overview(
         ],
     }
     with st.container(key="hl-film-pictures"):  # which takes no room
-        _component("film", isolated=True)(key=f"{key}-pictures", data=_packed(pictures, film.strongest + levels))
+        component("film", isolated=True)(key=f"{key}-pictures", data=packed(pictures, film.strongest + levels))
     header["film"] = {
         "id": version,
         "steps": film.steps,
@@ -97,45 +145,16 @@ def head_overview(
         "marks": [{"place": place, "words": words} for place, words in film.marks],
         "color": WARM,
     }
-    overview(key=key, data=_packed(header, b""), on_chosen_change=on_chosen, on_moment_change=film.on_moment)
+    overview(key=key, data=packed(header, b""), on_moment_change=film.on_moment, **callbacks)
 
 
-def _packed(header: Mapping[str, Any], values: bytes) -> bytes:
-    text = json.dumps(header).encode()
-    return struct.pack("<I", len(text)) + text + values
-
-
-def live_figure(figure: Figure, *, name: str, csv: str, key: str, height: int | None = None) -> None:
-    """A plotly figure that keeps its place on the page while its data changes, with buttons to take it away.
-
-    Args:
-        figure: it takes the width and height of its place.
-        name: of the files that are saved, without their endings.
-        csv: the numbers in the figure.
-        key: the component's key.
-        height: px; None: that of the stage.
-    """
-    data = {"figure": figure.to_json(), "templates": _templates(), "name": name, "csv": csv, "height": height}
-    _component("figure", isolated=False)(key=key, data=data)
-
-
-@cache
-def _templates() -> dict[str, str]:
-    return {theme.name: json.dumps(template(theme).to_plotly_json()) for theme in (LIGHT, DARK)}
-
-
-def _component(name: str, *, isolated: bool) -> Callable[..., Any]:
-    """Register a component."""
-    modules, styles = ([_source(file) for file in _FILES[name] if file.endswith(end)] for end in (".js", ".css"))
-    return st.components.v2.component(
-        f"headlight.{name}",
-        html=f'<div class="{name}"></div>',
-        css="".join(styles) or None,
-        js="".join(modules),
-        isolate_styles=isolated,
-    )
-
-
-@cache
-def _source(name: str) -> str:
-    return (_FOLDER / name).read_text(encoding="utf-8")
+def _said(measure: Measure, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a measure as the component reads it: a value for each layer and head of each attention, or null."""
+    words = {name: getattr(measure, name) for name in ("name", "title", "unit", "low", "high")}
+    values: dict[str, list[list[float | None]]] = {}
+    for group in groups:
+        of_group = measure.values.get(group["attention"], np.full((group["layers"], group["heads"]), np.nan))
+        values[group["attention"]] = [
+            [value if math.isfinite(value) else None for value in layer] for layer in of_group.tolist()
+        ]
+    return words | {"values": values, "ends": [float(end) for end in measure.ends]}

@@ -8,12 +8,6 @@ const SETTLED = 160; // ms, after which a moment counts as chosen
 const FILM_CAME = "headlight-film";
 const N_KEPT = 2; // films: of the page, and of the one before
 
-function unpack(data) {
-  const length = new DataView(data.buffer, data.byteOffset).getUint32(0, true);
-  const header = JSON.parse(new TextDecoder().decode(data.subarray(4, 4 + length)));
-  return { header, rest: data.subarray(4 + length) };
-}
-
 function films() {
   return (window.headlightFilms ??= new Map());
 }

@@ -1,5 +1,6 @@
 """The page Film under AppTest: any text at any moment, what is sent, and the code that it shows."""
 
+import base64
 import html
 import json
 from functools import partial
@@ -184,8 +185,16 @@ def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch:
 
 def test_the_numbers_can_be_taken_away(open_film: OpenApp):
     app = open_film(run="pairs", text="The cat.", moment="4", attention="encoder", other="0")
+    figures = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
+    for figure in figures:  # the menu of each is opened
+        app.session_state[figure.id.split("-", 2)[2]] = {"open": 1}
+    app.run()
     sent = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
-    tables = {data["name"]: data["csv"] for data in (json.loads(proto.json) for proto in sent)}
+    tables = {
+        name.removesuffix(".csv"): base64.b64decode(content).decode()
+        for data in (json.loads(proto.json) for proto in sent)
+        for name, content in data["files"].items()
+    }
     assert tables["pairs-step4-encoder-layer0-head0"].startswith("query,query_token,key,key_token,allowed,weight\n")
     assert tables["pairs-loss"] == "step,loss\n0,4.0\n4,3.8\n20,3.0\n60,1.0\n"
     assert tables["pairs-heads-previous"].splitlines()[0].count("layer") == 24

@@ -1,0 +1,223 @@
+"""The choices of the page Compare: side A on the left, side B on the right, and what each of them says."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore.compare_sides import Side, can_be_led
+from pages.shared import compare_state, run_readings, runs, state
+from pages.shared.compare_state import box
+from pages.shared.fields import Field
+from pages.shared.models import ModelCard
+from pages.shared.runs import Run
+from pages.shared.sources import parse_change
+from transformer_core.analysis import ATTENTIONS, HeadName
+from transformer_core.errors import HeadlightError
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+
+KINDS = {"": "nothing changed", "off": "heads switched off", "even": "heads evened out"}
+ABOUT_KINDS = (
+    "Switched off: a head writes nothing. Evened out: it looks at all that it may, alike. The rest of the model goes "
+    "on with what it then gets."
+)
+SAYS = {"encoder_decoder": "writes", "decoder_only": "goes on", "encoder_only": "fills in"}
+
+
+def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
+    """Draw what can be chosen of the two sides."""
+    found = runs.available()
+    trainings = [name for name, run in found.items() if _moments(run)]
+    with st.container(key="hl-compare-sides"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        with _row("a"):
+            _letter(a)
+            _weights(compare_state.WEIGHTS_A, a, {"": "the model above"}, trainings)
+            _head_of_a(a)
+            _kind(a, compare_state.CHANGE_A)
+        _moment(a, compare_state.WEIGHTS_A)
+        _changed_heads(a, compare_state.CHANGE_A)
+        st.text_input(
+            "Text of A",
+            value=a.text,
+            disabled=True,
+            label_visibility="collapsed",
+            help="The text above; it is typed there",
+        )
+    with right:
+        others = {"": "the same model"} | {name: card.title for name, card in cards.items() if name != _bar(a)}
+        with _row("b"):
+            _letter(b)
+            _weights(compare_state.WEIGHTS_B, b, others, trainings)
+            _head_of_b(b)
+            _kind(b, compare_state.CHANGE_B)
+        _moment(b, compare_state.WEIGHTS_B)
+        _changed_heads(b, compare_state.CHANGE_B)
+        st.text_input(
+            "Text of B",
+            placeholder="The same text as A’s",
+            label_visibility="collapsed",
+            autocomplete="off",
+            **box(
+                compare_state.TEXT_B,
+                "" if b.text == a.text else b.text,
+                lambda text: compare_state.choose(compare_state.TEXT_B, state.clean(text)),
+            ),
+        )
+
+
+def say(a: Side, b: Side, readings: "tuple[Reading, Reading]") -> None:
+    """Draw what each side says to its text."""
+    with st.container(key="hl-compare-says"):
+        columns = st.columns(2, gap="medium")
+    for column, side, reading in zip(columns, (a, b), readings, strict=True):
+        with column, st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            st.html(f"<p class='hl-small'>{_says(side, reading)}</p>", width="content")
+            if side is b and can_be_led(a, b):
+                st.toggle(
+                    "lead it along what A writes",
+                    help="So that both are compared word for word. Without it B writes what it likes best.",
+                    **box(
+                        compare_state.LED,
+                        not compare_state.LED.value,
+                        lambda is_led: compare_state.choose(compare_state.LED, "" if is_led else "own"),
+                    ),
+                )
+
+
+def _says(side: Side, reading: "Reading") -> str:
+    """Return what a side says, as HTML, and what it could not read."""
+    has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
+    said = reading.output.rstrip("\ufffd").strip()
+    verb = "is led along" if side.letter == "B" and side.target is not None else SAYS[reading.architecture]
+    shown = f"“{html.escape(said)}”" if said and has_said else "nothing"
+    unknown = ", ".join(f"“{html.escape(word[:30])}”" for word in reading.unknown[:3])
+    remark = f" It has never seen {unknown}." if unknown else ""
+    return f"{side.letter}, {html.escape(side.name)}, {verb}: <b dir='auto'>{shown}</b>.{remark}"
+
+
+def _bar(a: Side) -> str:
+    """Return the bar's model where it is side A's: then another choice of it would be the same."""
+    return "" if a.weights.run else state.current().model
+
+
+def _row(letter: str) -> "st.delta_generator.DeltaGenerator":
+    return st.container(key=f"hl-compare-row-{letter}", horizontal=True, gap="small", vertical_alignment="center")
+
+
+def _letter(side: Side) -> None:
+    st.html(f"<span class='hl-compare-letter'>{side.letter}</span>", width="content")
+
+
+def _moments(run: Run) -> list[int]:
+    try:
+        return run_readings.film(run).moments()
+    except (HeadlightError, OSError):
+        return []
+
+
+def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[str]) -> None:
+    """Choose a model, or a training; of that, the last moment at first."""
+    named = options | {f"{name}@": f"training {name}" for name in trainings}
+    run = side.weights.run if field.value else ""
+    shown = f"{run}@" if run else field.value
+
+    def take(choice: str) -> None:
+        moments = _moments(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
+        compare_state.choose(field, f"{choice}{moments[-1]}" if moments else choice)
+
+    st.selectbox(
+        f"Model of {side.letter}",
+        [*named],
+        format_func=lambda name: named[name],
+        label_visibility="collapsed",
+        disabled=len(named) == 1,
+        help="Trainings appear here, with all moments of their films, once there are some" if len(named) == 1 else None,
+        **box(field, shown if shown in named else "", take),
+    )
+
+
+def _moment(side: Side, field: Field) -> None:
+    """Choose the moment of a training."""
+    if not field.value or len(side.weights.moments) < 2:
+        return
+    name = side.weights.run
+    st.select_slider(
+        f"Moment of {side.letter}",
+        side.weights.moments,
+        format_func=lambda step: f"step {step:,}",
+        label_visibility="collapsed",
+        **box(
+            field,
+            side.weights.source.step,
+            lambda step: compare_state.choose(field, f"{name}@{step}"),
+            part="moment",
+        ),
+    )
+
+
+def _head_of_a(side: Side) -> None:
+    st.selectbox(
+        "Head of A",
+        side.weights.heads,
+        format_func=_short,
+        label_visibility="collapsed",
+        **box(compare_state.HEAD_A, side.head, compare_state.choose_head_a),
+    )
+
+
+def _head_of_b(side: Side) -> None:
+    """Choose the head of B: one of its own, or the one of the same number as A's."""
+    options: list[HeadName | None] = [None, *side.weights.heads]
+    chosen = compare_state.HEAD_B.value
+    st.selectbox(
+        "Head of B",
+        options,
+        format_func=lambda head: "the same head" if head is None else _short(head),
+        label_visibility="collapsed",
+        **box(compare_state.HEAD_B, chosen if chosen in options else None),
+    )
+
+
+def _kind(side: Side, field: Field) -> None:
+    """Choose what is done to heads."""
+    st.selectbox(
+        f"Change in {side.letter}",
+        [*KINDS],
+        format_func=KINDS.__getitem__,
+        label_visibility="collapsed",
+        help=ABOUT_KINDS,
+        **box(
+            field,
+            parse_change(side.change)[0],
+            lambda kind: compare_state.change_kind(field, kind, side.head),
+            part="kind",
+        ),
+    )
+
+
+def _changed_heads(side: Side, field: Field) -> None:
+    """Choose the heads that are changed."""
+    kind, heads = parse_change(side.change)
+    if kind:
+        st.multiselect(
+            f"Changed heads of {side.letter}",
+            side.weights.heads,
+            format_func=_short,
+            label_visibility="collapsed",
+            **box(
+                field,
+                [HeadName(*head) for head in heads],
+                lambda chosen: compare_state.change_heads(field, chosen),
+                part="heads",
+            ),
+        )
+
+
+def _short(head: HeadName) -> str:
+    """Return a head as lists call it."""
+    return f"{ATTENTIONS[head.attention].title} {head.layer}.{head.head}"

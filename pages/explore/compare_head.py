@@ -1,0 +1,215 @@
+"""One head of A beside one of B, and their difference, on the tokens that both texts have."""
+
+import html
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.compare_code import opening
+from pages.explore.compare_scene import Scene, calm
+from pages.explore.compare_sides import Side, head_title, theme
+from pages.shared import compare_state
+from pages.shared.components import figures
+from transformer_core.analysis import ATTENTIONS, pattern_csv
+from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
+from transformer_core.analysis.table import pattern_arrays
+from transformer_core.analysis.token_alignment import AlignedPatterns, TokenAlignment
+from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
+
+WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
+LINK = "compare"
+MOST_NAMED = 4  # tokens that are named in a sentence
+NAMES = {  # of queries and keys, by architecture and by where they come from
+    ("encoder_decoder", "source"): "the text",
+    ("encoder_decoder", "target"): "the decoder’s input",
+    ("decoder_only", "target"): "the text",
+    ("encoder_only", "source"): "the text",
+}
+LOOK_FOR = (
+    "indigo cells, where B looks more than A, and orange ones, where it looks less. In each row both add up to the "
+    "same: attention is only moved. Point at a cell to read it in all three; click it to mark it."
+)
+CODE = """
+from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
+
+shared = SharedTokens.of(a.labels({attention_a!r}), b.labels({attention_b!r}))
+attended_a, attended_b = a.attended[{attention_a!r}], b.attended[{attention_b!r}]
+pair = aligned_head(attended_a, attended_b, shared, {head_a}, {head_b})
+print(pair.b - pair.a)  # [query, key], on the tokens that both texts have
+print(distance(pair))  # mean Jensen-Shannon distance of the rows, nats^0.5
+"""
+ALONE = """
+print({letter}.attended[{attention!r}].pattern({layer}, {head}))  # [query, key]
+"""
+
+
+def show(scene: Scene) -> None:
+    """Draw the two heads and what is between them."""
+    shared = scene.shared(scene.a.head.attention, scene.b.head.attention)
+    if not shared.is_telling:
+        _apart(scene)
+        return
+    attended_a, attended_b = scene.attended()
+    pair = aligned_head(attended_a, attended_b, shared, scene.a.head[1:], scene.b.head[1:])
+    _three(scene, shared, pair)
+    _say(scene, shared, pair)
+
+
+def code(scene: Scene) -> str:
+    """Return the lines that compute what is shown."""
+    a, b = scene.a.head, scene.b.head
+    if not scene.shared(a.attention, b.attention).is_telling:
+        return opening(scene.a, scene.b) + _alone_lines(scene.a) + _alone_lines(scene.b)
+    return opening(scene.a, scene.b) + CODE.format(
+        attention_a=a.attention, attention_b=b.attention, head_a=tuple(a[1:]), head_b=tuple(b[1:])
+    )
+
+
+def _alone_lines(side: Side) -> str:
+    return ALONE.format(letter=side.letter.lower(), **side.head._asdict())
+
+
+def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
+    """Draw A, B, and B minus A over the same axes, so that a cell is at the same place in each."""
+    n_queries, n_keys = pair.a.shape
+    cell = compare_state.CELL.value
+    if cell and (cell[0] >= n_queries or cell[1] >= n_keys):
+        cell = None
+    own = [_own_labels(scene, side, shared, pair) for side in (0, 1)]
+    with st.container(key="hl-compare-three"):
+        columns = st.columns(3, gap="small")
+    options: dict[str, Any] = {"theme": theme(), "width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
+    for i, (column, values, mask) in enumerate(
+        zip(columns, (pair.a, pair.b), (pair.mask_a, pair.mask_b), strict=False)
+    ):
+        side, labels = scene.sides[i][0], own[i]
+        figure = attention_heatmap(
+            values.astype(np.float32),
+            labels[0],
+            labels[1],
+            title=f"{side.letter}: {head_title(side.head)}",
+            mask=mask,
+            **_axes(scene, i),
+            **options,
+        )
+        with column:
+            _draw(scene, figure, side.letter, values, labels, mask, cell)
+    labels = pair.query_labels, pair.key_labels
+    options |= _axes(scene, 0)
+    figure = difference_heatmap(pair.a, pair.b, labels[0], labels[1], title="B − A", mask=pair.mask, **options)
+    with columns[2]:
+        _draw(scene, figure, "difference", pair.b - pair.a, labels, pair.mask, cell)
+
+
+def _draw(
+    scene: Scene,
+    figure: Figure,
+    name: str,
+    values: np.ndarray,
+    labels: tuple[tuple[str, ...], tuple[str, ...]],
+    mask: np.ndarray,
+    cell: tuple[int, int] | None,
+) -> None:
+    key, side = f"compare-{name}", scene.b if name == "B" else scene.a
+    scene.draw(
+        figure,
+        name=f"{name}-{compare_state.head_in_words(side.head)}",
+        key=key,
+        csv=lambda: pattern_csv(values, *labels, mask),
+        arrays=lambda: pattern_arrays(values, *labels, mask),
+        code=code(scene),
+        height=HEIGHT,
+        cell=cell,
+        on_cell=lambda: compare_state.choose_cell(figures.sent_cell(key)),
+        link=LINK,
+    )
+
+
+def _axes(scene: Scene, i: int) -> dict[str, Any]:
+    """Return what queries and keys of a side are, for its axes."""
+    side, reading = scene.sides[i]
+    kind = ATTENTIONS[side.head.attention]
+    queries, keys = (NAMES[reading.architecture, part] for part in (kind.queries_from, kind.keys_from))
+    return {"query_name": f"query: {queries}", "key_name": f"key: {keys}"}
+
+
+def _own_labels(
+    scene: Scene, i: int, shared: SharedTokens, pair: AlignedPatterns
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the labels of the paired tokens as they are in one side's text."""
+    side, reading = scene.sides[i]
+    queries, keys = reading.labels(side.head.attention)
+    own_queries, own_keys = (
+        tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
+        for labels, paired in ((queries, shared.queries), (keys, shared.keys))
+    )
+    return own_queries, (*own_keys, *pair.key_labels[len(own_keys) :])
+
+
+def _apart(scene: Scene) -> None:
+    """Draw two heads whose tokens cannot be paired, each over its own."""
+    with st.container(key="hl-compare-two"):
+        columns = st.columns(2, gap="small")
+    for i, column in enumerate(columns):
+        with column:
+            _alone(scene, i)
+    calm(
+        "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them are "
+        "the same. Choose heads of the same attention, or texts with most of their words in common."
+    )
+
+
+def _alone(scene: Scene, i: int) -> None:
+    """Draw the head of one side over its own tokens."""
+    side, reading = scene.sides[i]
+    attention, layer, head = side.head
+    attended = reading.attended[attention]
+    queries, keys = reading.labels(attention)
+    values, mask = attended.pattern(layer, head), attended.mask()
+    title = f"{side.letter}: {head_title(side.head)}"
+    figure = attention_heatmap(
+        values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(scene, i)
+    )
+    scene.draw(
+        figure,
+        name=f"{side.letter}-{compare_state.head_in_words(side.head)}",
+        key=f"compare-own-{side.letter}",
+        csv=lambda: pattern_csv(values, queries, keys, mask),
+        arrays=lambda: pattern_arrays(values, queries, keys, mask),
+        code=opening(side) + _alone_lines(side),
+        height=HEIGHT,
+    )
+
+
+def _say(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
+    """Say how far apart the heads are, what was paired, and what to look for."""
+    apart = distance(pair)
+    of_all = (
+        f"<b>Jensen-Shannon distance {apart:.2f}</b>, the mean over the rows of the root of the divergence in nats: 0 "
+        "for the same rows, at most 0.83 for rows that share no key."
+    )
+    what = _paired(shared.queries, "queries")
+    if shared.keys != shared.queries:
+        what += " " + _paired(shared.keys, "keys")
+    if scene.is_same and scene.a.head == scene.b.head:
+        what = "A and B are the same; give B another text, model, head, or change."
+    st.html(
+        f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
+        f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR)}</p>"
+    )
+
+
+def _paired(side: TokenAlignment, what: str) -> str:
+    """Return how many tokens were paired, in a sentence."""
+    replaced = [pair.label for pair in side.pairs if pair.is_replaced]
+    alone = len(side.only_a), len(side.only_b)
+    parts = [f"{len(side.pairs)} {what} are paired"]
+    if replaced:
+        named = ", ".join(isolate(label) for label in replaced[:MOST_NAMED])
+        more = f" and {len(replaced) - MOST_NAMED} more" if len(replaced) > MOST_NAMED else ""
+        parts.append(f"{len(replaced)} of them replaced ({named}{more})")
+    if any(alone):
+        where = "; what lies on them is under “elsewhere”" if what == "keys" else ""
+        parts.append(f"{alone[0]} only A has and {alone[1]} only B{where}")
+    return ", ".join(parts) + "."

@@ -1,0 +1,164 @@
+"""A map of all heads of A, or of A and B: those that look, or write, alike lie near each other."""
+
+import html
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.compare_code import changed, opening
+from pages.explore.compare_mapped import Mapped, mapped, shared_tokens
+from pages.explore.compare_scene import Scene, calm
+from pages.explore.compare_sides import head_title, theme
+from pages.shared import compare_state
+from pages.shared.compare_state import box
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.likeness import MIXED, ClusterName
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.errors import ConfigError
+from transformer_core.figures.head_map import head_map_figure
+
+HEIGHT = 520  # px
+MOST_OPENED = 12  # heads of a cluster that have a button
+WAYS = {"looking": "where they look", "writing": "what they write"}
+WHOSE = {"both": "A and B", "a": "A alone"}
+ABOUT = {
+    "looking": "Jensen-Shannon distance of their rows, in nats^½",
+    "writing": "(1 − CKA)^½ of what they write into the residual stream",
+}
+CODE = """
+from transformer_core.analysis.likeness import clusters, head_map
+{imports}
+
+{distances}
+print(head_map(distances).points)
+print(clusters(distances))
+"""
+
+
+def show(scene: Scene) -> None:
+    """Draw the choices, the map, and the clusters with their heads."""
+    _choices()
+    attention = scene.a.head.attention
+    shared, remark = shared_tokens(scene)
+    if remark:
+        calm(remark)
+    try:
+        found = mapped(scene, shared)
+    except ConfigError as error:
+        calm(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return
+    with st.container(key="hl-compare-map"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        _map(scene, found)
+    with right, st.container(key="hl-compare-clusters", gap="small"):
+        _clusters(scene, found)
+    st.html(
+        f"<p class='hl-look'><b>What to look for:</b> heads of {html.escape(ATTENTIONS[attention].title.lower())} that "
+        "lie together do much the same; one that lies alone does what no other does. A cluster is called by the habit "
+        "that its heads have most of, where that is a clear one. "
+        f"Distances are the {html.escape(ABOUT[compare_state.ALIKE.value])}; a plane can only show part of them.</p>"
+    )
+
+
+def code(scene: Scene) -> str:
+    """Return the lines that compute what is shown."""
+    shared, _ = shared_tokens(scene)
+    a, b = scene.a.head.attention, scene.b.head.attention
+    sides = [scene.a, scene.b] if shared else [scene.a]
+    if compare_state.ALIKE.value == "looking":
+        imports = "from transformer_core.analysis.side_by_side import SharedTokens, distances_by_looking"
+        tokens = f"SharedTokens.of(a.labels({a!r}), b.labels({b!r}))" if shared else None
+        given = f"a.attended[{a!r}], {f'b.attended[{b!r}]' if shared else None}, {tokens}"
+        distances = f"distances = distances_by_looking({given})  # [head, head], nats^0.5"
+    else:
+        imports = (
+            "from transformer_core.analysis.head_outputs import head_outputs\n"
+            "from transformer_core.analysis.side_by_side import distances_by_writing\n"
+            "from transformer_core.analysis.token_alignment import align_tokens\n"
+            "from transformer_core.analysis.watching import tensor_of"
+        )
+        outputs = [
+            line
+            for side in sides
+            for line in changed(
+                side,
+                "written_{0} = head_outputs(model_{0}, *(tensor_of(ids, model_{0}) for ids in {0}.inputs))".format(
+                    side.letter.lower()
+                ),
+            )
+        ]
+        positions = f"align_tokens(a.labels({a!r})[0], b.labels({b!r})[0])" if shared else None
+        given = f"written_a[{a!r}], {f'written_b[{b!r}]' if shared else None}, {positions}"
+        distances = "\n".join([*outputs, f"distances = distances_by_writing({given})  # [head, head], (1 - CKA)^0.5"])
+    return opening(*sides) + CODE.format(imports=imports, distances=distances)
+
+
+def _choices() -> None:
+    with st.container(horizontal=True, gap="medium", key="hl-compare-map-bar"):
+        for field, names, label in (
+            (compare_state.ALIKE, WAYS, "Alike in"),
+            (compare_state.ON_MAP, WHOSE, "Heads of"),
+        ):
+            st.segmented_control(
+                label,
+                [*names],
+                format_func=names.__getitem__,
+                required=True,
+                label_visibility="collapsed",
+                **box(field, field.value),
+            )
+
+
+def _map(scene: Scene, found: Mapped) -> None:
+    labels = [f"{letter if found.is_both else ''}{head.layer}.{head.head}" for letter, head in found.heads]
+    names = [f"A: {scene.a.name}", f"B: {scene.b.name}"] if found.is_both else []
+    figure = head_map_figure(
+        found.laid_out.points,
+        labels,
+        words=[f"{letter}: {head_title(head)}" for letter, head in found.heads],
+        clusters=found.groups,
+        cluster_names=[f"{number + 1}: {_called(name)}" for number, name in enumerate(found.names)],
+        models=np.array([letter == "B" for letter, _ in found.heads], dtype=int) if found.is_both else None,
+        model_names=names,
+        kept=found.laid_out.kept,
+        chosen=found.heads.index(("A", scene.a.head)),
+        title=f"Heads that are alike in {WAYS[compare_state.ALIKE.value]}",
+        theme=theme(),
+        height=HEIGHT,
+    )
+    scene.draw(
+        figure,
+        name=f"map-{compare_state.ALIKE.value}",
+        key="compare-map",
+        csv=lambda: matrix_csv(found.distances, "head", labels, "other_head", labels, "distance"),
+        arrays=lambda: {"distances": found.distances, "points": found.laid_out.points, "clusters": found.groups},
+        code=code(scene),
+        height=HEIGHT,
+    )
+
+
+def _called(name: ClusterName) -> str:
+    """Return the name of a cluster with its score."""
+    return name.habit if name.habit == MIXED or name.mean is None else f"{name.habit}, {name.mean:.2f}"
+
+
+def _clusters(scene: Scene, found: Mapped) -> None:
+    """Draw the clusters, each head with a button that opens it."""
+    for number, name in enumerate(found.names):
+        members = [head for head, group in zip(found.heads, found.groups.tolist(), strict=True) if group == number]
+        st.html(
+            f"<p class='hl-model'>{number + 1}: {html.escape(_called(name))}</p>"
+            f"<p class='hl-small'>{len(members)} {'head' if len(members) == 1 else 'heads'}</p>"
+        )
+        with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
+            for letter, head in members[:MOST_OPENED]:
+                st.button(
+                    f"{letter if found.is_both else ''}{head.layer}.{head.head}",
+                    key=f"compare-map-{letter}-{compare_state.head_in_words(head)}",
+                    help=f"Open {letter}’s {head_title(head)}",
+                    on_click=compare_state.open_on,
+                    args=(letter, head),
+                )
+            if len(members) > MOST_OPENED:
+                st.html(f"<span class='hl-small'>and {len(members) - MOST_OPENED} more</span>", width="content")

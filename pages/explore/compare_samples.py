@@ -1,0 +1,83 @@
+"""The texts that a head is looked at on: a model's examples, held-out texts of its corpus, or a pasted list."""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.explore.compare_sides import Weights
+from pages.shared import compare_state, models, runs, state
+from pages.shared.corpora import MADE_HERE, Choice, place_of, portrait_of
+from transformer_core.config import Architecture
+from transformer_core.errors import CorpusError, HeadlightError
+
+MOST_LINES = 200  # of a pasted list
+N_SAMPLED = 40  # of a corpus
+
+
+def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
+    """Return the texts of a kind, each on one line.
+
+    Args:
+        weights: of side A.
+        kind: "examples", "corpus" or "list".
+
+    Raises:
+        HeadlightError: there are none, or the corpus cannot be read.
+    """
+    if kind == "examples":
+        texts = weights.examples
+        nothing = f"{weights.name} comes without example texts; paste some, or take texts of its corpus"
+    elif kind == "corpus":
+        texts = _sampled(weights)
+        nothing = f"the corpus {weights.corpus} has no texts that are held out"
+    else:
+        texts = tuple(compare_state.listed().splitlines())
+        nothing = "the list is empty; paste texts, one a line"
+    texts = tuple(dict.fromkeys(filter(None, map(state.clean, texts))))
+    if not texts:
+        raise CorpusError(nothing)
+    return texts[:MOST_LINES]
+
+
+def n_pasted() -> int:
+    """Return how many texts were pasted."""
+    return len(dict.fromkeys(filter(None, map(state.clean, compare_state.listed().splitlines()))))
+
+
+def _sampled(weights: Weights) -> tuple[str, ...]:
+    """Return held-out texts of what a model was trained on.
+
+    Raises:
+        CorpusError: it is not known, or is not here.
+    """
+    if not weights.corpus:
+        raise CorpusError(f"it is not known what {weights.name} was trained on; paste texts, or take its examples")
+    seed = _seed(weights)
+    return _held_out(weights.corpus, seed, weights.config.architecture)
+
+
+def _seed(weights: Weights) -> int:
+    """Return what the corpus was drawn from."""
+    if weights.run:
+        run = runs.find(weights.run)
+        return int((run.request or {}).get("corpus_seed", 0)) if run else 0
+    from transformer_core.weights.checkpoint import read_card
+
+    try:
+        return int(read_card(models.ROOT / Path(weights.source.path))["corpus"].get("seed", 0))
+    except (HeadlightError, LookupError, TypeError, ValueError):
+        return 0
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _held_out(corpus: str, seed: int, architecture: Architecture) -> tuple[str, ...]:
+    """Return some held-out texts from all parts of a corpus: of pairs, the sources."""
+    from transformer_core.corpora import load_corpus
+
+    if corpus in MADE_HERE and seed == 0:  # drawn by a process of its own, where it was not drawn before
+        portrait_of(Choice(name=corpus, corpus=corpus, is_pairs=MADE_HERE[corpus][1], run_name=corpus), architecture)
+    with st.spinner(f"Reading the corpus {corpus} …", show_time=True):
+        held_out = load_corpus(place_of(corpus), seed=seed).held_out
+    n = len(held_out)
+    items = [held_out[i * n // N_SAMPLED] for i in range(N_SAMPLED)] if n > N_SAMPLED else list(held_out)
+    return tuple(item.source if hasattr(item, "source") else item.text for item in items)

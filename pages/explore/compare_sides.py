@@ -1,0 +1,224 @@
+"""The two sides of the page Compare: which weights read which text, and which head of them is looked at."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import compare_state, readings, run_readings, runs, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source, parse_change
+from transformer_core.analysis import HeadName, attentions_of
+from transformer_core.config import ModelConfig
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import THEMES
+from transformer_core.figures.theme import Theme
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+
+Notes = list[str]
+"""What the address asked for and could not have, a sentence each."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """A model of the chooser, or a moment of a training."""
+
+    name: str  # as people call it
+    source: Source  # without a change
+    config: ModelConfig
+    corpus: str  # that it was trained on
+    examples: tuple[str, ...]
+    moments: tuple[int, ...] = ()  # of the training
+    run: str = ""  # of which it is a moment
+
+    @property
+    def heads(self) -> list[HeadName]:
+        """All heads, in the order of the model."""
+        return [
+            HeadName(name, layer, head)
+            for name, attention in attentions_of(self.config).items()
+            for layer in range(attention.n_layers(self.config))
+            for head in range(self.config.n_heads)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """Weights with what is changed in them, the text that they read, and the head that is looked at."""
+
+    letter: str  # "A" or "B"
+    weights: Weights
+    change: str  # as `Source` has it
+    text: str
+    target: str | None  # what an encoder-decoder is made to write; None: what it writes by itself
+    head: HeadName
+
+    @property
+    def source(self) -> Source:
+        """The weights with the change."""
+        return replace(self.weights.source, change=self.change)
+
+    @property
+    def name(self) -> str:
+        """What reads, in words."""
+        kind, heads = parse_change(self.change)
+        listed = ", ".join(f"{attention} {layer}.{head}" for attention, layer, head in heads[:3])
+        more = f" and {len(heads) - 3} more" if len(heads) > 3 else ""
+        done = {"": "", "off": f", without {listed}{more}", "even": f", {listed}{more} evened out"}[kind]
+        return self.weights.name + done
+
+    @property
+    def file_name(self) -> str:
+        """What reads, for names of files."""
+        return "-".join(filter(None, (self.weights.run or self.weights.source.path.rpartition("/")[2], self.step)))
+
+    @property
+    def step(self) -> str:
+        """The moment of a training, for names of files; "": of a model."""
+        step = self.weights.source.step
+        return "" if step is None else f"step{step}"
+
+    def read(self) -> "Reading":
+        """Return the reading of its text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        return self.read_text(self.text, self.target)
+
+    def read_text(self, text: str, target: str | None = None) -> "Reading":
+        """Return the reading of another text; else as `read`."""
+        return readings.read(self.source, text, target)
+
+
+def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
+    """Return the two sides as they were chosen; what is not there any more gives way to what is nearest."""
+    notes: Notes = []
+    view = state.current()
+    bar = _of_card(cards[view.model])
+    weights_a = _weights(compare_state.WEIGHTS_A.value, bar, cards, notes)
+    weights_b = _weights(compare_state.WEIGHTS_B.value, weights_a, cards, notes)
+    head_a = HeadName(view.attention, view.layer, view.head)
+    if weights_a.run and compare_state.HEAD_A.value:
+        head_a = compare_state.HEAD_A.value
+    head_a = _fitted("A", head_a, weights_a, notes)
+    head_b = _fitted("B", compare_state.HEAD_B.value or head_a, weights_b, notes)
+    change_a = _fitted_change("A", compare_state.CHANGE_A.value, weights_a, notes)
+    change_b = _fitted_change("B", compare_state.CHANGE_B.value, weights_b, notes)
+    a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=view.target, head=head_a)
+    b = replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head_b)
+    return a, replace(b, text=_text_of(b, is_like=b == replace(a, letter="B", target=None))), notes
+
+
+def led(b: Side, a: Side, reading: "Reading") -> Side:
+    """Return side B, made to write what A writes, where it reads the same text and has the same words.
+
+    Only so are the two compared word for word: else each soon writes something else.
+    """
+    return replace(b, target=reading.output or None) if can_be_led(a, b) and not compare_state.LED.value else b
+
+
+def can_be_led(a: Side, b: Side) -> bool:
+    """Whether B can be made to write what A writes."""
+    both = [side.weights for side in (a, b)]
+    return (
+        a.text == b.text
+        and both[0].corpus == both[1].corpus
+        and all(weights.config.architecture == "encoder_decoder" for weights in both)
+    )
+
+
+def head_title(head: HeadName) -> str:
+    """Return a head as titles of figures call it."""
+    words = head.in_words()
+    return words[:1].lower() + words[1:]
+
+
+def theme() -> Theme:
+    """Return the theme that is on the screen."""
+    return THEMES.get(st.context.theme.type or "light", THEMES["light"])
+
+
+def _of_card(card: ModelCard) -> Weights:
+    view = state.current()
+    return Weights(
+        name=card.title,
+        source=Source.of(card, view.device, view.precision),
+        config=card.config,
+        corpus=card.corpus,
+        examples=card.examples,
+    )
+
+
+def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], notes: Notes) -> Weights:
+    """Return the wanted weights, or others and a note where they are not there."""
+    if not wanted:
+        return otherwise
+    if wanted in cards:
+        return _of_card(cards[wanted])
+    name, _, step = wanted.rpartition("@")
+    try:
+        run = runs.find(name) if name and step.isdecimal() else None
+        if run is None:
+            notes.append(f"There is no model or training “{wanted[:60]}” here, so you see {otherwise.name}.")
+            return otherwise
+        moments = tuple(run_readings.film(run).moments())
+        if not moments:
+            notes.append(f"The training {name} has no moments to look at, so you see {otherwise.name}.")
+            return otherwise
+        nearest = min(moments, key=lambda moment: abs(moment - int(step)))
+        if nearest != int(step):
+            notes.append(f"The film of {name} has no moment at step {step[:20]}, so you see step {nearest:,}.")
+        return Weights(
+            name=f"{name}, step {nearest:,}",
+            source=Source(str(run.path), run_readings.version(run), step=nearest),
+            config=runs.configurations(run)[0],
+            corpus=str((run.request or {}).get("corpus", "")),
+            examples=run_readings.examples(str(run.path)),
+            moments=moments,
+            run=name,
+        )
+    except (HeadlightError, OSError) as error:
+        notes.append(f"The training {name[:60]} cannot be read ({error}), so you see {otherwise.name}.")
+        return otherwise
+
+
+def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> HeadName:
+    """Return the head, or the nearest that there is and a note."""
+    attentions, config = attentions_of(weights.config), weights.config
+    attention = head.attention if head.attention in attentions else [*attentions][-1]
+    n_layers = attentions[attention].n_layers(config)
+    nearest = HeadName(attention, min(head.layer, n_layers - 1), min(head.head, config.n_heads - 1))
+    if nearest != head:
+        notes.append(
+            f"{letter} ({weights.name}) has no head {compare_state.head_in_words(head)}, so you see {letter}’s "
+            f"{head_title(nearest)}."
+        )
+    return nearest
+
+
+def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> str:
+    """Return the change without heads that there are not, and a note."""
+    kind, heads = parse_change(change)
+    there = [head for head in heads if HeadName(*head) in weights.heads]
+    if len(there) < len(heads):
+        notes.append(f"{letter} ({weights.name}) has not all heads that shall be changed; those that it has are.")
+    return compare_state.in_words(kind, there)
+
+
+def _text_of(b: Side, *, is_like: bool) -> str:
+    """Return the text of side B: the chosen one; else A's, but where B is like A in all else, the nearest example.
+
+    Args:
+        b: with A's text.
+        is_like: whether nothing else tells it from A.
+    """
+    chosen = compare_state.TEXT_B.value
+    others = [example for example in b.weights.examples if example != b.text]
+    if chosen or chosen == "" or not is_like or not others:
+        return chosen or b.text
+    return max(others, key=lambda other: SequenceMatcher(None, b.text.split(), other.split(), autojunk=False).ratio())

@@ -1,0 +1,231 @@
+"""The same head on many texts: what it does as a rule, how much that varies, and the texts that show it best."""
+
+import html
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.compare_code import changed, opening, read_of
+from pages.explore.compare_samples import MOST_LINES, n_pasted, texts_of
+from pages.explore.compare_scene import Scene, calm
+from pages.explore.compare_sides import Side, head_title, theme
+from pages.shared import compare_state, kept
+from pages.shared.compare_state import box
+from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.errors import HeadlightError
+from transformer_core.figures.spread import texts_spread
+
+MOST_MIB = 16  # of all heads that were measured on a text
+N_TOLD = 3  # texts at each end, and in the middle
+PATIENCE = 0.4  # s, after which it is said how far the reading is
+HEIGHT = 240  # px
+KINDS = {"examples": "The model’s examples", "corpus": "Held-out texts of its corpus", "list": "A list of your own"}
+NAMES = {
+    "entropy": "Entropy",
+    "distance": "Distance",
+    "share_on_first": "Share on the first token",
+    "strongest_weight": "Strongest weight",
+}
+UNITS = {"entropy": "nats", "distance": "tokens"}
+CODE = """
+from transformer_core.analysis.many_texts import HeadOnText, HeadOverTexts
+
+found = []
+for text in {texts}:
+    {reading}
+    attended = reading.attended[{attention!r}]
+    pattern, labels = attended.pattern({layer}, {head}), reading.labels({attention!r})
+    found.append(HeadOnText.of(text, pattern, attended.mask(), *labels))
+print(HeadOverTexts.of(found).measures[{measure!r}])
+"""
+
+
+def show(scene: Scene) -> None:
+    """Draw the choices, how the measure is spread over the texts, and the most telling ones."""
+    _choices()
+    if compare_state.TEXTS.value == "list":
+        _paste()
+    try:
+        texts = texts_of(scene.a.weights, compare_state.TEXTS.value)
+    except HeadlightError as error:
+        calm(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        return
+    sides = [scene.a, scene.b] if _differ(scene) else [scene.a]
+    with st.container(key="hl-compare-texts"):
+        left, right = st.columns([6, 6], gap="large")
+    measure = compare_state.MEASURE.value
+    found = [(side, _measured(side, texts)) for side in sides]
+    spreads = {f"mean of {side.letter}": of.measures[measure] for side, of in found if of}
+    means = {name: spread.mean for name, spread in spreads.items() if spread}
+    with left:
+        for side, of_side in found:
+            _spread(scene, side, of_side, means)
+    with right:
+        _telling(found[0][1], measure)
+    st.html(
+        f"<p class='hl-look'><b>What to look for:</b> {html.escape(MEASURES[measure])}, a point a text. A narrow heap: "
+        "the head does the same whatever it reads. Points far off: texts worth a look. Each is a button that puts its "
+        "text into the bar above.</p>"
+    )
+
+
+def code(scene: Scene) -> str:
+    """Return the lines that compute what is shown of side A."""
+    a = scene.a
+    try:
+        texts = list(texts_of(a.weights, compare_state.TEXTS.value))
+    except HeadlightError:
+        texts = [a.text]
+    return opening(a) + CODE.format(
+        texts=texts,
+        reading="\n    ".join(changed(a, f"reading = {read_of(a, 'text', None)}")),
+        attention=a.head.attention,
+        layer=a.head.layer,
+        head=a.head.head,
+        measure=compare_state.MEASURE.value,
+    )
+
+
+def _choices() -> None:
+    with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar"):
+        st.segmented_control(
+            "Texts",
+            [*KINDS],
+            format_func=KINDS.__getitem__,
+            required=True,
+            label_visibility="collapsed",
+            **box(compare_state.TEXTS, compare_state.TEXTS.value),
+        )
+        st.selectbox(
+            "Measure",
+            [*MEASURES],
+            format_func=NAMES.__getitem__,
+            label_visibility="collapsed",
+            width=240,
+            **box(compare_state.MEASURE, compare_state.MEASURE.value),
+        )
+
+
+def _paste() -> None:
+    st.text_area(
+        "Texts, one a line",
+        height=140,
+        placeholder="One text a line, then press Ctrl+Enter",
+        **box(compare_state.LIST, compare_state.listed(), compare_state.take_list),
+    )
+    if (n := n_pasted()) > MOST_LINES:
+        calm(f"The list has {n:,} texts; the first {MOST_LINES} are read.")
+    if compare_state.is_too_long_for_links():
+        calm(
+            f"This list has more than {compare_state.MOST_LISTED:,} characters, which no address can hold: who opens a "
+            "link to this page sees it without the list."
+        )
+
+
+def _differ(scene: Scene) -> bool:
+    """Whether side B says something else of the same texts."""
+    return (scene.a.source, scene.a.head) != (scene.b.source, scene.b.head)
+
+
+def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
+    """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
+    measures: kept.Store[HeadOnText] = kept.store(
+        "heads measured on a text", most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
+    )
+    found, troubles = [], []
+    began, place = time.monotonic(), st.empty()
+    for i, text in enumerate(texts):
+        if time.monotonic() - began > PATIENCE:
+            place.progress(i / len(texts), text=f"{side.letter} reads text {i + 1} of {len(texts)} …")
+        try:
+            found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
+        except HeadlightError as error:
+            troubles.append(str(error))
+    place.empty()
+    if troubles:
+        calm(f"{side.letter} could not read {len(troubles)} of {len(texts)} texts: {troubles[0]}.")
+    return HeadOverTexts.of(found) if found else None
+
+
+def _on(side: Side, text: str) -> HeadOnText:
+    reading = side.read_text(text)
+    attended = reading.attended[side.head.attention]
+    return HeadOnText.of(text, attended.pattern(*side.head[1:]), attended.mask(), *reading.labels(side.head.attention))
+
+
+def _spread(scene: Scene, side: Side, found: HeadOverTexts | None, means: dict[str, float]) -> None:
+    """Draw how the measure is spread over the texts."""
+    if found is None:
+        return
+    measure = compare_state.MEASURE.value
+    spread = found.measures[measure]
+    values = np.array([getattr(text, measure) for text in found.texts], dtype=np.float64)  # of None NaN
+    texts = [text.text for text in found.texts]
+    shown = [text.text for text in found.texts if text.text == scene.a.text]
+    is_share = measure in ("share_on_first", "strongest_weight")
+    figure = texts_spread(
+        values,
+        texts,
+        measure=NAMES[measure].lower(),
+        unit=UNITS.get(measure, ""),
+        limits=(0.0, 1.0) if is_share else None,
+        levels={name: mean for name, mean in means.items() if name != f"mean of {side.letter}"},
+        chosen=texts.index(shown[0]) if shown else None,
+        title=f"{side.letter}: {side.name}, {head_title(side.head)}",
+        theme=theme(),
+        height=HEIGHT,
+    )
+    names = [f"{i} {text}" for i, text in enumerate(texts)]
+    scene.draw(
+        figure,
+        name=f"texts-{measure}-{side.letter}",
+        key=f"compare-texts-{side.letter}",
+        csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
+        arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
+        code=code(scene),
+        height=HEIGHT,
+    )
+    if spread is not None:
+        unit = f" {UNITS[measure]}" if measure in UNITS else ""
+        st.html(
+            f"<p class='hl-small'>{side.letter}: mean {spread.mean:.2f}{unit}, standard deviation "
+            f"{spread.deviation:.2f}, over {spread.n_texts} {'text' if spread.n_texts == 1 else 'texts'}.</p>"
+        )
+
+
+def _telling(found: HeadOverTexts | None, measure: str) -> None:
+    """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
+    spread = found.measures[measure] if found else None
+    if found is None or spread is None:
+        calm("None of these texts gives the head a choice of where to look.")
+        return
+    known = sorted(
+        (text for text in found.texts if getattr(text, measure) is not None), key=lambda text: getattr(text, measure)
+    )
+    nearest = sorted(known, key=lambda text: abs(getattr(text, measure) - spread.mean))
+    groups = {"Highest": known[::-1][:N_TOLD], "Lowest": known[:N_TOLD], "Most typical": nearest[:N_TOLD]}
+    for name, texts in groups.items():
+        st.html(f"<p class='hl-subtitle'>{name}</p>")
+        with st.container(key=f"hl-compare-telling-{name.split()[0].lower()}", gap=None):
+            for i, text in enumerate(texts):
+                _text(text, getattr(text, measure), f"compare-text-{name}-{i}")
+
+
+def _text(text: HeadOnText, value: float, key: str) -> None:
+    query, key_token = text.strongest_labels
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(f"<span class='hl-compare-number'>{value:.2f}</span>", width="content")
+        is_clicked = st.button(
+            text.text,
+            key=key,
+            type="tertiary",
+            help=f"Look at this text; its strongest link is “{query}” → “{key_token}” {text.strongest_weight:.2f}",
+            on_click=compare_state.open_text,
+            args=(text.text,),
+        )
+    if is_clicked:  # the bar above shows another text
+        st.rerun()

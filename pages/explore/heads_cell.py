@@ -1,0 +1,137 @@
+"""The chosen query and key: the query's row as bars, and the same cell in all heads."""
+
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.heads_code import redraw_cell, redraw_row
+from pages.explore.heads_scene import Scene, marked, theme
+from pages.shared import heads_state, state, takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.divergence import entropy
+from transformer_core.analysis.head_picture import HeadPicture, cell_in_all_heads
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.head_grid import head_grid
+from transformer_core.figures.labels import shorten
+from transformer_core.figures.row_bars import row_bars
+
+HEIGHT = 270  # px
+MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds
+HINT = (
+    "Click a cell, or walk there with the arrow keys and press Enter: its row stands here as bars over the keys, and "
+    "beside it the same cell in every head of every layer."
+)
+
+
+def show(scene: Scene, shown: HeadPicture) -> None:
+    """Draw what belongs to the chosen query and key; a hint while none is chosen."""
+    query, key = marked(scene, shown)
+    if query is None:
+        st.html(f"<p class='hl-small'>{HINT}</p>")
+        return
+    with st.container(key="hl-cell"):
+        left, right = st.columns([7, 5], gap="medium")
+    with left:
+        _row(scene, shown, query, key)
+    with right:
+        if key is None:
+            st.html("<p class='hl-small'>Click a cell of this row to see it in every head.</p>")
+        else:
+            _in_all_heads(scene, shown, query, key)
+
+
+def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
+    """Draw where the chosen query looks."""
+    tokens = shown.queries.tokens[query - shown.queries.first]
+    of_row = replace(scene.wish, window=((tokens.start, tokens.stop - 1), _span_of_keys(scene)))
+    row = scene.picture_of(of_row)
+    if row.values.shape[0] != 1 or row.blocks:
+        st.html("<p class='hl-small'>This row has too many keys to be drawn as bars; draw a box to see a part.</p>")
+        return
+    values, allowed = row.values[0].astype(np.float64), row.mask[0]
+    is_weight = scene.wish.quantity in ("pattern", "log")
+    label = row.queries.labels[0]
+    figure = row_bars(
+        values,
+        row.keys.labels,
+        query=query,
+        query_token=label,
+        entropy=float(entropy(values)) if is_weight and scene.wish.window is None else None,
+        allowed=allowed,
+        first_key=row.keys.first,
+        quantity=scene.wish.quantity,
+        largest=shown.largest,
+        chosen=key,
+        key_name=scene.axis_names["key_name"],
+        theme=theme(),
+        height=HEIGHT,
+    )
+    names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
+    name = scene.file_name(f"query{query}")
+    figures.live_figure(
+        figure,
+        name=name,
+        files=lambda: takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, scene.wish.quantity),
+            arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
+            code=redraw_row(scene, of_row, query, name),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        ),
+        key="heads-row",
+        height=HEIGHT,
+    )
+
+
+def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> None:
+    """Draw the weight between the chosen query and key in every head."""
+    if not scene.attended.is_short and max(scene.attended.shape[2:]) > MOST_IN_ALL:
+        st.html(
+            f"<p class='hl-small'>The same cell in every head is shown for texts of up to {MOST_IN_ALL:,} tokens.</p>"
+        )
+        return
+    queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
+    values = cell_in_all_heads(scene.attended, queries, keys)
+    sides = ((query, shown.queries), (key, shown.keys))
+    asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
+    title = f"“{asking}” → “{looked_at}” in every head"
+    figure = head_grid(
+        values.astype(np.float64),
+        title=title,
+        what="weight",
+        limits=(0.0, 1.0),
+        chosen=(scene.view.layer, scene.view.head),
+        theme=theme(),
+        height=HEIGHT,
+    )
+    layers, heads = (list(range(n)) for n in values.shape)
+    name = f"{scene.view.model}-{scene.view.attention}-query{query}-key{key}"
+    figures.live_figure(
+        figure,
+        name=name,
+        files=lambda: takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(values, "layer", layers, "head", heads, "weight"),
+            arrays=lambda: {"weight": values},
+            code=redraw_cell(scene, queries, keys, title, name),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        ),
+        key="heads-in-all",
+        height=HEIGHT,
+        on_cell=lambda: _open(figures.sent_cell("heads-in-all")),
+    )
+
+
+def _open(cell: tuple[int, int] | None) -> None:
+    """A head was clicked: it becomes the chosen one."""
+    if cell is not None:
+        state.choose_head(state.current().attention, *cell)
+        heads_state.MIX.set(())
+        heads_state.MEAN.set("")
+
+
+def _span_of_keys(scene: Scene) -> tuple[int, int]:
+    return scene.wish.window[1] if scene.wish.window else (0, scene.attended.shape[3] - 1)

@@ -1,0 +1,141 @@
+"""The lines of Python that give what the page Heads shows: for a notebook, and for whoever takes a figure away."""
+
+from pages.explore.heads_scene import Scene
+from pages.shared import code, readings
+from pages.shared.models import CPU, PRECISIONS
+from transformer_core.analysis import ATTENTIONS, Wish
+
+PLAIN = """
+site = {site!r}
+with torch.inference_mode(), tc.capture(model, site) as acts:
+    {logits}model({inputs})
+pattern = acts[site][0, {head}]  # [query, key]: head {head} of layer {layer}
+
+{said}print(pattern)
+"""
+SAID = {
+    "encoder_decoder": "print(tokenizer.decode(tokens[0]))\n",
+    "decoder_only": "print(tokenizer.decode(tokens[0]))\n",
+    "encoder_only": "best = logits[0].argmax(dim=-1)\nprint(tokenizer.labels(best[tokens[0] == tokenizer.mask_id]))\n",
+}
+READ = """import transformer_core as tc
+from transformer_core.analysis import HeadShare, Wish, picture, read
+
+model, tokenizer = tc.load({path!r}{device}{precision})
+reading = read(
+    model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}, max_new_tokens={max_new_tokens}
+)
+"""
+SHOWN = """wish = {wish!r}
+shown = picture(reading.attended[{attention!r}], wish, **reading.sides({attention!r}))
+"""
+DRAWN = """
+from transformer_core.figures import attention_heatmap
+
+figure = attention_heatmap(
+    shown.values,
+    shown.queries.labels,
+    shown.keys.labels,
+    quantity={quantity!r},
+    title={title!r},
+    mask=shown.mask,
+    first_query=shown.queries.first,
+    first_key=shown.keys.first,
+    blocks=shown.blocks,
+    largest=shown.largest,
+)
+figure.write_html({name!r}, include_plotlyjs=True)
+print(shown.values)  # [query, key]
+"""
+ROW = """
+from transformer_core.figures.row_bars import row_bars
+
+figure = row_bars(
+    shown.values[0],
+    shown.keys.labels,
+    query={query},
+    query_token=shown.queries.labels[0],
+    allowed=shown.mask[0],
+    first_key=shown.keys.first,
+    quantity={quantity!r},
+)
+figure.write_html({name!r}, include_plotlyjs=True)
+print(shown.values[0])  # [key]
+"""
+CELL = """
+from transformer_core.analysis.head_picture import cell_in_all_heads
+from transformer_core.figures.head_grid import head_grid
+
+values = cell_in_all_heads(reading.attended[{attention!r}], {queries!r}, {keys!r})
+figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0))
+figure.write_html({name!r}, include_plotlyjs=True)
+print(values)  # [layer, head]
+"""
+ACROSS = """
+from transformer_core.analysis.across_layers import follow
+from transformer_core.figures import attention_heatmap
+
+part = follow(reading, {method!r}).parts[{place}]
+figure = attention_heatmap(part.values, reading.{of}, reading.{side}, title={title!r}, mask=part.mask)
+figure.write_html({name!r}, include_plotlyjs=True)
+print(part.values)  # [query, key]
+"""
+
+
+def code_of(scene: Scene) -> str:
+    """Return the lines that compute what is shown: of one head's pattern, the plainest."""
+    view, reading, wish = scene.view, scene.reading, scene.wish
+    is_plain = len(wish.heads) == 1 and not (wish.in_words or wish.hidden or wish.window) and wish.quantity == "pattern"
+    if not is_plain:
+        return f"{_shown(scene, wish)}print(shown.values)  # [query, key]\n"
+    has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
+    return code.opening(scene.card, view, reading) + PLAIN.format(
+        site=ATTENTIONS[view.attention].site(view.layer),
+        inputs=code.INPUTS[reading.architecture],
+        logits="logits = " if reading.blanks else "",
+        layer=view.layer,
+        head=view.head,
+        said=SAID[reading.architecture] if has_said else "",
+    )
+
+
+def redraw(scene: Scene) -> str:
+    """Return the lines that draw the large figure again, from the model on."""
+    name = f"{scene.file_name()}.html"
+    return _shown(scene, scene.wish) + DRAWN.format(quantity=scene.wish.quantity, title=scene.title, name=name)
+
+
+def redraw_row(scene: Scene, of_row: Wish, query: int, name: str) -> str:
+    """Return the lines that draw one query's bars again."""
+    drawn = ROW.format(query=query, quantity=of_row.quantity, name=f"{name}.html")
+    return _shown(scene, of_row) + drawn
+
+
+def redraw_cell(scene: Scene, queries: range, keys: range, title: str, name: str) -> str:
+    """Return the lines that draw a cell in all heads again."""
+    told = {"attention": scene.view.attention, "queries": queries, "keys": keys, "title": title}
+    return read_again(scene) + CELL.format(**told, name=f"{name}.html")
+
+
+def redraw_across(scene: Scene, method: str, place: int, of: str, side: str, title: str, name: str) -> str:
+    """Return the lines that draw a rollout or a flow again."""
+    told = {"method": method, "place": place, "of": of, "side": side, "title": title}
+    return read_again(scene) + ACROSS.format(**told, name=f"{name}.html")
+
+
+def _shown(scene: Scene, wish: Wish) -> str:
+    return read_again(scene) + SHOWN.format(wish=wish, attention=scene.view.attention)
+
+
+def read_again(scene: Scene) -> str:
+    """Return the lines that load the model and read the text."""
+    view, config = scene.view, scene.card.config
+    return READ.format(
+        path=scene.card.path,
+        device="" if view.device == CPU else f", device={view.device!r}",
+        precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
+        text=view.text,
+        target=view.target,
+        max_tokens=readings.max_tokens(config),
+        max_new_tokens=readings.MAX_NEW_TOKENS,
+    )

@@ -1,0 +1,148 @@
+"""The chosen head, or heads, large: as a heatmap or as lines from queries to keys."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.heads_code import redraw
+from pages.explore.heads_scene import Scene, marked, theme
+from pages.shared import heads_state, state, takeaway
+from pages.shared.components import figures, lines
+from transformer_core.analysis import pattern_csv
+from transformer_core.analysis.head_picture import HeadPicture, HeadShare
+from transformer_core.analysis.table import pattern_arrays
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import attention_heatmap
+from transformer_core.figures.bipartite import bipartite_lines
+from transformer_core.figures.categories import category_hues
+
+STILL_WIDTH = 560  # px
+MOST_LINES = 512  # tokens on a side that lines can be told apart between
+
+
+def show(scene: Scene) -> HeadPicture | None:
+    """Draw the head; return what was drawn, or None where nothing could be."""
+    try:
+        shown = scene.picture
+    except HeadlightError as error:
+        st.html(f"<p class='hl-note'>{str(error)[:1].upper()}{str(error)[1:]}.</p>")
+        return None
+    is_small = max(len(shown.queries.tokens), len(shown.keys.tokens)) <= MOST_LINES
+    if heads_state.DRAWING.value == "lines" and is_small:
+        draw_lines(scene, shown)
+    else:
+        if heads_state.DRAWING.value == "lines":
+            st.html(
+                f"<p class='hl-small'>Lines are drawn between at most {MOST_LINES} tokens: draw a box into the heatmap "
+                "to see a part of the text.</p>"
+            )
+        draw_heatmap(scene, shown)
+    return shown
+
+
+def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
+    """Draw rows of queries and columns of keys."""
+    query, key = marked(scene, shown)
+    figure = attention_heatmap(
+        shown.values,
+        shown.queries.labels,
+        shown.keys.labels,
+        quantity=scene.wish.quantity,
+        title=scene.title,
+        mask=shown.mask,
+        first_query=shown.queries.first,
+        first_key=shown.keys.first,
+        blocks=shown.blocks,
+        largest=shown.largest,
+        marked=(query, key),
+        theme=theme(),
+        **scene.axis_names,
+    )
+    figures.live_figure(
+        figure,
+        name=scene.file_name(),
+        key=state.HEATMAP,
+        files=lambda: files(scene, shown),
+        cell=(query, key) if query is not None and key is not None else None,
+        is_window=scene.wish.window is not None,
+        on_cell=lambda: heads_state.choose_cell(figures.sent_cell(state.HEATMAP), shown),
+        on_window=lambda: heads_state.choose_window(figures.sent_window(state.HEATMAP), shown),
+    )
+
+
+def draw_lines(scene: Scene, shown: HeadPicture) -> None:
+    """Draw a curve for each weight; of several heads, each in a color of its own."""
+    shares = (
+        scene.wish.heads if 1 < len(scene.wish.heads) <= heads_state.MOST_MIXED and not heads_state.MEAN.value else ()
+    )
+    weights = replace(scene.wish, quantity="pattern")  # lines have no other quantity
+    wishes = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
+    each = [scene.picture_of(wish) for wish in wishes]
+    names = [f"{share.layer}.{share.head}" for share in shares] or [scene.who]
+    query, key = marked(scene, shown)
+    st.html(f"<p class='hl-figure-title'>Attention as lines: {scene.who}</p>")
+    lines.attention_lines(
+        patterns=[picture.values.astype(np.float32) for picture in each],
+        masks=[picture.mask for picture in each],
+        query_tokens=each[0].queries.labels,
+        key_tokens=each[0].keys.labels,
+        first_query=shown.queries.first,
+        first_key=shown.keys.first,
+        names=names,
+        hues=category_hues(len(each)),
+        chosen=(
+            None if query is None else query - shown.queries.first,
+            None if key is None else key - shown.keys.first,
+        ),
+        key="heads-lines",
+        on_cell=lambda: heads_state.choose_line("heads-lines", shown),
+        **scene.axis_names,
+    )
+    with st.popover("Save", type="tertiary", key="heads-lines-still", on_change="rerun") as still:
+        if still.open:
+            figure = bipartite_lines(
+                [picture.values.astype(np.float32) for picture in each],
+                each[0].queries.labels,
+                each[0].keys.labels,
+                names=names if shares else (),
+                chosen=(query, key),
+                first_query=shown.queries.first,
+                first_key=shown.keys.first,
+                title=f"Attention as lines: {scene.who}",
+                theme=theme(),
+                **scene.axis_names,
+            )
+            name = scene.file_name("lines")
+            with st.container(width=STILL_WIDTH):
+                figures.live_figure(figure, name=name, key="heads-still", files=lambda: files(scene, shown), height=460)
+
+
+def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
+    """Return the numbers of the heatmap, the lines that draw it again, and what was looked at."""
+    table = {
+        "query_tokens": _units(shown, "queries"),
+        "key_tokens": _units(shown, "keys"),
+        "first_query": shown.queries.first if not shown.blocks else 0,
+        "first_key": shown.keys.first if not shown.blocks else 0,
+    }
+    return takeaway.files(
+        name=scene.file_name(),
+        csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
+        arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
+        code=redraw(scene),
+        state=st.query_params.to_dict(),
+        model=scene.card.path,
+    )
+
+
+def _units(shown: HeadPicture, side: str) -> list[str]:
+    """Return what the rows or the columns stand for; in an overview, the places of each block."""
+    labels, n = getattr(shown, side).labels, shown.values.shape[side == "keys"]
+    if not shown.blocks:
+        return list(labels)
+    ends = [cell * len(labels) // n for cell in range(n + 1)]
+    first = getattr(shown, side).first
+    return [f"{first + start} to {first + end - 1}" for start, end in pairwise(ends)]

@@ -1,0 +1,160 @@
+"""What the page Heads shows at one time: a text that was read, the chosen head, and what is to be seen of it."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared import heads_state, kept, readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish, picture
+from transformer_core.figures import THEMES, isolate
+from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.figures.theme import Theme
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+    from transformer_core.analysis.attended import Attended
+
+MOST_MIB = 96  # of all pictures
+NAMES = {  # of queries and keys, by architecture and by where they come from
+    ("encoder_decoder", "source"): "the text",
+    ("encoder_decoder", "target"): "the decoder's input",
+    ("decoder_only", "target"): "the text",
+    ("encoder_only", "source"): "the text",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """A head on a text; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    reading: "Reading"
+    wish: Wish
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "Scene | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view, reading = state.current(), readings.current(card)
+        if reading is None:
+            return None
+        heads_state.fit(*reading.attended[view.attention].shape)
+        source = Source.of(card, view.device, view.precision)
+        return cls(card=card, view=view, source=source, reading=reading, wish=_wish(view, reading))
+
+    @property
+    def attended(self) -> "Attended":
+        """The attention of the chosen head."""
+        return self.reading.attended[self.view.attention]
+
+    @property
+    def picture(self) -> HeadPicture:
+        """What is drawn of the chosen head, or heads.
+
+        Raises:
+            HeadlightError: nothing of it can be drawn.
+        """
+        return self.picture_of(self.wish)
+
+    def picture_of(self, wish: Wish) -> HeadPicture:
+        """Return what a wish shows of the chosen attention; made once for all sessions.
+
+        Raises:
+            HeadlightError: nothing of it can be drawn.
+        """
+        pictures: kept.Store[HeadPicture] = kept.store("pictures", most_mib=MOST_MIB, n_bytes=_n_bytes)
+        key = (self.source, self.view.text, self.view.target, self.view.attention, wish)
+        sides = self.reading.sides(self.view.attention)
+        return pictures.get(key, lambda: picture(self.attended, wish, **sides))
+
+    @property
+    def axis_names(self) -> dict[str, Any]:
+        """What queries and keys are, for the axes of figures."""
+        kind, architecture = ATTENTIONS[self.view.attention], self.reading.architecture
+        queries, keys = NAMES[architecture, kind.queries_from], NAMES[architecture, kind.keys_from]
+        return {"query_name": f"query: {queries}", "key_name": f"key: {keys}{self._own_part}"}
+
+    @property
+    def title(self) -> str:
+        """The title of the large figure."""
+        return f"{QUANTITIES[self.wish.quantity].title}: {self.who}"
+
+    @property
+    def who(self) -> str:
+        """The chosen head or heads, as titles call them."""
+        attention = ATTENTIONS[self.view.attention].title.lower()
+        if heads_state.MEAN.value == "all":
+            return f"{attention}, mean of all heads"
+        if heads_state.MEAN.value == "layer":
+            return f"{attention}, layer {self.view.layer}, mean of its heads"
+        if len(self.wish.heads) > 1:
+            return f"{attention}, mean of heads {', '.join(f'{s.layer}.{s.head}' for s in self.wish.heads)}"
+        return f"{attention}, layer {self.view.layer}, head {self.view.head}"
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        view, wish = self.view, self.wish
+        parts = [view.model, view.attention]
+        if len(wish.heads) == 1:
+            parts += [f"layer{view.layer}", f"head{view.head}"]
+        else:
+            parts += [f"{len(wish.heads)}heads"]
+        return "-".join([*parts, *([] if wish.quantity == "pattern" else [wish.quantity]), *more])
+
+    @property
+    def _own_part(self) -> str:
+        """Where in the text the model began to write, if it went on from a prompt."""
+        written = self.reading.target[self.reading.n_given :]
+        if self.reading.architecture != "decoder_only" or not written:
+            return ""
+        return f", the model’s own from {self.reading.n_given} “{isolate(written[0])}” on"
+
+
+def theme() -> Theme:
+    """Return the theme that is on the screen."""
+    return THEMES.get(st.context.theme.type or "light", THEMES["light"])
+
+
+def _wish(view: View, reading: "Reading") -> Wish:
+    """Return what the controls ask for."""
+    n_layers, n_heads = reading.attended[view.attention].shape[:2]
+    heads: tuple[HeadShare, ...] = heads_state.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
+    if heads_state.MEAN.value == "all":
+        heads = tuple(HeadShare(layer=layer, head=head) for layer in range(n_layers) for head in range(n_heads))
+    elif heads_state.MEAN.value == "layer":
+        heads = tuple(HeadShare(layer=view.layer, head=head) for head in range(n_heads))
+    return Wish(
+        heads=heads,
+        quantity=heads_state.QUANTITY.value,
+        in_words=heads_state.UNIT.value == "word",
+        hidden=frozenset(part for part in heads_state.HIDDEN.value.split("+") if part),
+        renormalise=heads_state.REST.value == "share",
+        window=heads_state.WINDOW.value,
+    )
+
+
+def _n_bytes(made: HeadPicture) -> int:
+    labels = sum(map(len, (*made.queries.labels, *made.keys.labels)))
+    n_tokens = len(made.queries.tokens) + len(made.keys.tokens)
+    return int(made.values.nbytes) + int(made.mask.nbytes) + 60 * n_tokens + labels
+
+
+def marked(scene: Scene, shown: HeadPicture) -> tuple[int | None, int | None]:
+    """Return the chosen query and key as places in a picture."""
+    return shown.queries.place(heads_state.QUERY.value), shown.keys.place(heads_state.KEY.value)
+
+
+def state_of_view() -> dict[str, Any]:
+    """Return what the URL says of the view, for who takes a figure away."""
+    return dict(st.query_params.to_dict())

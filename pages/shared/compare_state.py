@@ -1,0 +1,203 @@
+"""What defines the view of the page Compare, beside the model, the text and the head of the bar, which are side A's.
+
+Each side has its weights, its head and what is changed in it; side B has a text of its own as well.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import state
+from pages.shared.fields import Field, one_of, text_up_to
+from pages.shared.sources import parse_change
+from transformer_core.analysis import HeadName
+from transformer_core.analysis.many_texts import MEASURES
+from transformer_core.errors import ConfigError
+
+PAGE = "compare"
+MOST_LISTED = 4000  # characters of a pasted list that an address can hold
+_LONG_LIST = "compare-long-list"  # session key: a pasted list that no address can hold
+_HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
+_CELL = re.compile(r"(\d{1,4})\.(\d{1,4})")
+
+
+def _head(text: str) -> HeadName:
+    """Read a head, such as "cross.1.2".
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    found = _HEAD.fullmatch(text)
+    if not found:
+        raise ValueError("it is written as attention, layer and head: cross.1.2")
+    return HeadName(found[1], int(found[2]), int(found[3]))
+
+
+def head_in_words(head: HeadName) -> str:
+    """Write a head."""
+    return f"{head.attention}.{head.layer}.{head.head}"
+
+
+def _change(text: str) -> str:
+    """Read what is changed in a model.
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    try:
+        parse_change(text)
+    except ConfigError as error:
+        raise ValueError(
+            "it is written as off or even, a colon, and heads joined by +: off:cross.1.2+cross.1.3"
+        ) from error
+    return text
+
+
+def _cell(text: str) -> tuple[int, int]:
+    """Read a query and a key, such as "7.12".
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    found = _CELL.fullmatch(text)
+    if not found:
+        raise ValueError("it is written as the places of a query and a key: 7.12")
+    return int(found[1]), int(found[2])
+
+
+def _cell_in_words(cell: tuple[int, int]) -> str:
+    return f"{cell[0]}.{cell[1]}"
+
+
+VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "map", "layers", "texts"))
+WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a moment of a training
+WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
+TEXT_B: Field = Field(PAGE, "btext", None, lambda text: state.clean(text))  # "": A's; None: see `compare_sides`
+HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's moment; None: the bar's
+HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
+CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
+CHANGE_B = Field(PAGE, "bchange", "", _change)
+LED = Field(PAGE, "writes", "", one_of("", "own"))  # of B: what A writes, where it can; or what it writes by itself
+CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)  # a query and a key, as places among the pairs
+ALIKE = Field(PAGE, "by", "looking", one_of("looking", "writing"))  # of heads on the map
+ON_MAP = Field(PAGE, "heads", "both", one_of("both", "a"))
+TEXTS = Field(PAGE, "texts", "examples", one_of("examples", "corpus", "list"))
+LIST = Field(PAGE, "list", "", text_up_to(MOST_LISTED))  # a text a line
+MEASURE = Field(PAGE, "measure", "entropy", one_of(*MEASURES))
+
+FIELDS: tuple[Field, ...] = (
+    VIEW,
+    WEIGHTS_A,
+    WEIGHTS_B,
+    TEXT_B,
+    HEAD_A,
+    HEAD_B,
+    CHANGE_A,
+    CHANGE_B,
+    LED,
+    CELL,
+    ALIKE,
+    ON_MAP,
+    TEXTS,
+    LIST,
+    MEASURE,
+)
+
+
+def choose(field: Field, value: Any) -> None:
+    """A control of the page was used."""
+    field.set(value)
+    state.act()
+
+
+def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, part: str = "box") -> dict[str, Any]:
+    """Return the key of a widget that chooses a field, and what is called when it is used.
+
+    Args:
+        field: what is chosen.
+        shown: what the widget shows now.
+        take: is given what a person chose; None: it is the field's value.
+        part: tells several widgets of a field apart.
+    """
+    key = f"{field.key}-{part}"
+    st.session_state[key] = shown
+
+    def on_change() -> None:
+        value = st.session_state[key]
+        value = field.usual if value is None else value
+        choose(field, value) if take is None else take(value)
+
+    return {"key": key, "on_change": on_change}
+
+
+def choose_head_a(head: HeadName) -> None:
+    """Side A's head was chosen: of a training's moment its own, else the bar's."""
+    if WEIGHTS_A.value:
+        choose(HEAD_A, head)
+    else:
+        HEAD_A.set(None)
+        state.choose_head(*head)
+
+
+def open_both(head: HeadName) -> None:
+    """A head was chosen to be seen in both sides."""
+    HEAD_B.set(None)
+    open_on("A", head)
+
+
+def open_on(letter: str, head: HeadName) -> None:
+    """A head of one side was chosen to be seen."""
+    if letter == "A":
+        choose_head_a(head)
+    else:
+        HEAD_B.set(head)
+    VIEW.set("one")
+    CELL.set(None)
+    state.act()
+
+
+def open_text(text: str) -> None:
+    """A text of many was chosen: it is the bar's, and side B follows it."""
+    TEXT_B.set(None)
+    VIEW.set("one")
+    CELL.set(None)
+    state.on_example(text)
+
+
+def change_kind(field: Field, kind: str, head: HeadName) -> None:
+    """What is done to heads was chosen: to those that are chosen already, or to one."""
+    choose(field, in_words(kind, parse_change(field.value)[1] or [head]))
+
+
+def change_heads(field: Field, heads: Sequence[HeadName]) -> None:
+    """The heads that are changed were chosen; without any, nothing is."""
+    choose(field, in_words(parse_change(field.value)[0], heads))
+
+
+def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
+    """Write what is changed, as `Source` has it."""
+    return f"{kind}:{'+'.join(head_in_words(HeadName(*head)) for head in heads)}" if kind and heads else ""
+
+
+def choose_cell(cell: tuple[int, int] | None) -> None:
+    """A cell was clicked; None: let go."""
+    choose(CELL, cell)
+
+
+def listed() -> str:
+    """Return the pasted list."""
+    return LIST.value or st.session_state.get(_LONG_LIST, "")
+
+
+def take_list(text: str) -> None:
+    """A list was pasted; one that is too long for an address stays in the session."""
+    is_long = len(text) > MOST_LISTED
+    st.session_state[_LONG_LIST] = text if is_long else ""
+    choose(LIST, "" if is_long else text)
+
+
+def is_too_long_for_links() -> bool:
+    """Whether the pasted list is not in the address."""
+    return bool(st.session_state.get(_LONG_LIST)) and not LIST.value

@@ -1,0 +1,201 @@
+// The cells of a heatmap: chosen with a click or from the keyboard, drawn larger with a drag, pointed at in several
+// figures at once. A person is at a cell {row, column}; what is sent are places in the whole text: a cell {query, key},
+// or a window {queries, keys} of first and last places.
+
+const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const TWICE = 600; // ms: two clicks that plotly takes for one double click lie closer together
+const READ = "Arrow keys go from cell to cell.";
+const CHOOSE = `${READ} Enter chooses one, Escape lets it go.`;
+const NEARER = `${READ} Enter shows what lies in one.`;
+
+function makeCells(view) {
+  view.cursor = null; // the cell that the keyboard is at
+  view.outline = element("div", "cell");
+  view.outline.hidden = true;
+  view.said = element("div", "said");
+  view.said.setAttribute("aria-live", "polite");
+  view.root.append(view.outline, view.said);
+  view.plot.addEventListener("keydown", (event) => onKey(view, event));
+  view.plot.addEventListener("blur", () => leave(view));
+}
+
+function listen(view) {
+  // Once the figure is drawn for the first time: plotly's own events.
+  view.plot.on("plotly_click", ({ points }) => {
+    const cell = cellAt(points);
+    if (!cell || view.isDouble) return;
+    view.plot.focus({ preventScroll: true });
+    view.click = { former: view.data.cell, time: performance.now() };
+    choose(view, cell);
+  });
+  view.plot.on("plotly_doubleclick", () => {
+    // The first of the two clicks is taken back; the second is told right after this.
+    view.isDouble = true;
+    setTimeout(() => (view.isDouble = false));
+    const isOnCell = performance.now() - view.click?.time < TWICE;
+    if (isOnCell && view.data.clicks && !isOverview(view)) sendCell(view, view.click.former);
+    if (isWhole(view)) window.Plotly.relayout(view.plot, rangesOf(view.figure));
+    else view.send("window", { queries: null, keys: null });
+  });
+  view.plot.on("plotly_relayout", (change) => {
+    showCursor(view);
+    if (view.data.windows && view.grid && Object.keys(change).some((name) => /^[xy]axis/.test(name))) zoomed(view);
+  });
+  view.plot.on("plotly_hover", ({ points }) => share(view, cellAt(points)));
+  view.plot.on("plotly_unhover", () => share(view, null));
+}
+
+function updateCells(view) {
+  // After each drawing.
+  view.grid = gridOf(view.figure);
+  const { plot, data } = view;
+  plot.setAttribute("aria-label", plain(view.figure.layout.title?.text ?? data.name));
+  plot.setAttribute("role", view.grid ? "application" : "img");
+  plot.tabIndex = view.grid ? 0 : -1;
+  const help = isOverview(view) ? (data.windows ? NEARER : READ) : data.clicks ? CHOOSE : READ;
+  plot.setAttribute("aria-description", view.grid ? help : "");
+  if (view.cursor && !(view.grid && view.cursor.row < view.grid.rows.length - 1)) leave(view);
+  if (view.cursor && view.cursor.column >= view.grid.columns.length - 1) leave(view);
+  showCursor(view);
+}
+
+function showCursor(view) {
+  const { outline, cursor, grid } = view;
+  outline.hidden = !cursor;
+  if (!cursor) return;
+  const { xaxis, yaxis } = view.plot._fullLayout;
+  const ends = (axis, starts, i) => [starts[i] - 0.5, starts[i + 1] - 0.5].map((place) => axis.l2p(place));
+  const [left, right] = ends(xaxis, grid.columns, cursor.column);
+  const [top, bottom] = ends(yaxis, grid.rows, cursor.row);
+  outline.hidden = left < -1 || right > xaxis._length + 1 || top < -1 || bottom > yaxis._length + 1; // zoomed away
+  const px = { left: xaxis._offset + left, top: yaxis._offset + top, width: right - left, height: bottom - top };
+  for (const [name, value] of Object.entries(px)) outline.style[name] = `${value}px`;
+}
+
+function onKey(view, event) {
+  if (!view.grid || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key in MOVES || event.key === "Home" || event.key === "End") {
+    view.cursor = moved(view, event.key);
+    pointAt(view, view.cursor);
+    share(view, view.cursor);
+    view.said.textContent = wordsAt(view, view.cursor);
+    showCursor(view);
+  } else if (event.key === "Enter" && view.cursor) {
+    choose(view, view.cursor);
+  } else if (event.key === "Escape" && (view.cursor || view.data.cell)) {
+    leave(view);
+    if (view.data.clicks && view.data.cell) sendCell(view, null);
+  } else {
+    return;
+  }
+  event.preventDefault();
+}
+
+function moved(view, key) {
+  // Where a key leads; the first one to the chosen cell, or into the corner.
+  const { rows, columns } = view.grid;
+  const from = view.cursor ?? (view.data.cell && cellOf(view, view.data.cell));
+  if (!from) return { row: 0, column: 0 };
+  const last = columns.length - 2;
+  const [down, right] = MOVES[key] ?? [0, key === "Home" ? -from.column : last - from.column];
+  const within = (i, most) => Math.min(Math.max(i, 0), most);
+  return { row: within(from.row + down, rows.length - 2), column: within(from.column + right, last) };
+}
+
+function leave(view) {
+  if (!view.cursor) return;
+  view.cursor = null;
+  showCursor(view);
+  pointAt(view, null);
+  share(view, null);
+}
+
+function choose(view, { row, column }) {
+  const { rows, columns } = view.grid;
+  if (isOverview(view)) {
+    const places = (starts, i) => [starts[i], starts[i + 1] - 1];
+    if (view.data.windows) view.send("window", { queries: places(rows, row), keys: places(columns, column) });
+  } else if (view.data.clicks) {
+    const cell = { query: rows[row], key: columns[column] };
+    sendCell(view, isSame(cell, view.data.cell) ? null : cell);
+  }
+}
+
+function sendCell(view, cell) {
+  view.data.cell = cell; // until the server answers
+  view.send("cell", cell ?? { query: null, key: null });
+}
+
+function zoomed(view) {
+  // A box was drawn with the pointer: all places that it touches.
+  const { xaxis, yaxis } = view.plot._fullLayout;
+  const whole = (range, starts) => {
+    const inside = (place) => Math.min(Math.max(place, starts[0]), starts.at(-1) - 1);
+    return [inside(Math.round(Math.min(...range))), inside(Math.ceil(Math.max(...range) - 0.5))];
+  };
+  const { rows, columns } = view.grid;
+  const [queries, keys] = [whole(yaxis.range, rows), whole(xaxis.range, columns)];
+  const isPart = ([first, last], starts) => first > starts[0] || last < starts.at(-1) - 1;
+  if (isPart(queries, rows) || isPart(keys, columns)) view.send("window", { queries, keys });
+}
+
+function rangesOf(figure) {
+  // The ranges that the figure was made with, for `relayout`.
+  const axes = Object.keys(figure.layout).filter((name) => /^[xy]axis\d*$/.test(name));
+  return Object.fromEntries(
+    axes.map((name) => {
+      const { range } = figure.layout[name];
+      return range ? [`${name}.range`, [...range]] : [`${name}.autorange`, true];
+    }),
+  );
+}
+
+function isWhole({ data, figure }) {
+  return !data.windows || !(data.isWindow || figure.layout.meta?.window);
+}
+
+function isOverview({ figure }) {
+  return Boolean(figure.layout.meta?.blocks);
+}
+
+function isSame(a, b) {
+  return a?.query === b?.query && a?.key === b?.key;
+}
+
+function cellAt(points) {
+  // Of plotly's event.
+  const point = points?.[0];
+  if (point?.data.type !== "heatmap") return null;
+  const [row, column] = point.pointNumber;
+  return { row, column };
+}
+
+function cellOf({ grid }, { query, key }) {
+  // Of a place in the text; null where the figure does not show it.
+  const index = (starts, place) => (place < starts.at(-1) ? starts.findLastIndex((start) => start <= place) : -1);
+  const [row, column] = [index(grid.rows, query), index(grid.columns, key)];
+  return row < 0 || column < 0 ? null : { row, column };
+}
+
+function wordsAt({ figure, grid }, { row, column }) {
+  const says = ({ type, z }) => type === "heatmap" && Number.isFinite(z[row][column]);
+  const words = figure.data.findLast(says)?.customdata?.[row]?.[column];
+  return plain(String(words ?? `query ${grid.rows[row]}, key ${grid.columns[column]}`));
+}
+
+function pointAt({ plot, grid }, cell) {
+  // Shows a cell's hover words, or none; that is no event.
+  const middle = (starts, i) => (starts[i] + starts[i + 1] - 1) / 2;
+  if (!cell) window.Plotly.Fx.unhover(plot, undefined, undefined, true);
+  else window.Plotly.Fx.hover(plot, { xval: middle(grid.columns, cell.column), yval: middle(grid.rows, cell.row) }, "xy", true);
+}
+
+function share(view, cell) {
+  // Figures of the same link show the words of the same place.
+  const { link } = view.data;
+  const place = cell && { query: view.grid.rows[cell.row], key: view.grid.columns[cell.column] };
+  for (const other of window.headlightFigures) {
+    if (!other.root.isConnected) window.headlightFigures.delete(other);
+    else if (other !== view && link && other.data.link === link && other.grid) pointAt(other, place && cellOf(other, place));
+  }
+}

@@ -1,0 +1,46 @@
+"""Which files make up which component, and how Streamlit comes to know it."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+_FOLDER = Path(__file__).parent
+_FILES = {  # of a component, in this order; modules of one component see each other
+    "overview": (
+        "theme.js",
+        "packing.js",
+        "player.js",
+        "thumbnails.js",
+        "arrangement.js",
+        "overview.js",
+        "overview.css",
+        "player.css",
+    ),
+    "film": ("packing.js", "player.js", "film.js"),
+    "lines": ("theme.js", "packing.js", "curves.js", "spotlight.js", "lines.js", "lines.css"),
+}
+
+
+def component(name: str, *, isolated: bool) -> Callable[..., Any]:
+    """Register a component, and return what puts it on the page.
+
+    Args:
+        name: one of those in `_FILES`.
+        isolated: it keeps its styles to itself, and the page's away.
+    """
+    modules, styles = ([_source(file) for file in _FILES[name] if file.endswith(end)] for end in (".js", ".css"))
+    return st.components.v2.component(
+        f"headlight.{name}",
+        html=f'<div class="{name}"></div>',
+        css="".join(styles) or None,
+        js="".join(modules),
+        isolate_styles=isolated,
+    )
+
+
+@cache
+def _source(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")

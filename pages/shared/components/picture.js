@@ -1,0 +1,208 @@
+// A figure as a picture for papers and slides: laid out anew for a width, light, and every cell of a heatmap a shape.
+
+const MM = 96 / 25.4; // px
+const PT = 96 / 72; // px
+const PAPER = { smallest: 7 * PT, text: 8 * PT, largest: 9 * PT };
+const PRINTED = 600; // dots per inch
+const NARROWEST = 466; // px, that a figure of lines is laid out for; on less paper it is drawn smaller
+const FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'; // a picture is drawn without the page's own
+const MOST_SHAPES = 70000; // of a heatmap; larger ones stay an image
+const GAP = 0.5; // px, between two cells where the figure has gaps
+const WIDTHS = [{ words: "as shown" }, { words: "88 mm", mm: 88 }, { words: "120 mm", mm: 120 }]
+  .concat([{ words: "180 mm", mm: 180 }, { words: "1,600 px", px: 1600 }]);
+
+async function makePicture({ figure, template, width, shown }) {
+  // figure: JSON; template: of the light theme; width: one of WIDTHS; shown: {width, height} in px.
+  // Returns {svg, width, height, dotsPerInch}: text, the size of its pixels, and what is printed of those on an inch.
+  const drawn = JSON.parse(figure);
+  readGrids(drawn);
+  const grid = gridOf(drawn);
+  const asked = width.mm ? width.mm * MM : width.px ? width.px / 2 : shown.width; // px of a screen
+  const laid = width.mm && !grid ? Math.max(asked, NARROWEST) : asked;
+  const scale = asked / laid;
+  const gap = Math.max(0, ...drawn.data.map(({ xgap = 0 }) => xgap)) && GAP;
+  if (grid) evenOut(drawn, grid);
+  drawn.layout.template = JSON.parse(template);
+  drawn.layout.width = laid;
+  const isAsShown = laid === shown.width;
+  drawn.layout.height = grid || isAsShown ? (laid * shown.height) / shown.width : Math.max(shown.height, 0.6 * laid);
+  if (width.mm) setFonts(drawn, scale);
+  drawn.layout.font = { ...drawn.layout.font, family: FONT };
+  loosen(drawn.layout, Boolean(grid));
+  dropTightTexts(drawn, laid);
+  await measured(drawn, (place) => (grid ? fitGrid(drawn, place, Boolean(width.mm)) : fitLines(drawn, place)));
+  await measured(drawn, (place) => widen(drawn, place));
+  const { layout } = drawn;
+  const made = await window.Plotly.toImage(drawn, { format: "svg", width: layout.width, height: layout.height, imageDataOnly: true });
+  const picture = new DOMParser().parseFromString(made, "image/svg+xml").documentElement;
+  picture.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
+  const high = (wide) => (wide * layout.height) / layout.width;
+  const size = width.mm ? [width.mm, high(width.mm)].map((mm) => `${+mm.toFixed(2)}mm`) : [width.px ?? laid, high(width.px ?? laid)].map(Math.round);
+  picture.setAttribute("width", size[0]);
+  picture.setAttribute("height", size[1]);
+  if (grid) await drawCells(picture, grid, gap);
+  const pixels = width.mm ? (width.mm / 25.4) * PRINTED : (width.px ?? 3 * laid);
+  return {
+    svg: new XMLSerializer().serializeToString(picture),
+    width: Math.round(pixels),
+    height: Math.round(high(pixels)),
+    dotsPerInch: width.mm ? PRINTED : null,
+  };
+}
+
+function evenOut(figure, { rows, columns }) {
+  // Plotly paints rows of one height and columns of one width, without gaps, as an image of one dot a cell.
+  const cells = (starts, axis) => {
+    const step = (starts.at(-1) - starts[0]) / (starts.length - 1);
+    return { [axis]: undefined, [`${axis}0`]: starts[0] - 0.5 + step / 2, [`d${axis}`]: step, [`${axis}gap`]: 0 };
+  };
+  if ((rows.length - 1) * (columns.length - 1) > MOST_SHAPES) return;
+  for (const trace of figure.data) if (trace.type === "heatmap") Object.assign(trace, cells(columns, "x"), cells(rows, "y"));
+}
+
+function setFonts(figure, scale) {
+  // All that is written is 7 to 9 pt high on the paper.
+  const [smallest, text, largest] = [PAPER.smallest, PAPER.text, PAPER.largest].map((px) => px / scale);
+  const walk = (part) => {
+    for (const [name, value] of Object.entries(part)) {
+      if (value === null || typeof value !== "object" || ArrayBuffer.isView(value)) continue;
+      if (/font$/.test(name) && value.size) value.size = Math.min(Math.max(value.size, smallest), largest);
+      walk(value);
+    }
+  };
+  walk(figure.layout);
+  for (const trace of figure.data) walk({ textfont: trace.textfont ?? {} });
+  figure.layout.font = { size: text };
+}
+
+function loosen(layout, isGrid) {
+  // Margins grow with what is written in them.
+  for (const [name, axis] of Object.entries(layout)) if (/^[xy]axis\d*$/.test(name)) axis.automargin = true;
+  if (!isGrid) return;
+  layout.margin = { l: 4, r: 4, t: 4, b: 4 };
+  Object.assign(layout.xaxis, { tickangle: "auto", autotickangles: [0, -45, -90] });
+  const size = layout.title?.font?.size ?? layout.template.layout.title.font.size;
+  if (!layout.title?.text) return;
+  const brush = document.createElement("canvas").getContext("2d");
+  brush.font = `${size}px ${FONT}`;
+  const lines = [];
+  for (const word of layout.title.text.split(" ")) {
+    const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+    if (lines.length && brush.measureText(plain(longer)).width <= layout.width - 8) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  Object.assign(layout.title, { text: lines.join("<br>"), automargin: true, pad: { t: 4, b: 4, l: 4 } });
+}
+
+async function measured(figure, change) {
+  // Draws a figure where nobody sees it, for `change` to measure.
+  const place = document.createElement("div");
+  place.style.cssText = "position:fixed;left:-10000px;top:0";
+  document.body.append(place);
+  try {
+    await window.Plotly.newPlot(place, structuredClone(figure.data), structuredClone(figure.layout), { staticPlot: true });
+    change(place);
+  } finally {
+    window.Plotly.purge(place);
+    place.remove();
+  }
+}
+
+function fitGrid({ layout }, { _fullLayout: full }, isFree) {
+  // Leaves out labels for which there is no room, and, where the height is free, makes cells about as high as wide.
+  const { w, h } = full._size;
+  const span = ({ range }) => Math.abs(range[1] - range[0]);
+  const high = isFree ? w * Math.min(Math.max(span(full.yaxis) / span(full.xaxis), 0.4), 1.5) : h;
+  layout.height = Math.round(layout.height - h + high);
+  thinOut(layout.xaxis, w, 1.6 * full.xaxis.tickfont.size); // slanted labels need more
+  thinOut(layout.yaxis, high, 1.2 * full.yaxis.tickfont.size);
+}
+
+function fitLines({ layout }, { _fullLayout: full }) {
+  // A panel's legend that takes more lines than it was given lifts what is written above it.
+  const legends = Object.keys(full).filter((name) => /^legend\d*$/.test(name) && full[name]?._effHeight);
+  const above = (y) => (layout.annotations ?? []).filter((note) => note.yref === "paper" && note.y === y);
+  let growth = 0;
+  for (const { y, _effHeight: high } of legends.map((name) => full[name])) {
+    const lines = high - Math.max(0, ...above(y).filter(({ xanchor }) => xanchor === "left").map(({ yshift }) => yshift ?? 0));
+    if (lines <= 0) continue;
+    for (const note of above(y)) note.yshift = (note.yshift ?? 0) + lines;
+    const ends = Object.values(full._plots).map(({ yaxis }) => yaxis.domain[0]);
+    const gap = Math.min(...ends.filter((end) => end > y).map((end) => end - y)) * full._size.h;
+    if (Number.isFinite(gap)) growth = Math.max(growth, lines / gap);
+    else layout.margin.t += lines;
+  }
+  layout.height += growth * full._size.h + Math.max(0, layout.margin.t - full.margin.t);
+}
+
+function widen({ layout }, place) {
+  // What is written beyond an edge gets room there.
+  const edges = place.getBoundingClientRect();
+  for (const text of place.querySelectorAll("text")) {
+    const { left, right, top, bottom, width } = text.getBoundingClientRect();
+    if (!width) continue;
+    const beyond = { l: edges.left - left, r: right - edges.right, t: edges.top - top, b: bottom - edges.bottom };
+    for (const [side, px] of Object.entries(beyond)) {
+      const needed = place._fullLayout._size[side] + px + 2;
+      if (px > 0) layout.margin[side] = Math.max(layout.margin[side], needed);
+    }
+  }
+}
+
+async function drawCells(picture, grid, gap) {
+  // In place of each heatmap's image of one dot a cell, a shape a cell: sharp at any size, and each where it belongs.
+  for (const image of picture.querySelectorAll(".hm image")) {
+    const dots = await loadImage(image.getAttribute("xlink:href") ?? image.getAttribute("href"));
+    const { naturalWidth: columns, naturalHeight: rows } = dots;
+    if (columns !== grid.columns.length - 1 || rows !== grid.rows.length - 1) continue;
+    const canvas = Object.assign(document.createElement("canvas"), { width: columns, height: rows });
+    const brush = canvas.getContext("2d");
+    brush.drawImage(dots, 0, 0);
+    const colors = brush.getImageData(0, 0, columns, rows).data;
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(image.getAttribute(name)));
+    const edges = (starts, from, length) =>
+      starts.map((start) => from + (length * (start - starts[0])) / (starts.at(-1) - starts[0]));
+    const [across, down] = [edges(grid.columns, x, width), edges(grid.rows, y, height)];
+    const shapes = new Map(); // by color
+    for (let cell = 0; cell < rows * columns; cell += 1) {
+      const [red, green, blue, alpha] = colors.subarray(4 * cell, 4 * cell + 4);
+      if (!alpha) continue;
+      const [row, column] = [Math.floor(cell / columns), cell % columns];
+      const ends = (starts, i) => [starts[i] + gap / 2, starts[i + 1] - gap / 2].map((px) => px.toFixed(2));
+      const [[left, right], [top, bottom]] = [ends(across, column), ends(down, row)];
+      const color = `rgb(${red},${green},${blue})`;
+      shapes.set(color, `${shapes.get(color) ?? ""}M${left} ${top}H${right}V${bottom}H${left}z`);
+    }
+    const group = picture.ownerDocument.createElementNS(picture.namespaceURI, "g");
+    group.setAttribute("shape-rendering", "crispEdges"); // else a seam of the ground shows between two cells
+    for (const [color, path] of shapes) {
+      const shape = picture.ownerDocument.createElementNS(picture.namespaceURI, "path");
+      shape.setAttribute("fill", color);
+      shape.setAttribute("d", path);
+      group.append(shape);
+    }
+    image.replaceWith(group);
+  }
+}
+
+function loadImage(address) {
+  return new Promise((resolve, reject) => {
+    const image = new Image();
+    image.addEventListener("load", () => resolve(image));
+    image.addEventListener("error", () => reject(new Error("the picture could not be read")));
+    image.src = address;
+  });
+}
+
+async function toPng({ svg, width, height, dotsPerInch }) {
+  const address = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  try {
+    const canvas = Object.assign(document.createElement("canvas"), { width, height });
+    canvas.getContext("2d").drawImage(await loadImage(address), 0, 0, width, height);
+    const made = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+    const png = new Uint8Array(await made.arrayBuffer());
+    return dotsPerInch ? withResolution(png, dotsPerInch) : png;
+  } finally {
+    URL.revokeObjectURL(address);
+  }
+}

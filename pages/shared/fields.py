@@ -1,0 +1,107 @@
+"""What else defines the view of a page: fields, each with a place in the URL, a usual value, and a check.
+
+The URL names only what is not as usual. What it says wrongly is told in one sentence, and the usual value stands in.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+_NUMBER = re.compile(r"\d{1,6}")
+
+
+@dataclass(frozen=True)
+class Field:
+    """One thing that a person chooses on a page."""
+
+    page: str  # its address
+    name: str  # in the URL
+    usual: Any
+    read: Callable[[str], Any]  # from the URL; raises ValueError with what would be right
+    write: Callable[[Any], str] = str
+
+    @property
+    def key(self) -> str:
+        """Where it is in the session."""
+        return f"{self.page}-{self.name}"
+
+    @property
+    def value(self) -> Any:
+        """What is chosen; the usual value until then."""
+        return st.session_state.get(self.key, self.usual)
+
+    def set(self, value: Any) -> None:
+        """Choose."""
+        st.session_state[self.key] = value
+
+
+def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
+    """Set every field from the URL's parameters; return a sentence for each that could not be met."""
+    notes = []
+    for field in fields:
+        field.set(field.usual)
+        if field.name in wanted:
+            try:
+                field.set(field.read(wanted[field.name]))
+            except ValueError as error:
+                notes.append(f"The address asks for {field.name} “{wanted[field.name][:40]}”; {error}.")
+    return notes
+
+
+def written(fields: Sequence[Field]) -> dict[str, str]:
+    """Return what the URL says of the fields: those that are not as usual."""
+    return {field.name: field.write(field.value) for field in fields if field.value != field.usual}
+
+
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a check for a word out of a few."""
+
+    def read(text: str) -> str:
+        if text not in choices:
+            raise ValueError(f"it can be {', '.join(choice for choice in choices if choice)}")
+        return text
+
+    return read
+
+
+def number(text: str) -> int:
+    """Read a whole number from 0 on.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not _NUMBER.fullmatch(text):
+        raise ValueError("it is a whole number from 0 on")
+    return int(text)
+
+
+def text_up_to(most: int) -> Callable[[str], str]:
+    """Return a check for any text, cut where it is too long."""
+    return lambda text: text[:most]
+
+
+Span = tuple[int, int]
+"""The first and the last of some neighbouring tokens."""
+
+
+def window(text: str) -> tuple[Span, Span]:
+    """Read which queries and keys are looked at, such as "0-12.3-9".
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    found = re.fullmatch(r"(\d{1,6})-(\d{1,6})\.(\d{1,6})-(\d{1,6})", text)
+    if found:
+        first_query, last_query, first_key, last_key = map(int, found.groups())
+        if first_query <= last_query and first_key <= last_key:
+            return (first_query, last_query), (first_key, last_key)
+    raise ValueError("it is written as the first and last query, a point, and the first and last key: 0-12.3-9")
+
+
+def window_in_words(value: tuple[Span, Span]) -> str:
+    """Write which queries and keys are looked at."""
+    (first_query, last_query), (first_key, last_key) = value
+    return f"{first_query}-{last_query}.{first_key}-{last_key}"

@@ -1,0 +1,136 @@
+"""What defines the view of the page Heads, beside the model, the text and the head: what is drawn of it, and how."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import state
+from pages.shared.fields import Field, number, one_of, window, window_in_words
+from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Span
+from transformer_core.analysis.text_measures import MEASURES
+
+PAGE = "heads"
+MOST_MIXED = 8  # heads in one mixture: as many as there are hues that are told apart
+
+Mix = tuple[HeadShare, ...]
+_SHARE = re.compile(r"(\d{1,4})\.(\d{1,4})(?::(\d{1,3}(?:\.\d{1,3})?))?")
+MEANS = ("", "layer", "all")  # the mean over the heads of the layer, or over all heads of the attention
+
+
+def _mix(text: str) -> Mix:
+    """Read heads of one attention with their weights, such as "0.1+1.3:0.5".
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    found = [_SHARE.fullmatch(part) for part in text.split("+")]
+    if not all(found) or len(found) > MOST_MIXED:
+        raise ValueError(f"it is written as layer.head:weight, up to {MOST_MIXED} joined by +: 0.1+1.3:0.5")
+    return tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in found if m)
+
+
+def mix_in_words(mix: Mix) -> str:
+    """Write heads with their weights."""
+    return "+".join(f"{s.layer}.{s.head}" + ("" if s.weight == 1 else f":{s.weight:g}") for s in mix)
+
+
+DRAWING = Field(PAGE, "as", "heatmap", one_of("heatmap", "lines"))
+QUANTITY = Field(PAGE, "show", "pattern", one_of("pattern", "scores", "log", "values", "written"))
+UNIT = Field(PAGE, "unit", "token", one_of("token", "word"))
+HIDDEN = Field(PAGE, "hide", "", one_of("", "special", "sinks", "special+sinks"))
+REST = Field(PAGE, "rest", "", one_of("", "share"))  # "share": what is hidden is shared among what is shown
+WINDOW = Field(PAGE, "window", None, window, window_in_words)
+QUERY = Field(PAGE, "query", None, number)  # places of tokens in the text
+KEY = Field(PAGE, "key", None, number)
+MIX: Field = Field(PAGE, "mix", (), _mix, mix_in_words)
+MEAN = Field(PAGE, "mean", "", one_of(*MEANS))
+TINT = Field(PAGE, "measure", "", one_of("", *MEASURES))
+ORDER = Field(PAGE, "order", "", one_of("", "descending", "ascending"))
+ONLY = Field(PAGE, "only", "", one_of("", "one"))  # "one": the overview shows the chosen attention alone
+ACROSS = Field(PAGE, "across", "", one_of("", "rollout", "flow"))
+
+FIELDS = (DRAWING, QUANTITY, UNIT, HIDDEN, REST, WINDOW, QUERY, KEY, MIX, MEAN, TINT, ORDER, ONLY, ACROSS)
+
+
+def choose(field: Field, value: Any) -> None:
+    """A control of the page was used."""
+    field.set(value)
+    state.act()
+
+
+def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) -> None:
+    """A cell of a picture was chosen, or only a query or a key of it; None: it was let go.
+
+    Args:
+        cell: its places in the whole text, as the picture counts them.
+        shown: the picture.
+    """
+    query, key = shown.token_of(*cell) if cell else (None, None)
+    QUERY.set(query)
+    KEY.set(key)
+    state.act()
+
+
+def choose_line(component: str, shown: HeadPicture) -> None:
+    """A token was chosen among the lines, or let go; what came from the browser is checked like any input."""
+    cell = st.session_state[component].get("cell")
+    if isinstance(cell, Mapping):
+        query, key = (cell.get(name) if type(cell.get(name)) is int else None for name in ("query", "key"))
+        first_query, first_key = shown.queries.first, shown.keys.first
+        choose_cell((None if query is None else query + first_query, None if key is None else key + first_key), shown)
+
+
+def choose_window(window: tuple[range, range] | None, shown: HeadPicture) -> None:
+    """A part of a picture was drawn out, or the whole text asked for.
+
+    Args:
+        window: queries and keys, as the picture counts them.
+        shown: the picture.
+    """
+    spans: list[Span] = []
+    for places, side in zip(window or (), (shown.queries, shown.keys), strict=False):
+        units = side.tokens[max(0, places.start - side.first) : max(0, places.stop - side.first)]
+        if units:
+            spans.append((units[0].start, units[-1].stop - 1))
+    WINDOW.set((spans[0], spans[1]) if len(spans) == 2 else None)
+    state.act()
+
+
+def on_pinned() -> None:
+    """A head was put to those that are combined, or taken away from them."""
+    pinned = st.session_state[state.OVERVIEW].get("pinned")
+    if not isinstance(pinned, Mapping):
+        return
+    layer, head = pinned.get("layer"), pinned.get("head")
+    if type(layer) is int and type(head) is int and layer >= 0 and head >= 0:
+        current = state.current()
+        if pinned.get("attention") != current.attention:
+            state.choose_head(str(pinned.get("attention")), layer, head)
+            MIX.set(())
+        toggle(layer, head)
+
+
+def toggle(layer: int, head: int) -> None:
+    """Put a head to those that are combined, or take it away; the chosen one is always the first of them."""
+    current, mix = state.current(), MIX.value
+    mix = mix or (HeadShare(layer=current.layer, head=current.head),)
+    without = tuple(share for share in mix if (share.layer, share.head) != (layer, head))
+    is_new = len(without) == len(mix)
+    mix = (*mix, HeadShare(layer=layer, head=head))[:MOST_MIXED] if is_new else without
+    MIX.set(mix if len(mix) > 1 else ())
+    MEAN.set("")
+    state.act()
+
+
+def fit(n_layers: int, n_heads: int, n_queries: int, n_keys: int) -> None:
+    """Keep what is chosen within what there is to see."""
+    MIX.set(tuple(share for share in MIX.value if share.layer < n_layers and share.head < n_heads))
+    if len(MIX.value) == 1:
+        MIX.set(())
+    for field, n in ((QUERY, n_queries), (KEY, n_keys)):
+        if field.value is not None and field.value >= n:
+            field.set(None)
+    if WINDOW.value is not None and (WINDOW.value[0][0] >= n_queries or WINDOW.value[1][0] >= n_keys):
+        WINDOW.set(None)

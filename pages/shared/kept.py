@@ -1,0 +1,93 @@
+"""What is kept in memory for all who look: stores bounded in MiB, in which each thing is made once.
+
+What was not asked for longest is left out first. How full each store is stands at the foot of every page.
+"""
+
+from collections.abc import Callable, Hashable, MutableMapping
+from threading import Lock
+from typing import Generic, TypeVar
+
+import streamlit as st
+from cachetools import LRUCache
+
+MIB = 1 << 20
+T = TypeVar("T")
+
+
+class Store(Generic[T]):
+    """Things by key, of a number of bytes at most together."""
+
+    def __init__(self, *, most_mib: int, n_bytes: Callable[[T], int]) -> None:
+        """Start empty.
+
+        Args:
+            most_mib: that all things may take, in MiB; of those that are larger each by itself, the last is kept too.
+            n_bytes: how much a thing takes.
+        """
+        self.most_mib = most_mib
+        self._n_bytes = n_bytes
+        self._things: LRUCache[Hashable, T] = LRUCache(most_mib * MIB, getsizeof=n_bytes)
+        self._large: dict[Hashable, T] = {}  # one at most
+        self._making: dict[Hashable, Lock] = {}
+        self._lock = Lock()
+
+    @property
+    def mib(self) -> float:
+        """How much is kept, in MiB."""
+        return (self._things.currsize + sum(map(self._n_bytes, self._large.values()))) / MIB
+
+    def __len__(self) -> int:
+        """Return how many things are kept."""
+        return len(self._things) + len(self._large)
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the thing of a key; who asks for it while another makes it waits for that.
+
+        Raises:
+            Exception: whatever `make` raises; then nothing is kept, and the next who asks tries again.
+        """
+        with self._lock:
+            if (place := self._place(key)) is not None:
+                return place[key]
+            turn = self._making.setdefault(key, Lock())
+        with turn:
+            with self._lock:
+                if (place := self._place(key)) is not None:
+                    return place[key]
+            try:
+                thing = make()
+                with self._lock:
+                    self._keep(key, thing)
+                return thing
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+
+    def _place(self, key: Hashable) -> MutableMapping[Hashable, T] | None:
+        """Return where a thing is kept."""
+        return next((place for place in (self._things, self._large) if key in place), None)
+
+    def _keep(self, key: Hashable, thing: T) -> None:
+        if self._n_bytes(thing) <= self._things.maxsize:
+            self._things[key] = thing
+        else:
+            self._large = {key: thing}
+
+
+def store(name: str, *, most_mib: int, n_bytes: Callable[[T], int]) -> Store[T]:
+    """Return the store of this name, which all sessions share; made at the first call, as the arguments say."""
+    stores = _stores()
+    if name not in stores:
+        stores.setdefault(name, Store(most_mib=most_mib, n_bytes=n_bytes))
+    return stores[name]
+
+
+def in_words() -> str:
+    """Return how full each store is, in one line."""
+    parts = [f"{name}: {len(kept)}, {kept.mib:,.0f} of {kept.most_mib:,} MiB" for name, kept in _stores().items()]
+    return "Kept in memory for all who look: " + "; ".join(parts) + "." if parts else ""
+
+
+@st.cache_resource(show_spinner=False)
+def _stores() -> dict[str, Store]:
+    return {}

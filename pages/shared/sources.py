@@ -1,0 +1,107 @@
+"""Where a model comes from: a folder of the chooser, or a moment of a training; and what is switched off in it.
+
+A source is a handful of plain words and numbers, which make the key of all that is kept of it and stand in addresses.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pages.shared import models
+from pages.shared.models import CPU, PRECISIONS, ModelCard
+from transformer_core.analysis import ATTENTIONS, attentions_of
+from transformer_core.config import ModelConfig
+from transformer_core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Tokenizer
+
+CHANGES = {  # what can be done to heads, and what a person reads
+    "off": "switched off: what it writes is 0",
+    "even": "evened out: it looks at all that it may, alike",
+}
+_HEAD = re.compile(r"([a-z]+)\.(\d{1,4})\.(\d{1,4})")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The weights that read a text, where they run, and what is changed in them."""
+
+    path: str  # of the model's folder, or of the run's
+    version: str  # of the weights
+    device: str = CPU
+    precision: str = PRECISIONS[0]
+    step: int | None = None  # of a run's film; None: `path` is a model's folder
+    change: str = ""  # such as "off:cross.1.2+cross.1.3"; "": none
+
+    @classmethod
+    def of(cls, card: ModelCard, device: str = CPU, precision: str = PRECISIONS[0], change: str = "") -> "Source":
+        """Return a model of the chooser."""
+        return cls(card.path, card.version, device, precision, None, change)
+
+    def load(self) -> "tuple[Transformer, Tokenizer]":
+        """Return the model and its tokenizer, loaded once for all sessions; a change is not in it.
+
+        Raises:
+            HeadlightError: the weights are not there, damaged, or do not fit the device.
+        """
+        if self.step is None:
+            return models.load(self.path, self.version, self.device, self.precision)
+        from pages.shared import run_readings
+
+        return run_readings.load_at(self.path, self.version, self.step)
+
+    @contextmanager
+    def changed(self, model: "Transformer") -> Iterator[None]:
+        """Run the model with its change.
+
+        Raises:
+            ConfigError: a head that the model has not.
+        """
+        from transformer_core.instrument.intervene import intervene
+        from transformer_core.instrument.interventions import replace, zero_heads
+
+        kind, heads = parse_change(self.change)
+        edits = {}
+        for (attention, layer), numbers in _by_layer(model.config, heads).items():
+            if kind == "off":
+                edits[ATTENTIONS[attention].site(layer, "hook_z")] = zero_heads(numbers)
+            else:  # what the mask forbids stays forbidden
+                edits[ATTENTIONS[attention].site(layer, "hook_attn_scores")] = replace(0.0, heads=numbers)
+        with intervene(model, edits):
+            yield
+
+
+def parse_change(change: str) -> tuple[str, list[tuple[str, int, int]]]:
+    """Return what is done, and to which heads: (attention, layer, head) each; ("", []) where nothing is.
+
+    Raises:
+        ConfigError: it is not written as a change is.
+    """
+    if not change:
+        return "", []
+    kind, _, names = change.partition(":")
+    found = [_HEAD.fullmatch(name) for name in names.split("+")]
+    if kind not in CHANGES or not all(found):
+        raise ConfigError(
+            f"“{change[:60]}” is no change that can be made; write off or even, a colon, and heads, such as "
+            "off:cross.1.2+cross.1.3"
+        )
+    return kind, [(match[1], int(match[2]), int(match[3])) for match in found if match]
+
+
+def _by_layer(config: ModelConfig, heads: list[tuple[str, int, int]]) -> Mapping[tuple[str, int], list[int]]:
+    """Return the heads by attention and layer.
+
+    Raises:
+        ConfigError: a head that the model has not.
+    """
+    attentions, found = attentions_of(config), dict[tuple[str, int], list[int]]()
+    for attention, layer, head in heads:
+        if attention not in attentions or layer >= attentions[attention].n_layers(config) or head >= config.n_heads:
+            raise ConfigError(f"this model has no head {attention}.{layer}.{head}; choose another to change")
+        found.setdefault((attention, layer), []).append(head)
+    return found

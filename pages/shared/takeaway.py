@@ -1,0 +1,79 @@
+"""What goes with a picture that is taken away: its numbers, the lines that give them, and what was looked at."""
+
+import hashlib
+import io
+import json
+import platform
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pages.shared.models import ROOT
+
+WHERE = "# Put this file into Headlight's folder, beside app.py, and run it there: python redraw.py\n"
+LIBRARIES = ("torch", "numpy", "streamlit", "plotly")
+
+
+def files(
+    *,
+    name: str,
+    csv: Callable[[], str],
+    arrays: Callable[[], Mapping[str, np.ndarray]],
+    code: str,
+    state: Mapping[str, Any],
+    model: str | None = None,
+) -> Mapping[str, bytes]:
+    """Return the files that `live_figure` adds to its pictures, by their names.
+
+    Args:
+        name: of the figure's files, without their endings.
+        csv: gives the numbers as a table.
+        arrays: gives them by name, for `numpy.load`.
+        code: the lines that give the same numbers, to be run in Headlight's folder.
+        state: what defines the view, as in the URL.
+        model: the folder of its model or of a moment of a training, as one writes it at the project's root.
+
+    Returns:
+        `{name}.csv`, `{name}.npz`, `redraw.py` and `state.json`, which tells the view, the model with the SHA-256 of
+        its weights and the seed of its training, and the versions of what computed it.
+    """
+    packed = io.BytesIO()
+    np.savez_compressed(packed, allow_pickle=False, **arrays())
+    told = {"view": dict(state)} | ({"model": _model(model)} if model else {}) | {"versions": versions()}
+    return {
+        f"{name}.csv": csv().encode(),
+        f"{name}.npz": packed.getvalue(),
+        "redraw.py": (WHERE + code).encode(),
+        "state.json": (json.dumps(told, indent=2, ensure_ascii=False) + "\n").encode(),
+    }
+
+
+@cache
+def versions() -> Mapping[str, str]:
+    """Return the versions of Python and of the libraries that a figure's numbers and looks depend on."""
+    return {"python": platform.python_version()} | {name: metadata.version(name) for name in LIBRARIES}
+
+
+def _model(path: str) -> dict[str, Any]:
+    """Tell which model it is: where, by which weights, from which seed; as much as its folder says."""
+    folder = ROOT / path
+    told: dict[str, Any] = {"path": path if not Path(path).is_absolute() else folder.name}
+    try:
+        weights = (folder / "model.safetensors").stat()
+        told["sha256"] = _digest(folder / "model.safetensors", weights.st_mtime_ns, weights.st_size)
+        card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+        told["seed"] = card["trained"]["seed"]
+    except (OSError, LookupError, TypeError, ValueError):
+        pass  # a folder that was removed meanwhile, or a card without a seed
+    return told
+
+
+@lru_cache(maxsize=32)
+def _digest(path: Path, _mtime_ns: int, _size: int) -> str:
+    """Return the SHA-256 of a file; time and size tell contents apart that came there one after the other."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

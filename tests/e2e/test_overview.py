@@ -1,0 +1,145 @@
+"""The overview of all heads in a real Chromium, on a page of its own: a measure, an order, heads that are combined."""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.browser import Server, serve
+from tests.e2e.conftest import VIEWPORT
+
+pytestmark = pytest.mark.browser
+
+SLOW = 20_000  # ms: two busy cores
+SCRIPT = Path(__file__).with_name("overview_page.py")
+BY_ENTROPY = ["1.0", "0.0", "0.2", "0.1", "1.2", "1.1"]  # the encoder's heads, what has no entropy last
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """The page of these tests."""
+    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
+        yield server
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.fixture
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    options: dict[str, Any] = {"viewport": VIEWPORT, "base_url": server.url}
+    context = browser.new_context(**options)
+    yield context.new_page()
+    context.close()
+
+
+def open_overview(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(heads(page).first).to_be_visible(timeout=3 * SLOW)
+
+
+def heads(page: Page) -> Locator:
+    """All heads, in the order in which they stand."""
+    return page.locator("button.head")
+
+
+def head(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=f"{name}.")
+
+
+def names(page: Page) -> list[str]:
+    """Layer and head of the encoder's heads, in the order in which they stand."""
+    labels = [item.get_attribute("aria-label") or "" for item in heads(page).all()]
+    found = [re.match(r"Encoder self-attention, layer (\d+), head (\d+)\.", label) for label in labels]
+    return [".".join(it.groups()) for it in found if it]
+
+
+def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
+    open_overview(page, "/")
+    assert names(page) == ["0.0", "0.1", "0.2", "1.0", "1.1", "1.2"]
+    expect(page.locator(".legend")).to_be_hidden()
+    expect(page.locator(".bar")).to_have_count(0)
+    head(page, "Cross-attention, layer 0, head 1").hover()
+    tip = page.locator(".tip")
+    expect(tip).to_have_text("Cross-attention, layer 0, head 1“a” → “b” 0.50")
+    head(page, "Cross-attention, layer 0, head 1").click(modifiers=["Shift"])
+    expect(page.get_by_text("'attention': 'cross', 'layer': 0, 'head': 1} None")).to_be_visible(timeout=SLOW)
+
+
+def test_a_measure_is_drawn_said_and_explained(page: Page):
+    open_overview(page, "/?measure")
+    expect(page.locator(".legend")).to_contain_text("bar: entropy, 0 to 4 nats")
+    measured = head(page, "Encoder self-attention, layer 0, head 1")
+    expect(measured).to_have_accessible_name(re.compile(r"Strongest: .* entropy 2\.00 nats$"))
+    measured.hover()
+    expect(page.locator(".tip")).to_contain_text("entropy 2.00 nats")
+    bar = page.locator(".cell", has=measured).locator(".bar")
+    assert bar.evaluate("it => Number(it.style.getPropertyValue('--end'))") == pytest.approx(0.5)
+    without = head(page, "Encoder self-attention, layer 1, head 1")
+    expect(without).to_have_accessible_name(re.compile("entropy: does not apply$"))
+    expect(page.locator(".cell", has=without).locator(".bar")).to_be_hidden()
+    picture, below = measured.bounding_box(), bar.bounding_box()
+    assert picture is not None and below is not None
+    assert picture["y"] + picture["height"] < below["y"]
+
+
+def test_heads_stand_in_order_and_arrow_keys_follow_what_is_seen(page: Page):
+    open_overview(page, "/?measure&order=up")
+    assert names(page) == BY_ENTROPY
+    expect(page.locator(".group").first.locator(".column")).to_have_text(BY_ENTROPY)
+    heads(page).first.focus()
+    page.keyboard.press("ArrowRight")
+    expect(heads(page).nth(1)).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(heads(page).nth(4)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("'attention': 'encoder', 'layer': 1, 'head': 2}")).to_be_visible(timeout=SLOW)
+    expect(heads(page).nth(4)).to_have_attribute("aria-pressed", "true")
+    open_overview(page, "/?measure&order=down")
+    assert names(page) == [*BY_ENTROPY[4::-1], BY_ENTROPY[5]]
+
+
+def test_heads_are_combined_with_the_pointer_and_with_a_key(page: Page):
+    open_overview(page, "/?combine")
+    one, other = (head(page, f"Encoder self-attention, layer 0, head {i}") for i in (1, 2))
+    one.hover()
+    expect(page.locator(".tip")).to_contain_text("shift-click: combine")
+    one.click(modifiers=["Shift"])
+    expect(one).to_have_accessible_name(re.compile("combined$"), timeout=SLOW)
+    expect(one).to_have_css("border-top-color", "rgb(199, 95, 18)")
+    expect(one).to_have_attribute("aria-pressed", "false")
+    other.focus()
+    page.keyboard.press("p")
+    expect(other).to_have_accessible_name(re.compile("combined$"), timeout=SLOW)
+    expect(other).to_be_focused()
+    expect(page.locator("button.pinned")).to_have_count(1)  # this page keeps the last one only
+
+
+def test_only_some_attentions_are_drawn_and_the_keyboard_reaches_them(page: Page):
+    open_overview(page, "/?only=cross")
+    expect(heads(page)).to_have_count(4)
+    expect(page.get_by_role("heading")).to_have_text(["Cross-attention"])
+    expect(page.locator("button.head[tabindex='0']")).to_have_count(1)
+
+
+@pytest.mark.parametrize("address", ["/?measure&combine", "/?measure&order=up", "/?measure&only=encoder"])
+def test_nothing_overlaps_or_is_cut_at_twice_the_size(page: Page, address: str):
+    page.set_viewport_size({"width": 720, "height": 450})
+    open_overview(page, address)
+    boxes = [it.bounding_box() for it in page.locator("button.head, .bar:visible, .cell .column, .row").all()]
+    around = page.locator(".overview").bounding_box()
+    assert around is not None
+    for i, one in enumerate(boxes):
+        assert one is not None
+        assert around["x"] <= one["x"] and one["x"] + one["width"] <= around["x"] + around["width"]
+        for other in boxes[:i]:
+            assert other is not None
+            apart = (
+                one["x"] >= other["x"] + other["width"] - 0.5
+                or other["x"] >= one["x"] + one["width"] - 0.5
+                or one["y"] >= other["y"] + other["height"] - 0.5
+                or other["y"] >= one["y"] + one["height"] - 0.5
+            )
+            assert apart, (one, other)

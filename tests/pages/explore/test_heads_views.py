@@ -1,0 +1,228 @@
+"""What the page Heads shows of a head: each way to look, against the activations, and the lines that give it again."""
+
+import base64
+import io
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from tests.pages.conftest import component, figure_of, overview_of, url_of, values_of, words_of
+from transformer_core.analysis import ATTENTIONS
+
+pytestmark = pytest.mark.usefixtures("checkpoints")
+OpenApp = Callable[..., AppTest]
+TEXT = "The cat didn't see the dog."
+VIEW = {"text": TEXT, "attention": "encoder", "layer": "1", "head": "2"}
+
+
+def activations(checkpoints: Any, text: str = TEXT) -> tuple[tc.Activations, int]:
+    """What a forward by hand computes, and how many tokens the text has."""
+    model, tokenizer = tc.load(checkpoints / "en-fr")
+    src = torch.tensor([tokenizer.encode_for(text, "encoder_decoder")])
+    tokens = tc.greedy_decode(model, src, max_new_tokens=31).tokens
+    with torch.inference_mode(), tc.capture(model) as acts:
+        model(src, tokens[:, :-1])
+    return acts, src.shape[1]
+
+
+def drawn(app: AppTest) -> np.ndarray:
+    """The numbers of the heatmap; NaN where the mask forbids."""
+    assert not app.exception
+    (trace,) = (t for t in figure_of(app)["data"] if t["type"] == "heatmap" and "not allowed" not in t["name"])
+    return values_of(trace)
+
+
+def site(acts: tc.Activations, stem: str, layer: int = 1) -> np.ndarray:
+    return acts[ATTENTIONS["encoder"].site(layer, stem)][0].numpy()
+
+
+def test_scores_log_and_weights_by_values(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    pattern, v = site(acts, "hook_pattern")[2], site(acts, "hook_v")[2]
+    wanted = {
+        "scores": site(acts, "hook_attn_scores")[2],
+        "log": np.log10(pattern),
+        "values": pattern * np.linalg.norm(v, axis=-1),
+        "written": np.stack([np.linalg.norm(p[:, None] * (v @ w_o(checkpoints, 1, 2)), axis=-1) for p in pattern]),
+    }
+    for quantity, values in wanted.items():
+        np.testing.assert_allclose(drawn(open_app(**VIEW, show=quantity)), values, rtol=1e-4, atol=1e-5)
+
+
+def w_o(checkpoints: Any, layer: int, head: int) -> np.ndarray:
+    """The rows of the output projection that belong to a head, [d_head, d_model]."""
+    model, _ = tc.load(checkpoints / "en-fr")
+    out = model.get_parameter(f"encoder.blocks.{layer}.self_attn.out.weight").detach().numpy()
+    d_head = out.shape[1] // 4
+    return out[:, head * d_head : (head + 1) * d_head].T
+
+
+def test_a_mixture_is_the_weighted_mean(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    zero, one = (site(acts, "hook_pattern", layer) for layer in (0, 1))
+    np.testing.assert_allclose(drawn(open_app(**VIEW, mix="0.1+1.2:0.5")), (zero[1] + 0.5 * one[2]) / 1.5, atol=1e-6)
+    np.testing.assert_allclose(drawn(open_app(**VIEW, mean="layer")), one.mean(axis=0), atol=1e-6)
+    every = drawn(app := open_app(**VIEW, mean="all"))
+    np.testing.assert_allclose(every, (zero.mean(axis=0) + one.mean(axis=0)) / 2, atol=1e-6)
+    assert "mean of all heads" in figure_of(app)["layout"]["title"]["text"]
+
+
+def test_hidden_tokens_are_left_out_and_the_rest_may_sum_to_one(open_app: OpenApp, checkpoints):
+    acts, n = activations(checkpoints)
+    shown = site(acts, "hook_pattern")[2][: n - 1, : n - 1]  # <eos> is the last
+    np.testing.assert_allclose(drawn(open_app(**VIEW, hide="special")), shown, atol=1e-6)
+    shared = drawn(open_app(**VIEW, hide="special", rest="share"))
+    np.testing.assert_allclose(shared, shown / shown.sum(axis=1, keepdims=True), atol=1e-6)
+
+
+def test_a_window_keeps_the_places_of_the_whole_text(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    app = open_app(**VIEW, window="2-4.1-5", query="3", key="2")
+    np.testing.assert_allclose(drawn(app), site(acts, "hook_pattern")[2][2:5, 1:6], atol=1e-6)
+    layout = figure_of(app)["layout"]
+    assert [layout["xaxis"]["range"], layout["yaxis"]["range"]] == [[0.5, 5.5], [4.5, 1.5]]
+    assert json.loads(component(app, "figure").json)["cell"] == {"query": 3, "key": 2}
+    assert url_of(app)["window"] == "2-4.1-5"
+
+
+def test_the_chosen_cell_shows_its_row_and_every_head(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    app = open_app(**VIEW, query="3", key="1")
+    row, grid = ({c.proto.id: c.proto for c in app.get("bidi_component")}[name] for name in ids(app, "row", "in-all"))
+    bars = json.loads(json.loads(row.json)["figure"])
+    heights = next(np.frombuffer(base64.b64decode(t["y"]["bdata"]), t["y"]["dtype"]) for t in bars["data"] if "y" in t)
+    np.testing.assert_allclose(heights, site(acts, "hook_pattern")[2][3], atol=1e-6)
+    entropy = -(heights * np.log(heights)).sum()
+    assert f"entropy {entropy:.2f} nats" in json.dumps(bars["layout"])
+    cells = values_of(json.loads(json.loads(grid.json)["figure"])["data"][0])
+    by_hand = np.stack([site(acts, "hook_pattern", layer)[:, 3, 1] for layer in (0, 1)])
+    np.testing.assert_allclose(cells, by_hand, atol=1e-6)
+
+
+def ids(app: AppTest, *keys: str) -> list[str]:
+    """The identifiers of the page's figures with these keys."""
+    found = [c.proto.id for c in app.get("bidi_component")]
+    return [next(i for i in found if i.endswith(f"heads-{key}")) for key in keys]
+
+
+def test_a_measure_marks_and_orders_the_heads(open_app: OpenApp, checkpoints):
+    acts, _ = activations(checkpoints)
+    header, _ = overview_of(open_app(**VIEW, measure="entropy", order="descending"))
+    assert header["order"] == "descending"
+    pattern = site(acts, "hook_pattern")
+    entropy = -(pattern * np.log(pattern)).sum(axis=-1).mean(axis=-1)
+    np.testing.assert_allclose(header["measure"]["values"]["encoder"][1], entropy, rtol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["rollout", "flow"])
+def test_attention_across_the_layers(open_app: OpenApp, checkpoints, method: str):
+    acts, n = activations(checkpoints)
+    app = open_app(**VIEW, across=method)
+    assert not app.exception
+    figures = [
+        json.loads(json.loads(c.proto.json)["figure"]) for c in app.get("bidi_component") if "across" in c.proto.id
+    ]
+    assert len(figures) == 3
+    if method == "rollout":
+        eye = np.eye(n)
+        zero, one = ((site(acts, "hook_pattern", layer).mean(axis=0) + eye) / 2 for layer in (0, 1))
+        np.testing.assert_allclose(values_of(figures[0]["data"][0]), one @ zero, atol=1e-6)
+    assert "What it assumes" in words_of(app)
+
+
+VIEWS: tuple[dict[str, str], ...] = (
+    {},
+    {"attention": "decoder", "layer": "0"},
+    {"show": "scores"},
+    {"unit": "word", "hide": "special", "rest": "share"},
+    {"mix": "0.1+1.2:0.5", "window": "1-4.0-3"},
+    {"show": "written", "mean": "all"},
+)
+
+
+@pytest.mark.parametrize("changed", VIEWS, ids=str)
+def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
+    open_app: OpenApp, changed: dict[str, str], tmp_path, monkeypatch, capsys
+):
+    app = open_app(**VIEW | changed)
+    shown = drawn(app)
+    app.session_state["heatmap"] = {"open": 1}  # the menu was opened
+    app.run()
+    files = {name: base64.b64decode(text) for name, text in json.loads(component(app, "figure").json)["files"].items()}
+    csv, npz = (next(content for name, content in files.items() if name.endswith(end)) for end in (".csv", ".npz"))
+    with np.load(io.BytesIO(npz)) as arrays:
+        values, mask = arrays["pattern"], arrays["mask"]
+        assert len(arrays["query_tokens"]), len(arrays["key_tokens"]) == values.shape
+    if changed.get("show") != "scores":
+        np.testing.assert_allclose(values[mask], shown[mask], atol=1e-7)
+    assert csv.decode().count("\n") == 1 + values.size
+    state = json.loads(files["state.json"])
+    assert state["view"] == url_of(app) and len(state["model"]["sha256"]) == 64 and "torch" in state["versions"]
+    monkeypatch.chdir(tmp_path)
+    again: dict[str, Any] = {}
+    exec(compile(files["redraw.py"], "redraw.py", "exec"), again)
+    np.testing.assert_allclose(again["shown"].values, values, atol=1e-6)
+    assert next(tmp_path.glob("*.html")).read_text(encoding="utf-8").count("Plotly.newPlot") >= 1
+
+
+@pytest.mark.parametrize("key, number", [("row", "shown"), ("in-all", "values"), ("across-target-source", "part")])
+def test_every_other_figure_can_be_taken_away_too(open_app: OpenApp, key: str, number: str, tmp_path, monkeypatch):
+    view = {**VIEW, "query": "3", "key": "1", "across": "rollout"}
+    app = open_app(**view)
+    app.session_state[f"heads-{key}"] = {"open": 1}
+    app.run()
+    assert not app.exception
+    (sent,) = (json.loads(c.proto.json) for c in app.get("bidi_component") if c.proto.id.endswith(f"heads-{key}"))
+    files = {name.rpartition(".")[2]: base64.b64decode(text) for name, text in sent["files"].items()}
+    assert files.keys() == {"csv", "npz", "py", "json"}
+    with np.load(io.BytesIO(files["npz"])) as arrays:
+        values = next(iter(arrays.values()))
+    monkeypatch.chdir(tmp_path)
+    again: dict[str, Any] = {}
+    exec(compile(files["py"], "redraw.py", "exec"), again)
+    computed = getattr(again[number], "values", again[number])
+    np.testing.assert_allclose(computed.squeeze(), values.squeeze(), atol=1e-6)
+    lines = files["csv"].decode().splitlines()
+    assert len(lines) == 1 + values.size
+    np.testing.assert_allclose([float(line.rsplit(",", 1)[1]) for line in lines[1:]], values.ravel(), atol=1e-6)
+
+
+def test_what_the_address_asks_for_wrongly_is_one_sentence_each(open_app: OpenApp):
+    app = open_app(show="love", window="a-b", query="-1", mix="1.1:x", hide="me")
+    assert not app.exception
+    for asked in ("show “love”", "window “a-b”", "query “-1”", "mix “1.1:x”", "hide “me”"):
+        assert f"The address asks for {asked}" in words_of(app).replace("&#x27;", "'")
+    app = open_app(mix="9.9+8.8", window="900-999.0-3", query="900")
+    assert not app.exception
+    assert not {"mix", "window", "query"} & url_of(app).keys()
+
+
+def test_everything_hidden_is_a_calm_sentence(open_app: OpenApp):
+    n = int(np.array(overview_of(open_app(**VIEW))[0]["groups"][0]["keys"]))
+    app = open_app(**VIEW, hide="special", window=f"{n - 1}-{n - 1}.{n - 1}-{n - 1}")
+    assert not app.exception
+    assert "All tokens of this part are hidden" in words_of(app)
+
+
+def test_a_long_text_stands_in_the_address_packed(open_app: OpenApp):
+    text = " ".join(["The cat sees the dog."] * 60)
+    app = open_app()
+    app.text_input(key="text").set_value(text).run()
+    assert not app.exception
+    link = url_of(app)
+    assert "text" not in link and len(link["packed"]) < 200
+    assert open_app(**link).text_input(key="text").value == text
+    assert "damaged" in words_of(open_app(packed="%%%"))
+
+
+def test_the_foot_of_the_page_says_what_is_kept(open_app: OpenApp):
+    app = open_app()
+    said = next(e.proto.body for e in app.get("html") if "hl-kept" in e.proto.body)
+    assert "texts read: 1, 0 of 768 MiB" in said and re.search(r"models: \d, \d of 2,048 MiB", said)
