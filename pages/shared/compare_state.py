@@ -74,7 +74,7 @@ def _cell_in_words(cell: tuple[int, int]) -> str:
 VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "map", "layers", "texts"))
 WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a moment of a training
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
-TEXT_B: Field = Field(PAGE, "btext", None, lambda text: state.clean(text))  # "": A's; None: see `compare_sides`
+TEXT_B: Field = Field(PAGE, "btext", None, lambda text: state.clean(text))  # "": A's; None: A's, if all else is not
 HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's moment; None: the bar's
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
@@ -139,6 +139,13 @@ def choose_head_a(head: HeadName) -> None:
     else:
         HEAD_A.set(None)
         state.choose_head(*head)
+
+
+def choose_head_b(head: HeadName | None) -> None:
+    """Side B's head was chosen; None: the same as A's, on whatever text B has, be it A's."""
+    if head is None and TEXT_B.value is None:
+        TEXT_B.set("")
+    choose(HEAD_B, head)
 
 
 def open_both(head: HeadName) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import models, run_readings, runs
+from pages.shared import kept, models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
 from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
@@ -25,6 +25,7 @@ MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is rea
 LEAST_TOKENS = 8  # however many heads there are
 LABEL_LENGTH = 30  # characters of a token in a tip
 
+Pictures = tuple[list[dict[str, Any]], bytes, bytes]
 OnMoment = Callable[[int, int, int], None]
 """Told how many moments are read, of how many, and the step of the last one."""
 
@@ -102,12 +103,17 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
     Raises:
         HeadlightError: this moment cannot be read.
     """
-    return _read_one(run, str(run.path), f"{run_readings.version(run)} {tokens!r}", step, tokens)
+    moments: kept.Store[MomentReading] = kept.store("moments of films", most_mib=64, n_bytes=_patterns_bytes)
+    key = (str(run.path), run_readings.version(run), repr(tokens), step)
+    return moments.get(key, lambda: _read_one(run, step, tokens))
 
 
-def pictures(read: FilmRead) -> tuple[list[dict[str, Any]], bytes, bytes]:
+def pictures(read: FilmRead) -> Pictures:
     """Return what the overview plays: its groups, one byte a cell moment by moment, and the strongest cell of each."""
-    return _pictures(read.identity, read)
+    made: kept.Store[Pictures] = kept.store(
+        "pictures of films", most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
+    )
+    return made.get(read.identity, lambda: _pictures(read))
 
 
 def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
@@ -140,38 +146,43 @@ def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: 
         )
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _read_one(_run: Run, path: str, key: str, step: int, _tokens: "FixedText") -> "MomentReading":
+def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
     from transformer_core.analysis.film_reading import MomentReading, read_moments
 
     with models.on(models.CPU):
-        for moment in read_moments(run_readings.film(_run), [step], _tokens):
+        for moment in read_moments(run_readings.film(run), [step], tokens):
             if isinstance(moment, MomentReading):
                 return moment
-            raise RunError(f"step {step:,} of {_run.name} cannot be read: {moment.reason}")
-    raise RunError(f"step {step:,} of {_run.name} is there no more; choose another")
+            raise RunError(f"step {step:,} of {run.name} cannot be read: {moment.reason}")
+    raise RunError(f"step {step:,} of {run.name} is there no more; choose another")
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _kept(path: str, key: str) -> "dict[int, MomentReading | DamagedMoment]":
-    """Return what is known of the moments of one film and one fixed text; it is filled from outside, by any session."""
+    """Return what is known of the moments of one film and one fixed text; it is filled from outside, by any session.
+
+    Each holds `MOST_PATTERN_BYTES` at most, and the stores above keep the bounds of the rest.
+    """
     return {}
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
-def _side_by_side(identity: str, _make: "Callable[[], FilmReading]") -> "FilmReading":
-    return _make()
+def _side_by_side(identity: str, make: "Callable[[], FilmReading]") -> "FilmReading":
+    films: kept.Store[FilmReading] = kept.store("films", most_mib=160, n_bytes=_patterns_bytes)
+    return films.get(identity, make)
 
 
-@st.cache_resource(max_entries=3, show_spinner=False)
-def _pictures(identity: str, _read: FilmRead) -> tuple[list[dict[str, Any]], bytes, bytes]:
+def _patterns_bytes(read: "FilmReading | MomentReading") -> int:
+    return sum(patterns.nbytes for patterns in read.patterns.values())
+
+
+def _pictures(read: FilmRead) -> Pictures:
     from transformer_core.figures.frames import pooled_levels
 
     groups, cells, strongest = [], [], []
-    for name, patterns in _read.reading.patterns.items():
+    for name, patterns in read.reading.patterns.items():
         n_moments, n_layers, n_heads = patterns.shape[:3]
-        mask = _read.reading.masks[name]
-        pooled = pooled_levels(patterns, mask, side=_read.side)
+        mask = read.reading.masks[name]
+        pooled = pooled_levels(patterns, mask, side=read.side)
         rows, columns = pooled.shape[-2:]
         title = ATTENTIONS[name].title
         groups.append(

@@ -4,6 +4,7 @@ What was not asked for longest is left out first. How full each store is stands 
 """
 
 from collections.abc import Callable, Hashable, MutableMapping
+from concurrent.futures import CancelledError, Future
 from threading import Lock
 from typing import Generic, TypeVar
 
@@ -28,7 +29,7 @@ class Store(Generic[T]):
         self._n_bytes = n_bytes
         self._things: LRUCache[Hashable, T] = LRUCache(most_mib * MIB, getsizeof=n_bytes)
         self._large: dict[Hashable, T] = {}  # one at most
-        self._making: dict[Hashable, Lock] = {}
+        self._making: dict[Hashable, Future[T]] = {}
         self._lock = Lock()
 
     @property
@@ -44,24 +45,38 @@ class Store(Generic[T]):
         """Return the thing of a key; who asks for it while another makes it waits for that.
 
         Raises:
-            Exception: whatever `make` raises; then nothing is kept, and the next who asks tries again.
+            Exception: whatever `make` raises, to all who wait; nothing is kept, and the next who asks tries again.
         """
-        with self._lock:
-            if (place := self._place(key)) is not None:
-                return place[key]
-            turn = self._making.setdefault(key, Lock())
-        with turn:
+        while True:
             with self._lock:
                 if (place := self._place(key)) is not None:
                     return place[key]
+                made_by_another = self._making.get(key)
+                if made_by_another is None:
+                    own = self._making[key] = Future()
+                    break
             try:
-                thing = make()
-                with self._lock:
-                    self._keep(key, thing)
-                return thing
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
+                return made_by_another.result()
+            except CancelledError:
+                continue  # who made it was called off, as when a page is left
+        return self._make(key, make, own)
+
+    def _make(self, key: Hashable, make: Callable[[], T], promised: Future[T]) -> T:
+        """Make a thing, and give it to all who wait for it."""
+        try:
+            thing = make()
+            with self._lock:
+                self._keep(key, thing)
+        except BaseException as error:
+            del self._making[key]  # before those who wait go on
+            if isinstance(error, Exception):
+                promised.set_exception(error)
+            else:
+                promised.cancel()
+            raise
+        del self._making[key]
+        promised.set_result(thing)
+        return thing
 
     def _place(self, key: Hashable) -> MutableMapping[Hashable, T] | None:
         """Return where a thing is kept."""
@@ -84,7 +99,7 @@ def store(name: str, *, most_mib: int, n_bytes: Callable[[T], int]) -> Store[T]:
 
 def in_words() -> str:
     """Return how full each store is, in one line."""
-    parts = [f"{name}: {len(kept)}, {kept.mib:,.0f} of {kept.most_mib:,} MiB" for name, kept in _stores().items()]
+    parts = [f"{name}: {len(kept)}, {kept.mib:,.0f} of {kept.most_mib:,} MiB" for name, kept in [*_stores().items()]]
     return "Kept in memory for all who look: " + "; ".join(parts) + "." if parts else ""
 
 

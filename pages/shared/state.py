@@ -2,8 +2,8 @@
 
 A link or a step back in the browser's history fills the session from the URL; what a person does fills it through the
 callbacks here; and at the end of each run the session is written to the URL. What else defines a page's view are its
-fields (fields.py). The device and the precision belong to the
-machine and not to the view: they stay in the session. Every session key is in this file.
+fields (fields.py). The device and the precision belong to the machine and not to the view: they stay in the session.
+Every session key that pages share is in this file.
 """
 
 import base64

@@ -1,9 +1,7 @@
 """The page Heads as a person uses it, in a real Chromium."""
 
-import csv
 import re
 from collections.abc import Callable
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -154,20 +152,60 @@ def test_markup_in_a_text_is_text(page: Page):
     assert page.evaluate("window.stolen") is None
 
 
-def test_picture_and_numbers_can_be_saved(page: Page, tmp_path: Path):
-    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat.")
-    starts = {"SVG": b"<svg", "PNG": b"\x89PNG", "CSV": b"query,"}
-    for kind, start in starts.items():
-        with page.expect_download() as download:
-            page.get_by_role("button", name=f"({kind})").click()
-        assert download.value.suggested_filename.endswith(f"-encoder-layer0-head0.{kind.lower()}")
-        path = tmp_path / kind
-        download.value.save_as(path)
-        assert path.read_bytes().startswith(start)
-    with (tmp_path / "CSV").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 4 * 4
-    assert sum(float(row["weight"]) for row in rows[:4]) == pytest.approx(1)
+def test_every_way_to_look_stands_in_the_address(page: Page, new_page: Callable[..., Page]):
+    """Lines, a chosen cell, a zoom and a mixture: all of it in the URL, and back and forward walk through it."""
+    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat+sees+the+dog.")
+    click_cell(page, query=2, key=1, n=7)
+    expect(page).to_have_url(re.compile("query=2&key=1"), timeout=SLOW)
+    row = page.locator(".gtitle", has_text="Query 2 'sees': where it looks")
+    expect(row).to_be_visible(timeout=SLOW)
+    expect(page.locator(".gtitle", has_text="in every head")).to_be_visible()
+    head(page, "Encoder self-attention, layer 1, head 2").click(modifiers=["Shift"])
+    expect(title(page).first).to_have_text(
+        "Attention pattern: encoder self-attention, mean of heads 0.0, 1.2", timeout=SLOW
+    )
+    expect(page).to_have_url(re.compile(r"mix=0.0%2B1.2"), timeout=SLOW)
+    page.get_by_role("radio", name="Lines").click()
+    expect(page.get_by_text("Attention as lines: encoder self-attention, mean of heads 0.0, 1.2")).to_be_visible(
+        timeout=SLOW
+    )
+    expect(page).to_have_url(re.compile("as=lines"), timeout=SLOW)
+    other = new_page()
+    other.goto(page.url)
+    expect(other.get_by_text("Attention as lines: encoder self-attention, mean of heads 0.0, 1.2")).to_be_visible(
+        timeout=3 * SLOW
+    )
+    page.go_back()
+    expect(title(page).first).to_have_text(re.compile("mean of heads 0.0, 1.2"), timeout=SLOW)
+    page.go_back()
+    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, layer 0, head 0", timeout=SLOW)
+
+
+def test_a_box_zooms_and_a_double_click_shows_all_again(page: Page):
+    open_heads(page, "/heads?attention=encoder&layer=0&head=0&text=The+cat+sees+the+dog.")
+    ends = [place(page, query, key, 7) for query, key in ((1, 2), (3, 4))]
+    page.mouse.move(*ends[0])
+    page.mouse.down()
+    page.mouse.move(*ends[1], steps=4)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile("window=1-3.2-4"), timeout=SLOW)
+    expect(keys(page)).to_have_text(["sees", "the", "dog"], timeout=SLOW)
+    page.mouse.dblclick(*place(page, 0, 0, 3))
+    expect(keys(page)).to_have_count(7, timeout=SLOW)
+
+
+def place(page: Page, query: int, key: int, n: int) -> tuple[float, float]:
+    """Where a cell of the large figure, of n by n cells, is on the page."""
+    box = page.locator(".plot .nsewdrag").first.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] * (key + 0.5) / n, box["y"] + box["height"] * (query + 0.5) / n
+
+
+def click_cell(page: Page, query: int, key: int, n: int) -> None:
+    """Click a cell, as a hand does: there first, then down and up."""
+    page.mouse.move(*place(page, query, key, n))
+    page.wait_for_timeout(150)
+    page.mouse.click(*place(page, query, key, n))
 
 
 def test_the_figures_follow_the_theme(new_page: Callable[..., Page]):

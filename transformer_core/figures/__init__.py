@@ -6,10 +6,16 @@ Data first, the rest by keyword; the input is never changed and nothing is shown
 from plotly.graph_objects import Figure
 
 from transformer_core.figures.attention import attention_heatmap, isolate
+from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.difference import difference_heatmap
+from transformer_core.figures.head_grid import head_grid
+from transformer_core.figures.head_map import head_map_figure
 from transformer_core.figures.head_matrix import head_matrix
 from transformer_core.figures.heads_over_time import heads_over_time
+from transformer_core.figures.layer_matrix import layer_matrix
 from transformer_core.figures.overview import levels
+from transformer_core.figures.row_bars import row_bars
+from transformer_core.figures.spread import texts_spread
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
 from transformer_core.figures.training import training_curves
 
@@ -20,12 +26,18 @@ __all__ = [
     "Figure",
     "Theme",
     "attention_heatmap",
+    "bipartite_lines",
     "difference_heatmap",
+    "head_grid",
+    "head_map_figure",
     "head_matrix",
     "heads_over_time",
     "isolate",
+    "layer_matrix",
     "levels",
+    "row_bars",
     "sequential_scale",
     "template",
+    "texts_spread",
     "training_curves",
 ]

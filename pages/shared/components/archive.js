@@ -24,10 +24,12 @@ function zip(files) {
   for (const [name, bytes] of files) {
     const label = new TextEncoder().encode(name);
     const UTF8 = 1 << 11;
-    const shared = [[2, 20], [2, UTF8], [2, 0], [2, time], [2, date], [4, crc32(bytes)], [4, bytes.length], [4, bytes.length]];
+    const size = [4, bytes.length];
+    const shared = [[2, 20], [2, UTF8], [2, 0], [2, time], [2, date], [4, crc32(bytes)], size, size];
     const header = [...shared, [2, label.length], [2, 0]];
     parts.push(littleEndian([[4, 0x04034b50], ...header]), label, bytes);
-    directory.push(littleEndian([[4, 0x02014b50], [2, 20], ...header, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]]), label);
+    const entry = [[4, 0x02014b50], [2, 20], ...header, [2, 0], [2, 0], [2, 0], [4, 0], [4, offset]];
+    directory.push(littleEndian(entry), label);
     offset += 30 + label.length + bytes.length;
   }
   const length = directory.reduce((sum, part) => sum + part.length, 0);
@@ -38,7 +40,8 @@ function zip(files) {
 
 function littleEndian(fields) {
   // fields: [bytes, value] each.
-  return Uint8Array.from(fields.flatMap(([n, value]) => Array.from({ length: n }, (_, i) => (value >>> (8 * i)) & 0xff)));
+  const bytes = ([length, value]) => Array.from({ length }, (_, i) => (value >>> (8 * i)) & 0xff);
+  return Uint8Array.from(fields.flatMap(bytes));
 }
 
 function joined(parts) {

@@ -186,8 +186,9 @@ function wordsAt({ figure, grid }, { row, column }) {
 function pointAt({ plot, grid }, cell) {
   // Shows a cell's hover words, or none; that is no event.
   const middle = (starts, i) => (starts[i] + starts[i + 1] - 1) / 2;
-  if (!cell) window.Plotly.Fx.unhover(plot, undefined, undefined, true);
-  else window.Plotly.Fx.hover(plot, { xval: middle(grid.columns, cell.column), yval: middle(grid.rows, cell.row) }, "xy", true);
+  if (!cell) return window.Plotly.Fx.unhover(plot, undefined, undefined, true);
+  const at = { xval: middle(grid.columns, cell.column), yval: middle(grid.rows, cell.row) };
+  window.Plotly.Fx.hover(plot, at, "xy", true);
 }
 
 function share(view, cell) {
@@ -195,7 +196,8 @@ function share(view, cell) {
   const { link } = view.data;
   const place = cell && { query: view.grid.rows[cell.row], key: view.grid.columns[cell.column] };
   for (const other of window.headlightFigures) {
+    const isLinked = link && other !== view && other.grid && other.data.link === link;
     if (!other.root.isConnected) window.headlightFigures.delete(other);
-    else if (other !== view && link && other.data.link === link && other.grid) pointAt(other, place && cellOf(other, place));
+    else if (isLinked) pointAt(other, place && cellOf(other, place));
   }
 }

@@ -7,6 +7,7 @@ const PRINTED = 600; // dots per inch
 const NARROWEST = 466; // px, that a figure of lines is laid out for; on less paper it is drawn smaller
 const FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'; // a picture is drawn without the page's own
 const MOST_SHAPES = 70000; // of a heatmap; larger ones stay an image
+const ROW = 20; // px, the height of a row of few
 const GAP = 0.5; // px, between two cells where the figure has gaps
 const WIDTHS = [{ words: "as shown" }, { words: "88 mm", mm: 88 }, { words: "120 mm", mm: 120 }]
   .concat([{ words: "180 mm", mm: 180 }, { words: "1,600 px", px: 1600 }]);
@@ -24,8 +25,7 @@ async function makePicture({ figure, template, width, shown }) {
   if (grid) evenOut(drawn, grid);
   drawn.layout.template = JSON.parse(template);
   drawn.layout.width = laid;
-  const isAsShown = laid === shown.width;
-  drawn.layout.height = grid || isAsShown ? (laid * shown.height) / shown.width : Math.max(shown.height, 0.6 * laid);
+  drawn.layout.height = firstHeight(width, Boolean(grid), laid, shown);
   if (width.mm) setFonts(drawn, scale);
   drawn.layout.font = { ...drawn.layout.font, family: FONT };
   loosen(drawn.layout, Boolean(grid));
@@ -33,13 +33,15 @@ async function makePicture({ figure, template, width, shown }) {
   await measured(drawn, (place) => (grid ? fitGrid(drawn, place, Boolean(width.mm)) : fitLines(drawn, place)));
   await measured(drawn, (place) => widen(drawn, place));
   const { layout } = drawn;
-  const made = await window.Plotly.toImage(drawn, { format: "svg", width: layout.width, height: layout.height, imageDataOnly: true });
+  const size = { width: layout.width, height: layout.height };
+  const made = await window.Plotly.toImage(drawn, { format: "svg", imageDataOnly: true, ...size });
   const picture = new DOMParser().parseFromString(made, "image/svg+xml").documentElement;
   picture.setAttribute("viewBox", `0 0 ${layout.width} ${layout.height}`);
   const high = (wide) => (wide * layout.height) / layout.width;
-  const size = width.mm ? [width.mm, high(width.mm)].map((mm) => `${+mm.toFixed(2)}mm`) : [width.px ?? laid, high(width.px ?? laid)].map(Math.round);
-  picture.setAttribute("width", size[0]);
-  picture.setAttribute("height", size[1]);
+  const written = width.mm ? (length) => `${+length.toFixed(2)}mm` : Math.round;
+  const wide = width.mm ?? width.px ?? laid;
+  picture.setAttribute("width", written(wide));
+  picture.setAttribute("height", written(high(wide)));
   if (grid) await drawCells(picture, grid, gap);
   const pixels = width.mm ? (width.mm / 25.4) * PRINTED : (width.px ?? 3 * laid);
   return {
@@ -50,6 +52,13 @@ async function makePicture({ figure, template, width, shown }) {
   };
 }
 
+function firstHeight(width, isGrid, laid, shown) {
+  // A heatmap for a paper gets the height of its cells later.
+  if (isGrid && width.mm) return Math.max(laid, shown.height);
+  if (isGrid && width.px) return Math.max((laid * shown.height) / shown.width, shown.height);
+  return width.mm || width.px ? Math.max(shown.height, 0.6 * laid) : shown.height;
+}
+
 function evenOut(figure, { rows, columns }) {
   // Plotly paints rows of one height and columns of one width, without gaps, as an image of one dot a cell.
   const cells = (starts, axis) => {
@@ -57,7 +66,8 @@ function evenOut(figure, { rows, columns }) {
     return { [axis]: undefined, [`${axis}0`]: starts[0] - 0.5 + step / 2, [`d${axis}`]: step, [`${axis}gap`]: 0 };
   };
   if ((rows.length - 1) * (columns.length - 1) > MOST_SHAPES) return;
-  for (const trace of figure.data) if (trace.type === "heatmap") Object.assign(trace, cells(columns, "x"), cells(rows, "y"));
+  const [across, down] = [cells(columns, "x"), cells(rows, "y")];
+  for (const trace of figure.data) if (trace.type === "heatmap") Object.assign(trace, across, down);
 }
 
 function setFonts(figure, scale) {
@@ -100,7 +110,8 @@ async function measured(figure, change) {
   place.style.cssText = "position:fixed;left:-10000px;top:0";
   document.body.append(place);
   try {
-    await window.Plotly.newPlot(place, structuredClone(figure.data), structuredClone(figure.layout), { staticPlot: true });
+    const { data, layout } = structuredClone({ data: figure.data, layout: figure.layout });
+    await window.Plotly.newPlot(place, data, layout, { staticPlot: true });
     change(place);
   } finally {
     window.Plotly.purge(place);
@@ -112,7 +123,8 @@ function fitGrid({ layout }, { _fullLayout: full }, isFree) {
   // Leaves out labels for which there is no room, and, where the height is free, makes cells about as high as wide.
   const { w, h } = full._size;
   const span = ({ range }) => Math.abs(range[1] - range[0]);
-  const high = isFree ? w * Math.min(Math.max(span(full.yaxis) / span(full.xaxis), 0.4), 1.5) : h;
+  const least = Math.min(0.4 * w, ROW * span(full.yaxis));
+  const high = isFree ? Math.min(Math.max((w * span(full.yaxis)) / span(full.xaxis), least), 1.5 * w) : h;
   layout.height = Math.round(layout.height - h + high);
   thinOut(layout.xaxis, w, 1.6 * full.xaxis.tickfont.size); // slanted labels need more
   thinOut(layout.yaxis, high, 1.2 * full.yaxis.tickfont.size);
@@ -124,7 +136,8 @@ function fitLines({ layout }, { _fullLayout: full }) {
   const above = (y) => (layout.annotations ?? []).filter((note) => note.yref === "paper" && note.y === y);
   let growth = 0;
   for (const { y, _effHeight: high } of legends.map((name) => full[name])) {
-    const lines = high - Math.max(0, ...above(y).filter(({ xanchor }) => xanchor === "left").map(({ yshift }) => yshift ?? 0));
+    const titles = above(y).filter(({ xanchor }) => xanchor === "left");
+    const lines = high - Math.max(0, ...titles.map(({ yshift }) => yshift ?? 0));
     if (lines <= 0) continue;
     for (const note of above(y)) note.yshift = (note.yshift ?? 0) + lines;
     const ends = Object.values(full._plots).map(({ yaxis }) => yaxis.domain[0]);

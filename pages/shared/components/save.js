@@ -138,8 +138,8 @@ async function save(saving, kind) {
 
 async function make(saving, ending) {
   const { data, plot } = saving.view;
-  const picture = () =>
-    makePicture({ figure: data.figure, template: data.templates.light, width: saving.width, shown: plot.getBoundingClientRect() });
+  const shown = plot.getBoundingClientRect();
+  const picture = () => makePicture({ figure: data.figure, template: data.templates.light, width: saving.width, shown });
   if (ending === "svg") return (await picture()).svg;
   if (ending === "png") return toPng(await picture());
   if (ending === "html") return makePage(data);
