@@ -24,7 +24,7 @@ function listen(view) {
   view.plot.on("plotly_click", ({ points }) => {
     const cell = cellAt(points);
     if (!cell || view.isDouble) return;
-    view.plot.focus({ preventScroll: true });
+    view.plot.focus({ preventScroll: true, focusVisible: false });
     view.click = { former: view.data.cell, time: performance.now() };
     choose(view, cell);
   });

@@ -42,6 +42,8 @@ async function makePicture({ figure, template, width, shown }) {
   const wide = width.mm ?? width.px ?? laid;
   picture.setAttribute("width", written(wide));
   picture.setAttribute("height", written(high(wide)));
+  const lines = [...picture.querySelectorAll(".gtitle .line")];
+  lines.forEach((line, i) => line.setAttribute("dy", `${1 + 1.3 * i}em`)); // plotly puts the first of several outside
   if (grid) await drawCells(picture, grid, gap);
   const pixels = width.mm ? (width.mm / 25.4) * PRINTED : (width.px ?? 3 * laid);
   return {
@@ -90,6 +92,7 @@ function loosen(layout, isGrid) {
   for (const [name, axis] of Object.entries(layout)) if (/^[xy]axis\d*$/.test(name)) axis.automargin = true;
   if (!isGrid) return;
   layout.margin = { l: 4, r: 4, t: 4, b: 4 };
+  layout.minreducedheight = ROW; // px, that margins may leave to the cells
   Object.assign(layout.xaxis, { tickangle: "auto", autotickangles: [0, -45, -90] });
   const size = layout.title?.font?.size ?? layout.template.layout.title.font.size;
   if (!layout.title?.text) return;
@@ -123,7 +126,7 @@ function fitGrid({ layout }, { _fullLayout: full }, isFree) {
   // Leaves out labels for which there is no room, and, where the height is free, makes cells about as high as wide.
   const { w, h } = full._size;
   const span = ({ range }) => Math.abs(range[1] - range[0]);
-  const least = Math.min(0.4 * w, ROW * span(full.yaxis));
+  const least = Math.min(0.4 * w, ROW * (1 + span(full.yaxis)));
   const high = isFree ? Math.min(Math.max((w * span(full.yaxis)) / span(full.xaxis), least), 1.5 * w) : h;
   layout.height = Math.round(layout.height - h + high);
   thinOut(layout.xaxis, w, 1.6 * full.xaxis.tickfont.size); // slanted labels need more
@@ -151,15 +154,15 @@ function fitLines({ layout }, { _fullLayout: full }) {
 function widen({ layout }, place) {
   // What is written beyond an edge gets room there.
   const edges = place.getBoundingClientRect();
-  for (const text of place.querySelectorAll("text")) {
+  const { _size: size } = place._fullLayout;
+  const beyond = { l: 0, r: 0, t: 0, b: 0 }; // px
+  for (const text of place.querySelectorAll("text:not(.gtitle)")) {
     const { left, right, top, bottom, width } = text.getBoundingClientRect();
-    if (!width) continue;
-    const beyond = { l: edges.left - left, r: right - edges.right, t: edges.top - top, b: bottom - edges.bottom };
-    for (const [side, px] of Object.entries(beyond)) {
-      const needed = place._fullLayout._size[side] + px + 2;
-      if (px > 0) layout.margin[side] = Math.max(layout.margin[side], needed);
-    }
+    const px = { l: edges.left - left, r: right - edges.right, t: edges.top - top, b: bottom - edges.bottom };
+    if (width) for (const side of Object.keys(beyond)) beyond[side] = Math.max(beyond[side], Math.ceil(px[side]));
   }
+  for (const [side, px] of Object.entries(beyond)) if (px > 0) layout.margin[side] = size[side] + px + 2;
+  layout.height += beyond.t + beyond.b;
 }
 
 async function drawCells(picture, grid, gap) {

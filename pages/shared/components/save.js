@@ -139,7 +139,8 @@ async function save(saving, kind) {
 async function make(saving, ending) {
   const { data, plot } = saving.view;
   const shown = plot.getBoundingClientRect();
-  const picture = () => makePicture({ figure: data.figure, template: data.templates.light, width: saving.width, shown });
+  const how = { template: data.templates.light, width: saving.width, shown };
+  const picture = () => makePicture({ figure: data.figure, ...how });
   if (ending === "svg") return (await picture()).svg;
   if (ending === "png") return toPng(await picture());
   if (ending === "html") return makePage(data);
