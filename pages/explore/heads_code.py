@@ -18,6 +18,13 @@ SAID = {
     "decoder_only": "print(tokenizer.decode(tokens[0]))\n",
     "encoder_only": "best = logits[0].argmax(dim=-1)\nprint(tokenizer.labels(best[tokens[0] == tokenizer.mask_id]))\n",
 }
+KEEP = """from pathlib import Path
+
+from transformer_core.figures.offline import offline_page
+
+page = offline_page(figure, title={title!r}, about={text!r})
+Path({file!r}).write_text(page, encoding="utf-8")
+"""
 READ = """import transformer_core as tc
 from transformer_core.analysis import HeadShare, Wish, picture, read
 
@@ -44,8 +51,7 @@ figure = attention_heatmap(
     blocks=shown.blocks,
     largest=shown.largest,
 )
-figure.write_html({name!r}, include_plotlyjs=True)
-print(shown.values)  # [query, key]
+{keep}print(shown.values)  # [query, key]
 """
 ROW = """
 from transformer_core.figures.row_bars import row_bars
@@ -59,8 +65,7 @@ figure = row_bars(
     first_key=shown.keys.first,
     quantity={quantity!r},
 )
-figure.write_html({name!r}, include_plotlyjs=True)
-print(shown.values[0])  # [key]
+{keep}print(shown.values[0])  # [key]
 """
 CELL = """
 from transformer_core.analysis.head_picture import cell_in_all_heads
@@ -68,8 +73,7 @@ from transformer_core.figures.head_grid import head_grid
 
 values = cell_in_all_heads(reading.attended[{attention!r}], {queries!r}, {keys!r})
 figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0))
-figure.write_html({name!r}, include_plotlyjs=True)
-print(values)  # [layer, head]
+{keep}print(values)  # [layer, head]
 """
 ACROSS = """
 from transformer_core.analysis.across_layers import follow
@@ -77,8 +81,7 @@ from transformer_core.figures import attention_heatmap
 
 part = follow(reading, {method!r}).parts[{place}]
 figure = attention_heatmap(part.values, reading.{of}, reading.{side}, title={title!r}, mask=part.mask)
-figure.write_html({name!r}, include_plotlyjs=True)
-print(part.values)  # [query, key]
+{keep}print(part.values)  # [query, key]
 """
 
 
@@ -101,30 +104,37 @@ def code_of(scene: Scene) -> str:
 
 def redraw(scene: Scene) -> str:
     """Return the lines that draw the large figure again, from the model on."""
-    name = f"{scene.file_name()}.html"
-    return _shown(scene, scene.wish) + DRAWN.format(quantity=scene.wish.quantity, title=scene.title, name=name)
+    drawn = DRAWN.format(
+        quantity=scene.wish.quantity, title=scene.title, keep=_keep(scene, scene.title, scene.file_name())
+    )
+    return _shown(scene, scene.wish) + drawn
 
 
 def redraw_row(scene: Scene, of_row: Wish, query: int, name: str) -> str:
     """Return the lines that draw one query's bars again."""
-    drawn = ROW.format(query=query, quantity=of_row.quantity, name=f"{name}.html")
+    drawn = ROW.format(query=query, quantity=of_row.quantity, keep=_keep(scene, f"Query {query}: {scene.who}", name))
     return _shown(scene, of_row) + drawn
 
 
 def redraw_cell(scene: Scene, queries: range, keys: range, title: str, name: str) -> str:
     """Return the lines that draw a cell in all heads again."""
     told = {"attention": scene.view.attention, "queries": queries, "keys": keys, "title": title}
-    return read_again(scene) + CELL.format(**told, name=f"{name}.html")
+    return read_again(scene) + CELL.format(**told, keep=_keep(scene, title, name))
 
 
 def redraw_across(scene: Scene, method: str, place: int, of: str, side: str, title: str, name: str) -> str:
     """Return the lines that draw a rollout or a flow again."""
     told = {"method": method, "place": place, "of": of, "side": side, "title": title}
-    return read_again(scene) + ACROSS.format(**told, name=f"{name}.html")
+    return read_again(scene) + ACROSS.format(**told, keep=_keep(scene, title, name))
 
 
 def _shown(scene: Scene, wish: Wish) -> str:
     return read_again(scene) + SHOWN.format(wish=wish, attention=scene.view.attention)
+
+
+def _keep(scene: Scene, title: str, name: str) -> str:
+    """Return the lines that write the figure into a page that opens without a network."""
+    return KEEP.format(title=title, text=scene.view.text, file=f"{name}.html")
 
 
 def read_again(scene: Scene) -> str:
