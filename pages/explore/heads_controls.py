@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.explore.heads_scene import Scene
+from pages.explore.heads_still import save_overview
 from pages.shared import heads_state, state
 from pages.shared.fields import Field
 from transformer_core.analysis import ATTENTIONS
@@ -45,6 +46,7 @@ def over_overview(scene: Scene) -> None:
             _choice("Order of the heads", [*ORDERS], heads_state.ORDER, ORDERS.__getitem__, width=120)
         if len(scene.reading.attended) > 1:
             _segments("Attentions", {"": "all", "one": "this one"}, heads_state.ONLY)
+        save_overview(scene)
 
 
 def over_head(scene: Scene) -> None:

@@ -17,8 +17,11 @@ from transformer_core.analysis.many_texts import MEASURES
 from transformer_core.errors import ConfigError
 
 PAGE = "compare"
+MOST_TYPED = 1000  # characters of B's text, and of a text of a list
 MOST_LISTED = 4000  # characters of a pasted list that an address can hold
 _LONG_LIST = "compare-long-list"  # session key: a pasted list that no address can hold
+_VISITED = "compare-visited"  # session key: the page was open before
+_NEW_TEXT = "compare-new-text"  # session key: a text was put into the bar
 _HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
 _CELL = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
@@ -74,7 +77,7 @@ def _cell_in_words(cell: tuple[int, int]) -> str:
 VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "map", "layers", "texts"))
 WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a moment of a training
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
-TEXT_B: Field = Field(PAGE, "btext", None, lambda text: state.clean(text))  # "": A's; None: A's, if all else is not
+TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's; None: A's, if all else is not
 HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's moment; None: the bar's
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
@@ -106,6 +109,11 @@ FIELDS: tuple[Field, ...] = (
 )
 
 
+def short(text: str) -> str:
+    """Return a text on one line, as long as it may be here."""
+    return state.clean(text)[:MOST_TYPED]
+
+
 def choose(field: Field, value: Any) -> None:
     """A control of the page was used."""
     field.set(value)
@@ -133,12 +141,9 @@ def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, par
 
 
 def choose_head_a(head: HeadName) -> None:
-    """Side A's head was chosen: of a training's moment its own, else the bar's."""
-    if WEIGHTS_A.value:
-        choose(HEAD_A, head)
-    else:
-        HEAD_A.set(None)
-        state.choose_head(*head)
+    """Side A's head was chosen: the bar's, and of a training's moment its own, as the bar's model may have fewer."""
+    HEAD_A.set(head if WEIGHTS_A.value else None)
+    state.choose_head(*head)
 
 
 def choose_head_b(head: HeadName | None) -> None:
@@ -170,7 +175,13 @@ def open_text(text: str) -> None:
     TEXT_B.set(None)
     VIEW.set("one")
     CELL.set(None)
+    st.session_state[_NEW_TEXT] = True
     state.on_example(text)
+
+
+def has_new_text() -> bool:
+    """Whether the bar, which is drawn before the page, does not show its text yet; asked once."""
+    return bool(st.session_state.pop(_NEW_TEXT, False))
 
 
 def change_kind(field: Field, kind: str, head: HeadName) -> None:
@@ -191,6 +202,17 @@ def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
 def choose_cell(cell: tuple[int, int] | None) -> None:
     """A cell was clicked; None: let go."""
     choose(CELL, cell)
+
+
+def is_first_visit(usual: HeadName) -> bool:
+    """Whether a person is here for the first time and chose no head before; asked once.
+
+    Args:
+        usual: the head that a model is seen with at first.
+    """
+    was_here, st.session_state[_VISITED] = st.session_state.get(_VISITED, False), True
+    view = state.current()
+    return not was_here and state.HEAD not in st.query_params and (view.attention, view.layer, view.head) == usual
 
 
 def listed() -> str:

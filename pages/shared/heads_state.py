@@ -15,7 +15,7 @@ PAGE = "heads"
 MOST_MIXED = 8  # heads in one mixture: as many as there are hues that are told apart
 
 Mix = tuple[HeadShare, ...]
-_SHARE = re.compile(r"(\d{1,4})\.(\d{1,4})(?::(\d{1,3}(?:\.\d{1,3})?))?")
+_SHARE = re.compile(r"(\d{1,4})\.(\d{1,4})(?::(\d(?:\.\d{1,3})?))?")
 MEANS = ("", "layer", "all")  # the mean over the heads of the layer, or over all heads of the attention
 
 
@@ -26,9 +26,12 @@ def _mix(text: str) -> Mix:
         ValueError: it is not written so.
     """
     found = [_SHARE.fullmatch(part) for part in text.split("+")]
-    if not all(found) or len(found) > MOST_MIXED:
-        raise ValueError(f"it is written as layer.head:weight, up to {MOST_MIXED} joined by +: 0.1+1.3:0.5")
-    return tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in found if m)
+    mix = tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in found if m)
+    heads = {(share.layer, share.head) for share in mix}  # each is there once
+    if not len(found) == len(mix) == len(heads) <= MOST_MIXED or any(share.weight > 1 for share in mix):
+        form = f"layer.head:weight, weights up to 1, up to {MOST_MIXED} heads joined by +"
+        raise ValueError(f"it is written as {form}: 0.1+1.3:0.5")
+    return mix
 
 
 def mix_in_words(mix: Mix) -> str:

@@ -83,7 +83,8 @@ def _measures(reading: "Reading") -> Measures:
     found = {}
     for name, attended in reading.attended.items():
         special = np.array(reading.sides(name)["special"][1], dtype=bool)
-        found[name] = measure_text(attended, special, attention=name)
+        ids = np.array(reading.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
+        found[name] = measure_text(attended, special, attention=name, ids=ids)
     return found
 
 

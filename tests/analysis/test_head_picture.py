@@ -20,7 +20,7 @@ from transformer_core.analysis.head_picture import (
 from transformer_core.errors import ConfigError
 
 N = 9  # tokens: <bos>, six words of which two have several tokens, <eos>
-LABELS = ("<bos>", "the", "·un", "believ", "able", "cat", "·is", "n't", "<eos>")
+LABELS: tuple[str, ...] = ("<bos>", "the", "·un", "believ", "able", "cat", "·is", "n't", "<eos>")
 WORDS = (0, 1, 2, 2, 2, 3, 4, 4, 5)
 SPECIAL = (True, *[False] * 7, True)
 SINK = 1
@@ -62,7 +62,12 @@ SIDES: dict[str, Any] = {"labels": (LABELS, LABELS), "words": (WORDS, WORDS), "s
 
 
 def seen(
-    wish: Wish | None = None, attended: Any = CAUSAL, *, sides: dict[str, Any] = SIDES, most_cells: int = 256, **more: Any
+    wish: Wish | None = None,
+    attended: Any = CAUSAL,
+    *,
+    sides: dict[str, Any] = SIDES,
+    most_cells: int = 256,
+    **more: Any,
 ) -> HeadPicture:
     """A picture of head 1.2, or as the wish says."""
     return picture(attended, replace(wish or Wish(heads=(HEAD,)), **more), **sides, most_cells=most_cells)
@@ -133,7 +138,7 @@ def test_a_head_of_weight_0_counts_for_nothing_in_scores_too():
 def test_heads_that_make_no_mean_are_an_error_in_a_sentence():
     with pytest.raises(ConfigError, match="all heads have the weight 0"):
         seen(heads=tuple(HeadShare(layer=0, head=h, weight=0.0) for h in range(2)))
-    with pytest.raises(ConfigError, match="from 0 on; got -1.0"):
+    with pytest.raises(ConfigError, match=r"from 0 on; got -1\.0"):
         seen(heads=(HEAD, HeadShare(layer=0, head=0, weight=-1.0)))
 
 
@@ -211,7 +216,7 @@ def test_a_window_keeps_its_places(window: Window, queries: range, keys: range):
     np.testing.assert_array_equal(shown.values, CAUSAL.patterns[1, 2, rows, columns])
     np.testing.assert_array_equal(shown.mask, CAUSAL.mask(rows, columns))
     assert (shown.queries.first, shown.keys.first) == (queries.start, keys.start)
-    assert (shown.queries.labels, shown.keys.labels) == (LABELS[rows], LABELS[columns])
+    assert shown.queries.labels == LABELS[rows] and shown.keys.labels == LABELS[columns]
 
 
 @pytest.mark.parametrize(
@@ -295,7 +300,7 @@ def test_the_largest_is_that_of_all_cells_of_the_text(
     largest = max(abs(value) for value in cells.ravel().tolist() if np.isfinite(value))
     for more in ({}, {"window": ((2, 4), (5, 8))}, {"hidden": frozenset({"special"})}, {"most_cells": 3}):
         shown = seen(heads=shares, quantity=quantity, in_words=in_words, **more)
-        assert shown.largest == pytest.approx(largest, rel=1e-5)
+        assert shown.largest is not None and shown.largest == pytest.approx(largest, rel=1e-5)
         assert np.abs(shown.values[np.isfinite(shown.values)]).max(initial=0) <= shown.largest * (1 + 1e-6)
 
 
@@ -312,7 +317,7 @@ def test_of_a_long_text_only_what_is_shown_is_computed():
 def test_a_cell_of_words_in_every_head_is_that_of_their_pictures():
     shown = seen(in_words=True)
     queries, keys = shown.queries.tokens[4], shown.keys.tokens[2]
-    found = cell_in_all_heads(CAUSAL, queries, keys)  # type: ignore[arg-type]
+    found = cell_in_all_heads(CAUSAL, queries, keys)
     for layer, head in np.ndindex(2, 3):
         sums = [sum(float(CAUSAL.patterns[layer, head, q, k]) for k in (2, 3, 4)) for q in (6, 7)]
         assert found[layer, head] == pytest.approx(sum(sums) / 2, rel=1e-5)

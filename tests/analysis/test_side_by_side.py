@@ -50,6 +50,8 @@ def test_what_can_be_compared():
     assert shared(CAT, LONG).is_telling and not shared(CAT, LONG).is_whole
     assert not shared(CAT, ("un", "chat", "est", "las", ".")).is_telling  # five pairs, one of a token that is the same
     assert not shared(CAT, ("so",)).is_telling
+    assert shared(("the", "cat"), LONG).is_telling  # all of the shorter one
+    assert not shared(CAT, ("the", "a", "b", "c", "d", "e", ".")).is_telling  # two pairs of seven, both the same
     assert not SharedTokens.of((CAT, CAT), (CAT, ("le", "chat", "est"))).is_telling
 
 

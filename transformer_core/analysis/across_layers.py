@@ -23,7 +23,7 @@ Method = Literal["rollout", "flow"]
 Where = Literal["source", "target"]
 
 ASSUMES: Mapping[str, str] = {"rollout": ROLLOUT_ASSUMES, "flow": FLOW_ASSUMES}
-MOST_TOKENS: Mapping[str, int] = {"rollout": 512, "flow": 40}  # flow finds its way anew for every pair of tokens
+MOST_TOKENS: Mapping[str, int] = {"rollout": 512, "flow": 96}  # flow finds its way anew for every pair of tokens
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

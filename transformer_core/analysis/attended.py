@@ -22,6 +22,8 @@ from transformer_core.model.attention import MultiHeadAttention
 
 WRITTEN_OUT_BYTES = 32 << 20  # of all patterns of an attention, up to which they are written out
 _STRETCH_CELLS = 4 << 20  # of one head's rows that are handed out at a time
+_OVERVIEW_CELLS = 1 << 20  # of all heads that are pooled at a time
+_OVERVIEW_ROWS = 64  # of each of them: of long texts few heads at a time, as products of flat matrices are slow
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,18 +145,23 @@ class Attended:
         mask = self._pooled_mask(size)
         if self.is_short and size == self.shape[2:]:
             return PooledHeads.of(self._written, mask, *strongest_cells(self._written, mask))
-        has_choice = self._has_choice
-        pictures, strongest = [], []
-        for pattern in self._layers:
-            overview = Overview(pattern.shape[1:], size, "max", dtype=torch.float32, device=torch.device("cpu"))
-            best = _Strongest(self.shape[1])
-            for queries, keys, part in pattern.stretches():
-                rows = part.float().cpu()
-                overview.add(rows, queries, keys)
-                best.add(rows, has_choice[queries], queries.start, keys.start)
-            pictures.append(overview.finished().numpy())
-            strongest.append((best.queries, best.keys, best.weights))
-        return PooledHeads.of(np.stack(pictures), mask, *map(np.stack, zip(*strongest, strict=True)))
+        n_layers, n_heads, n_queries, n_keys = self.shape
+        patterns = np.zeros((n_layers, n_heads, *size), dtype=np.float32)
+        strongest = _Strongest(n_layers, n_heads)
+        together = max(
+            1, _OVERVIEW_CELLS // (_OVERVIEW_ROWS * n_keys)
+        )  # heads; of long texts few, for the matrices' sake
+        for layer, pattern in enumerate(self._layers):
+            for first in range(0, n_heads, together):
+                heads = range(first, min(first + together, n_heads))
+                shape = (len(heads), n_queries, n_keys)
+                overview = Overview(shape, size, "max", dtype=torch.float32, device=torch.device("cpu"))
+                for queries, keys, part in pattern.stretches(heads=heads):
+                    rows = part.float().cpu()
+                    overview.add(rows, queries, keys)
+                    strongest.add(layer, heads, rows, self._has_choice[queries], queries.start, keys.start)
+                patterns[layer, first : heads.stop] = overview.finished().numpy()
+        return PooledHeads.of(patterns, mask, strongest.queries, strongest.keys, strongest.weights)
 
     @torch.inference_mode()
     def pooled(self, layer: int, head: int, side: int) -> tuple[np.ndarray, Bool[np.ndarray, "row column"]]:
@@ -210,22 +217,29 @@ class Attended:
 
 
 class _Strongest:
-    """The strongest cell of each head, as rows come in."""
+    """The strongest cell of each head, as rows come in; of several alike, the first in reading order."""
 
-    def __init__(self, n_heads: int) -> None:
-        self.queries, self.keys = np.zeros(n_heads, dtype=np.int64), np.zeros(n_heads, dtype=np.int64)
-        self.weights = np.full(n_heads, -1.0, dtype=np.float32)
+    def __init__(self, n_layers: int, n_heads: int) -> None:
+        self.queries, self.keys = np.zeros((2, n_layers, n_heads), dtype=np.int64)
+        self.weights = np.full((n_layers, n_heads), -1.0, dtype=np.float32)
 
-    def add(self, rows: Float[Tensor, "head query key"], counts: Tensor, first_query: int, first_key: int) -> None:
-        """Take rows in; of queries that do not count, none is strongest."""
-        if not counts.any():
-            return
-        places = torch.where(counts[:, None], rows, -1.0).flatten(1).max(dim=1)
-        queries, keys = np.divmod(places.indices.numpy(), rows.shape[2])
-        is_better = places.values.numpy() > self.weights
-        self.weights = np.where(is_better, places.values.numpy(), self.weights)
-        self.queries = np.where(is_better, queries + first_query, self.queries)
-        self.keys = np.where(is_better, keys + first_key, self.keys)
+    def add(
+        self,
+        layer: int,
+        heads: range,
+        rows: Float[Tensor, "head query key"],
+        counts: Tensor,
+        first_query: int,
+        first_key: int,
+    ) -> None:
+        """Take rows of some heads in; of queries that do not count, none is strongest."""
+        highest = rows.amax(dim=2).masked_fill_(~counts, -1.0).max(dim=1)
+        is_better = highest.values > torch.from_numpy(self.weights[layer, heads.start : heads.stop])
+        for place in is_better.nonzero()[:, 0].tolist():  # only of these, for the search for a key takes long
+            query, head = int(highest.indices[place]), heads[place]
+            self.weights[layer, head] = highest.values[place]
+            self.queries[layer, head] = first_query + query
+            self.keys[layer, head] = first_key + int(rows[place, query].argmax())
 
 
 @torch.inference_mode()

@@ -5,6 +5,7 @@ A picture has at most `MOST_CELLS` rows and columns; of more, each cell is the l
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -126,14 +127,12 @@ def picture(
         left = np.where(hidden[1], 0, values)  # of all keys, those beside the window too
         total = left.sum(axis=1, keepdims=True)
         values = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
-    cells = np.ix_([token - spans[0].start for token in sides[0].tokens], sides[1].tokens)
-    values, mask = values[cells], mask[cells]
+    places = [token - spans[0].start for token in sides[0].tokens], sides[1].tokens
+    values, mask = _cut_out(values, *places), _cut_out(mask, *places)
     if in_words:
         values, mask = merge_tokens(values, *(s.places for s in sides)), merge_mask(mask, *(s.places for s in sides))
     blocks = values.shape if max(values.shape) > most_cells else None
-    if blocks:
-        values, mask = _pooled(np.where(mask, values, -np.inf), most_cells), _pooled(mask, most_cells)
-        values = values if wish.quantity == "scores" else np.where(mask, values, 0)
+    values, mask = (_pooled(cells, most_cells) if blocks else cells.copy() for cells in (values, mask))
     queries, keys = (side.side() for side in sides)
     return HeadPicture(values=values, mask=mask, queries=queries, keys=keys, blocks=blocks, largest=largest)
 
@@ -226,9 +225,15 @@ def _of_head(
     return pattern * norms[quantity][share.layer, share.head] if quantity in norms else pattern
 
 
+def _cut_out(cells: np.ndarray, rows: Sequence[int], columns: Sequence[int]) -> np.ndarray:
+    """Return some rows and columns, without a copy where they are neighbours."""
+    if all(places[-1] - places[0] < len(places) for places in (rows, columns)):
+        return cells[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    return cells[np.ix_(rows, columns)]
+
+
 def _pooled(cells: np.ndarray, most: int) -> np.ndarray:
     """Return the largest of each block of rows and columns, as `instrument.pooling` cuts them."""
-    for axis, n in enumerate(cells.shape):
-        n_blocks = min(n, most)
-        cells = np.maximum.reduceat(cells, [block * n // n_blocks for block in range(n_blocks)], axis=axis)
-    return cells
+    rows, columns = ([block * n // min(n, most) for block in range(min(n, most) + 1)] for n in cells.shape)
+    of_rows = [cells[start:stop].max(axis=0) for start, stop in pairwise(rows)]  # far quicker than reduceat along it
+    return np.maximum.reduceat(np.stack(of_rows), columns[:-1], axis=1)

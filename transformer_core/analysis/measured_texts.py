@@ -17,6 +17,7 @@ from transformer_core.analysis.cases import Case
 from transformer_core.analysis.habits import aligned_cells, induction_cells, previous_cells, share_weights
 from transformer_core.analysis.head_measures import ENTROPIES
 from transformer_core.analysis.shuffling import orders_of, rearranged
+from transformer_core.analysis.text_measures import closeness
 from transformer_core.config import ModelConfig
 from transformer_core.instrument.capture import capture
 from transformer_core.model.masks import AttentionMask
@@ -162,15 +163,11 @@ def diagonal_weights(
     Transformers", for D.
     Differs: the farthest key is one that may be looked at, U is taken off, and the diagonal is scaled to the keys.
     """
-    n_queries, n_keys = allowed.shape
     has_choice = allowed.sum(axis=1) >= 2
-    diagonal = np.rint(queries * (n_keys - 1) / max(n_queries - 1, 1))
-    distance = np.abs(keys[:, None, :] - diagonal[:, :, None])  # order, query, key
-    farthest = np.where(allowed, distance, 0).max(axis=2, keepdims=True)
-    closeness = 1 - distance / np.maximum(farthest, 1)
+    near = closeness(queries, keys, allowed, len(allowed))
     counted = allowed * (has_choice / max(has_choice.sum(), 1))[:, None]
-    even = (closeness * counted / allowed.sum(axis=1, keepdims=True)).sum(axis=(1, 2), keepdims=True)
-    return (closeness - even) / (1 - even) * counted
+    even = (near * counted / allowed.sum(axis=1, keepdims=True)).sum(axis=(1, 2), keepdims=True)
+    return (near - even) / (1 - even) * counted
 
 
 def entropy_weights(allowed: Bool[np.ndarray, "query key"]) -> Float[np.ndarray, "query entropy"]:

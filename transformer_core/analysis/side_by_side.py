@@ -45,19 +45,23 @@ class SharedTokens:
 
     @property
     def is_telling(self) -> bool:
-        """Whether there is something to compare: of queries and of keys two pairs at least, half of them of one token.
-
-        Where fewer are the same token, pairs are a matter of chance: two sentences of the same length, say.
-        """
-        return all(
-            len(side.pairs) >= 2 and 2 * sum(pair.is_replaced for pair in side.pairs) <= len(side.pairs)
-            for side in (self.queries, self.keys)
-        )
+        """Whether both queries and keys give something to compare."""
+        return is_telling(self.queries) and is_telling(self.keys)
 
     @property
     def is_whole(self) -> bool:
         """Whether every token has a partner."""
         return not any((*side.only_a, *side.only_b) for side in (self.queries, self.keys))
+
+
+def is_telling(tokens: TokenAlignment) -> bool:
+    """Return whether two tokens at least, and half of the shorter text, are the same in both.
+
+    Where fewer are, which ones are paired is a matter of chance.
+    """
+    n_same = sum(not pair.is_replaced for pair in tokens.pairs)
+    shorter = len(tokens.pairs) + min(len(tokens.only_a), len(tokens.only_b))
+    return n_same >= 2 and 2 * n_same >= shorter
 
 
 def aligned_head(

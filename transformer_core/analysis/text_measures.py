@@ -75,6 +75,13 @@ MEASURES: Mapping[str, Measure] = {
             meaning="High: each token looks at the one before it; low: it looks elsewhere.",
             of_self_attention=True,
         ),
+        Measure(
+            name="induction",
+            title="Share on what came behind the same token before",
+            unit="",
+            meaning="High: where a token comes again, the head looks at what came behind it before; low: elsewhere.",
+            of_self_attention=True,
+        ),
     )
 }
 """In the order of menus. All are means over the queries of a text; `TextMeasures` says over which."""
@@ -100,18 +107,33 @@ class TextMeasures:
     Entropy, distance and diagonality are means over the queries with a choice, which may look at two keys or more. The
     share on the first token is that of queries which may look at it, the share on special tokens that of queries
     which may look at one, both with a choice. In self-attention the first two tokens do not count for the share on
-    the first token and on the one before, as they have no other.
+    the first token and on the one before, as they have no other. The share on what came behind the same token before,
+    induction, is that of queries whose token occurred before, but for special ones, and which may look behind it.
 
     Args:
         n_heads: of which rows will come; of one layer, or of all.
         n_queries: of the whole text.
         special_keys: True = the key is no text.
         is_self: whether queries and keys are the same tokens.
+        ids: of the queries' tokens; None: not known, and induction is not measured.
+
+    Source of induction: Olsson et al. 2022, "In-context learning and induction heads", prefix matching.
+    Differs: they measure on random tokens that are repeated as a whole; here any text will do.
     """
 
-    def __init__(self, n_heads: int, n_queries: int, special_keys: Bool[np.ndarray, " key"], *, is_self: bool) -> None:
+    def __init__(
+        self,
+        n_heads: int,
+        n_queries: int,
+        special_keys: Bool[np.ndarray, " key"],
+        *,
+        is_self: bool,
+        ids: Int[np.ndarray, " query"] | None = None,
+    ) -> None:
         self._n_queries, self._special, self._is_self = n_queries, special_keys, is_self
-        self._names = [name for name, measure in MEASURES.items() if is_self or not measure.of_self_attention]
+        self._ids = ids if is_self else None
+        measurable = [name for name in MEASURES if name != "induction" or ids is not None]
+        self._names = [name for name in measurable if is_self or not MEASURES[name].of_self_attention]
         self._sums = {name: np.zeros(n_heads) for name in self._names}
         self._counts = dict.fromkeys(self._names, 0)
         self._even = 0.0  # the sum over queries of the closeness that evenly spread attention has
@@ -171,11 +193,18 @@ class TextMeasures:
             before = keys == queries[:, None] - 1
             weights["distance"] = (np.abs(keys - queries[:, None]), has_choice)
             weights["previous"] = (before, has_other & (mask & before).any(axis=1))
+        if self._ids is not None:
+            behind = behind_the_same(self._ids, self._special, queries) & mask
+            weights["induction"] = (behind, behind.any(axis=1))
         return weights
 
 
 def measure_text(
-    attended: InStretches, special_keys: Bool[np.ndarray, " key"], *, attention: str
+    attended: InStretches,
+    special_keys: Bool[np.ndarray, " key"],
+    *,
+    attention: str,
+    ids: Int[np.ndarray, " query"] | None = None,
 ) -> dict[str, Float[np.ndarray, "layer head"]]:
     """Measure all heads of an attention on a text.
 
@@ -183,6 +212,7 @@ def measure_text(
         attended: their patterns.
         special_keys: True = the key is no text, but a token such as <bos> or [SEP].
         attention: its name in ATTENTIONS.
+        ids: of the queries' tokens; None: not known, and induction is not measured.
 
     Returns:
         By their names, the measures that apply to this attention; NaN where the text gives nothing to measure, such as
@@ -191,7 +221,7 @@ def measure_text(
     n_layers, n_heads, n_queries, _ = attended.shape
     by_layer = []
     for layer in range(n_layers):
-        measures = TextMeasures(n_heads, n_queries, special_keys, is_self=is_self_attention(attention))
+        measures = TextMeasures(n_heads, n_queries, special_keys, is_self=is_self_attention(attention), ids=ids)
         for queries, rows, mask in attended.stretches(layer):
             measures.add(rows, mask, queries.start)
         by_layer.append(measures.finished())
@@ -201,6 +231,23 @@ def measure_text(
 def is_self_attention(attention: str) -> bool:
     """Return whether an attention, by its name in ATTENTIONS, has queries and keys from the same tokens."""
     return ATTENTIONS[attention].queries_from == ATTENTIONS[attention].keys_from
+
+
+def behind_the_same(
+    ids: Int[np.ndarray, " pos"], special: Bool[np.ndarray, " pos"], queries: Int[np.ndarray, " query"]
+) -> Bool[np.ndarray, "query pos"]:
+    """Return, for some queries of a text, the places right behind the earlier occurrences of their token.
+
+    The same cells as those of `habits.induction_cells`, for some rows at a time.
+
+    Args:
+        ids: of the tokens of a text.
+        special: True = the token says nothing: that it comes again is no repetition.
+        queries: places of tokens that ask.
+    """
+    is_same = (ids[queries, None] == ids[:-1]) & ~special[queries, None]
+    is_earlier = np.arange(len(ids) - 1) < queries[:, None]
+    return np.pad(is_same & is_earlier, ((0, 0), (1, 0)))
 
 
 def closeness(

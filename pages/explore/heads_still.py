@@ -1,0 +1,125 @@
+"""All heads as a still figure: the overview, to be taken away for a paper."""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.explore.heads_code import read_again
+from pages.explore.heads_scene import Scene, theme
+from pages.shared import heads_state, kept, takeaway
+from pages.shared.components import figures
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.figures.all_heads import all_heads, fit_side
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.attended import PooledHeads
+
+WIDTH = 560  # px
+MOST_MIB = 32  # of all heads that were pooled for a figure
+AGAIN = """from transformer_core.figures.all_heads import all_heads
+
+names = {names!r}
+heads = {{title: reading.attended[name].overview({side}) for name, title in names.items()}}
+figure = all_heads(
+    {{title: of_all.patterns for title, of_all in heads.items()}},
+    {{title: of_all.mask for title, of_all in heads.items()}},
+    title={title!r},
+    chosen={chosen!r},
+)
+figure.write_html({name!r}, include_plotlyjs=True)
+for title, of_all in heads.items():
+    print(title, of_all.patterns.shape)  # layer, head, query, key
+"""
+
+Pooled = dict[str, "PooledHeads"]
+"""By name of attention."""
+
+
+def save_overview(scene: Scene) -> None:
+    """Draw a button that opens all heads of the overview as a figure."""
+    with st.popover("Save", type="tertiary", key="heads-overview-still", on_change="rerun") as still:
+        if still.open:
+            with st.container(width=WIDTH):
+                _draw(scene)
+
+
+def _draw(scene: Scene) -> None:
+    """Draw the heads of every attention, or of the chosen one where the overview shows no other."""
+    view, reading = scene.view, scene.reading
+    attentions = [view.attention] if heads_state.ONLY.value else [*reading.attended]
+    side = fit_side(
+        sum(n_layers * n_heads for n_layers, n_heads, *_ in (reading.attended[a].shape for a in attentions))
+    )
+    stills: kept.Store[Pooled] = kept.store("heads to save", most_mib=MOST_MIB, n_bytes=_n_bytes)
+    pooled = stills.get(
+        (scene.source, view.text, view.target, *attentions),
+        lambda: {attention: reading.attended[attention].overview(side) for attention in attentions},
+    )
+    titles = {attention: ATTENTIONS[attention].title for attention in attentions}
+    is_pooled = any(heads.mask.shape != reading.attended[name].shape[2:] for name, heads in pooled.items())
+    title = f"Attention pattern of every head{', the largest weight of each block' if is_pooled else ''}"
+    chosen = (titles[view.attention], view.layer, view.head)
+    figure = all_heads(
+        {titles[name]: heads.patterns for name, heads in pooled.items()},
+        {titles[name]: heads.mask for name, heads in pooled.items()},
+        title=title,
+        chosen=chosen,
+        theme=theme(),
+        width=WIDTH,
+    )
+    name = "-".join([view.model, *([view.attention] if heads_state.ONLY.value else []), "heads"])
+    told = {"names": titles, "side": side, "title": title, "chosen": chosen, "name": f"{name}.html"}
+    figures.live_figure(
+        figure,
+        name=name,
+        key="heads-all",
+        files=lambda: takeaway.files(
+            name=name,
+            csv=lambda: _csv(scene, pooled),
+            arrays=lambda: _arrays(scene, pooled),
+            code=read_again(scene) + AGAIN.format(**told),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        ),
+        height=int(figure.layout.height),
+    )
+
+
+def _csv(scene: Scene, pooled: Pooled) -> str:
+    """Return one line a cell: which attention, layer and head, what its row and column stand for, and its weight."""
+    tables = []
+    for name, heads in pooled.items():
+        n_layers, n_heads, *_ = heads.patterns.shape
+        units = {"layer": range(n_layers), "head": range(n_heads), **_units(scene, name, heads)}
+        cells = pd.MultiIndex.from_product([[name], *units.values()], names=["attention", *units])
+        allowed = np.broadcast_to(heads.mask, heads.patterns.shape).ravel()
+        tables.append(pd.DataFrame({"allowed": allowed.astype(int), "weight": heads.patterns.ravel()}, index=cells))
+    return pd.concat(tables).to_csv(lineterminator="\n")
+
+
+def _arrays(scene: Scene, pooled: Pooled) -> dict[str, np.ndarray]:
+    """Return, by name of attention, its patterns [layer, head, query, key], its mask, and its labels."""
+    arrays: dict[str, np.ndarray] = {}
+    for name, heads in pooled.items():
+        arrays |= {name: heads.patterns, f"{name}_mask": heads.mask}
+        arrays |= {f"{name}_{side}": np.array(units) for side, units in _units(scene, name, heads).items()}
+    return arrays
+
+
+def _units(scene: Scene, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
+    """Return what rows and columns stand for: a place in the text and its token, or the places of a block."""
+    units = {}
+    for side, labels, n in zip(("query", "key"), scene.reading.labels(attention), heads.mask.shape, strict=True):
+        starts = [cell * len(labels) // n for cell in range(n + 1)]
+        units[side] = [
+            f"{start} {labels[start]}" if end - start == 1 else f"{start} to {end - 1}"
+            for start, end in pairwise(starts)
+        ]
+    return units
+
+
+def _n_bytes(pooled: Pooled) -> int:
+    return sum(heads.patterns.nbytes + heads.mask.nbytes for heads in pooled.values())

@@ -1,0 +1,146 @@
+"""What a view's fields make of a URL: a value that is right, or a sentence; and the URL that gives the same again."""
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from pages.shared import compare_state, fields, heads_state
+from pages.shared.fields import Field, fill, number, one_of, text_up_to, window, window_in_words, written
+from transformer_core.analysis.head_picture import HeadShare
+
+WORD = Field("page", "word", "b", one_of("a", "b", ""))
+PLACE = Field("page", "place", None, number)
+PART = Field("page", "part", None, window, window_in_words)
+TEXT = Field("page", "text", "", text_up_to(5))
+OWN = (WORD, PLACE, PART, TEXT)
+
+ANYTHING = st.text(max_size=60) | st.text("0123456789-.+:", max_size=24) | st.sampled_from(["pattern", "word", "flow"])
+SHARES = st.builds(
+    HeadShare,
+    layer=st.integers(0, 9999),
+    head=st.integers(0, 9999),
+    weight=st.integers(0, 1000).map(lambda thousandths: thousandths / 1000),
+)
+
+
+def wanted_of(page: tuple[Field, ...]) -> st.SearchStrategy[dict[str, str]]:
+    """Any URL: fields of the page and others, with any text."""
+    return st.dictionaries(st.sampled_from([field.name for field in page]) | st.text(max_size=5), ANYTHING, max_size=6)
+
+
+def held(page: tuple[Field, ...]) -> dict[str, Any]:
+    return {field.name: field.value for field in page}
+
+
+def holds_whatever_the_address_says(page: tuple[Field, ...], wanted: dict[str, str]) -> None:
+    """A value or a note for each, never another exception; what is written gives the same values, and is written so."""
+    notes = fill(page, wanted)
+    values, url = held(page), written(page)
+    by_name = {field.name: field for field in page}
+    refused = {name for name in wanted if name in by_name and any(f" {name} “" in note for note in notes)}
+    assert len(notes) == len(refused)
+    for name, field in by_name.items():
+        if name not in wanted or name in refused:
+            assert values[name] == field.usual and name not in url
+        else:
+            assert values[name] == field.read(wanted[name])
+    assert all(note.startswith("The address asks for ") and note.endswith(".") for note in notes)
+    assert url.keys() <= by_name.keys() and all(isinstance(value, str) for value in url.values())
+    assert fill(page, url) == []
+    assert held(page) == values and written(page) == url
+
+
+def test_a_field_is_as_usual_until_something_is_chosen():
+    fill(OWN, {})
+    assert held(OWN) == {"word": "b", "place": None, "part": None, "text": ""} and written(OWN) == {}
+    PLACE.set(0)
+    assert PLACE.value == 0 and written(OWN) == {"place": "0"}
+    PLACE.set(None)
+    assert written(OWN) == {}
+
+
+def test_fields_of_the_same_name_on_two_pages_are_apart():
+    other = Field("other page", "word", "z", one_of("z"))
+    WORD.set("a")
+    assert other.value == "z" and other.key != WORD.key
+
+
+def test_what_is_read_from_an_address():
+    notes = fill(OWN, {"word": "a", "place": "12", "part": "0-12.3-9", "text": "a long text", "model": "en-fr"})
+    assert notes == []
+    assert held(OWN) == {"word": "a", "place": 12, "part": ((0, 12), (3, 9)), "text": "a lon"}
+    assert written(OWN) == {"word": "a", "place": "12", "part": "0-12.3-9", "text": "a lon"}
+    assert fill(OWN, {"word": "b"}) == [] and written(OWN) == {}  # as usual: the rest is as usual again
+
+
+@pytest.mark.parametrize(
+    ("name", "asked", "said"),
+    [
+        ("word", "c" * 99, f"asks for word “{'c' * 40}”; it can be a, b."),
+        ("place", "-1", "“-1”; it is a whole number from 0 on."),
+        ("place", "1234567", "a whole number"),
+        ("place", "", "a whole number"),
+        ("place", "1.0", "a whole number"),
+        ("part", "0-12", "it is written as the first and last query, a point, and the first and last key: 0-12.3-9."),
+        ("part", "12-0.3-9", "it is written as"),
+        ("part", "0-12.9-3", "it is written as"),
+        ("part", "0-12.3-9 ", "it is written as"),
+    ],
+)
+def test_what_is_asked_for_wrongly_is_told_in_one_sentence(name: str, asked: str, said: str):
+    PLACE.set(5)
+    (note,) = fill(OWN, {name: asked, "text": "held"})
+    assert said in note and held(OWN) == {"word": "b", "place": None, "part": None, "text": "held"}
+
+
+@given(wanted_of(OWN))
+@example({"place": "٣", "part": "٠-١.٢-٣"})  # digits of another script are digits
+def test_any_address_gives_values_or_notes(wanted: dict[str, str]):
+    holds_whatever_the_address_says(OWN, wanted)
+
+
+@given(wanted_of(heads_state.FIELDS))
+@example({"mix": "0.1+1.3:0.5", "window": "3-3.0-0", "hide": "special+sinks", "measure": "entropy"})
+@example({"mix": "0.1:0.000+1.3:1.000", "mean": "layer"})
+@example({"mix": "0.1+00.01"})
+@example({"mix": "0.1:5"})
+@example({"mix": "+".join(f"0.{head}" for head in range(9))})
+@example({"mix": "0.1:٠.٥"})
+def test_any_address_of_the_page_heads_gives_values_or_notes(wanted: dict[str, str]):
+    holds_whatever_the_address_says(heads_state.FIELDS, wanted)
+    fill(heads_state.FIELDS, wanted)
+    mix = heads_state.MIX.value
+    heads = {(share.layer, share.head) for share in mix}
+    assert len(heads) == len(mix) <= heads_state.MOST_MIXED  # each has a control of its own on the page, from 0 to 1
+    assert all(0 <= share.weight <= 1 for share in mix)
+
+
+@given(wanted_of(compare_state.FIELDS))
+def test_any_address_of_the_page_compare_gives_values_or_notes(wanted: dict[str, str]):
+    holds_whatever_the_address_says(compare_state.FIELDS, wanted)
+
+
+@given(st.lists(SHARES, min_size=1, max_size=8, unique_by=lambda share: (share.layer, share.head)))
+def test_heads_with_weights_are_read_as_they_are_written(mix: list[HeadShare]):
+    text = heads_state.mix_in_words(tuple(mix))
+    assert fill([heads_state.MIX], {"mix": text}) == []
+    assert heads_state.MIX.value == tuple(mix)
+
+
+@pytest.mark.parametrize("asked", ["", "0", "0.1:", "0.1:x", "0.1+", "0.1:1.5", "0.1:0.1234", "0.1+0.1", "12345.0"])
+def test_heads_that_are_no_mixture(asked: str):
+    (note,) = fill([heads_state.MIX], {"mix": asked})
+    assert note.startswith(f"The address asks for mix “{asked}”; it is written as layer.head:weight")
+    assert heads_state.MIX.value == ()
+
+
+def test_every_choice_of_the_page_heads_can_stand_in_its_address():
+    for field in heads_state.FIELDS:
+        assert field.page == "heads" and isinstance(fields.written([field]), dict)
+    names = [field.name for field in heads_state.FIELDS]
+    assert len(set(names)) == len(names)
+    assert not {*names} & {"model", "text", "packed", "target", "attention", "layer", "head"}  # those of every page
+    for value in ("pattern", "scores", "log", "values", "written"):
+        assert fill([heads_state.QUANTITY], {"show": value}) == [] and heads_state.QUANTITY.value == value

@@ -1,0 +1,187 @@
+"""Where a model comes from, and what is switched off in it: against interventions that are written out."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import transformer_core as tc
+from pages.shared import models
+from pages.shared.sources import CHANGES, Source, parse_change
+from tests.pages.train.small_films import STEPS, save_run
+from transformer_core.errors import ConfigError, HeadlightError
+
+pytestmark = pytest.mark.usefixtures("three_kinds_here")
+TOKENS: dict[str, tuple[torch.Tensor, ...]] = {
+    "en-fr": (torch.tensor([[4, 7, 5, 9, 2]]), torch.tensor([[1, 6, 8]])),
+    "tales": (torch.arange(40, 52)[None],),
+    "gaps": (torch.tensor([[4, 7, 5, 9, 2]]),),
+}
+CHANGED: dict[str, list[tuple[str, int, int]]] = {  # heads that are changed: of several attentions and layers
+    "en-fr": [("encoder", 1, 3), ("decoder", 0, 0), ("cross", 1, 2), ("cross", 1, 0)],
+    "tales": [("decoder", 0, 1), ("decoder", 0, 3)],
+    "gaps": [("encoder", 2, 0), ("encoder", 0, 1)],
+}
+
+
+def source_of(name: str, kind: str = "", heads: Any = ()) -> Source:
+    change = f"{kind}:" + "+".join(f"{attention}.{layer}.{head}" for attention, layer, head in heads) if kind else ""
+    return Source.of(models.available()[name], change=change)
+
+
+@torch.inference_mode()
+def outputs(model: tc.Transformer, name: str, interventions: Any = None) -> tuple[torch.Tensor, tc.Activations]:
+    """The logits and every pattern of a forward, with interventions that are written out."""
+    with tc.intervene(model, interventions or {}), tc.capture(model, "*.hook_pattern", "*.hook_mask") as acts:
+        logits = model(*TOKENS[name])
+    return logits, acts
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_without_a_change_it_is_the_model_of_the_chooser(name: str):
+    source = source_of(name)
+    model, tokenizer = source.load()
+    assert source.load()[0] is model and tokenizer.decode([]) == ""
+    by_hand, _ = tc.load(models.folder() / name)
+    with source.changed(model):
+        torch.testing.assert_close(outputs(model, name)[0], outputs(by_hand, name)[0])
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_switched_off_is_what_zeros_in_the_place_of_z_give(name: str):
+    source = source_of(name, "off", CHANGED[name])
+    model, _ = source.load()
+
+    def silenced(layer: int, attention: str) -> Any:
+        def zero(value: torch.Tensor, site: tc.Site) -> torch.Tensor:
+            for where, at, head in CHANGED[name]:
+                if (where, at) == (attention, layer):
+                    value[:, head] = 0
+            return value
+
+        return zero
+
+    interventions = {
+        tc.analysis.ATTENTIONS[attention].site(layer, "hook_z"): silenced(layer, attention)
+        for attention, layer, _ in CHANGED[name]
+    }
+    expected, _ = outputs(model, name, interventions)
+    with source.changed(model):
+        found, _ = outputs(model, name)
+    torch.testing.assert_close(found, expected)
+    assert not torch.allclose(found, outputs(model, name)[0])  # after the context, the model is as it was
+
+
+@pytest.mark.parametrize("name", TOKENS)
+def test_evened_out_looks_at_all_that_it_may_alike(name: str):
+    source = source_of(name, "even", CHANGED[name])
+    model, _ = source.load()
+
+    def spread(attention: str, layer: int) -> Any:
+        def even(pattern: torch.Tensor, site: tc.Site) -> torch.Tensor:
+            mask = masks[tc.analysis.ATTENTIONS[attention].site(layer, "hook_mask")]
+            mask = mask.expand(1, 1, *pattern.shape[2:]).float()
+            for where, at, head in CHANGED[name]:
+                if (where, at) == (attention, layer):
+                    pattern[:, head] = (mask / mask.sum(dim=-1, keepdim=True))[:, 0]
+            return pattern
+
+        return even
+
+    plain, masks = outputs(model, name)
+    interventions = {
+        tc.analysis.ATTENTIONS[attention].site(layer): spread(attention, layer) for attention, layer, _ in CHANGED[name]
+    }
+    expected, patterns = outputs(model, name, interventions)
+    with source.changed(model):
+        found, changed = outputs(model, name)
+    torch.testing.assert_close(found, expected)
+    assert not torch.allclose(found, plain)
+    for site, pattern in patterns.items():
+        if site.endswith("hook_pattern"):
+            torch.testing.assert_close(changed[site], pattern)
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize(
+    ("name", "head"),
+    [
+        ("en-fr", ("cross", 0, 4)),
+        ("en-fr", ("decoder", 2, 0)),
+        ("tales", ("encoder", 0, 0)),
+        ("gaps", ("cross", 0, 0)),
+        ("gaps", ("self", 0, 0)),
+        ("tales", ("decoder", 9999, 9999)),
+    ],
+)
+def test_a_head_that_is_not_there_is_an_error_in_a_sentence(kind: str, name: str, head: tuple[str, int, int]):
+    source = source_of(name, kind, [("decoder", 0, 0)] * (name != "gaps") + [head])
+    model, _ = source.load()
+    said = r"this model has no head {}\.{}\.{}; choose another to change".format(*head)
+    with pytest.raises(ConfigError, match=f"^{said}$"), source.changed(model):
+        pass
+
+
+def test_a_change_is_a_word_and_heads():
+    assert parse_change("") == ("", [])
+    assert parse_change("off:cross.1.2+cross.1.3") == ("off", [("cross", 1, 2), ("cross", 1, 3)])
+    assert parse_change("even:decoder.0.11") == ("even", [("decoder", 0, 11)])
+
+
+@given(st.text(max_size=80) | st.text("ofevn:crd.+0123456789 \n", max_size=40))
+@example("off:")
+@example("off:cross.1")
+@example("off:cross.1.2+")
+@example("on:cross.1.2")
+@example("off")
+@example("off:cross.1.12345")
+@example("off:Cross.1.2")
+@example("off:cross.1.2\n")
+def test_what_is_written_is_a_change_or_an_error_in_a_sentence(change: str):
+    try:
+        kind, heads = parse_change(change)
+    except ConfigError as error:
+        assert str(error).endswith("such as off:cross.1.2+cross.1.3") and len(str(error)) < 250
+    else:
+        assert (kind in CHANGES and heads) or (kind, heads, change) == ("", [], "")
+        for attention, layer, head in heads:
+            assert attention and layer >= 0 and head >= 0
+
+
+@given(
+    st.sampled_from([*CHANGES]),
+    st.lists(
+        st.tuples(st.text("abcdefxyz", min_size=1, max_size=9), st.integers(0, 9999), st.integers(0, 9999)), min_size=1
+    ),
+)
+def test_a_change_that_is_written_is_read_as_it_was(kind: str, heads: list[tuple[str, int, int]]):
+    written = f"{kind}:" + "+".join(f"{attention}.{layer}.{head}" for attention, layer, head in heads)
+    assert parse_change(written) == (kind, heads)
+
+
+def test_a_moment_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
+    made = save_run(tmp_path / "run")
+    for step, expected in zip(STEPS, made, strict=True):
+        source = Source(str(tmp_path / "run"), "first", step=step, change="off:cross.0.1")
+        model, tokenizer = source.load()
+        assert source.load()[0] is model  # once for all sessions
+        assert tokenizer.vocab_size == expected.config.vocab_size
+        for name, weight in expected.state_dict().items():
+            torch.testing.assert_close(
+                model.state_dict()[name], weight, rtol=0, atol=0.01
+            )  # films are in half precision
+        with source.changed(model), torch.inference_mode(), tc.capture(model, "*.cross_attn.hook_z") as acts:
+            model(torch.tensor([[4, 5, 6]]), torch.tensor([[1, 4]]))
+        assert not acts["decoder.blocks.0.cross_attn.hook_z"][:, 1].any()
+        assert acts["decoder.blocks.0.cross_attn.hook_z"][:, 0].any()
+    with pytest.raises(HeadlightError, match="the weights of step 7 were replaced"):
+        Source(str(tmp_path / "run"), "first", step=7).load()
+
+
+def test_the_same_source_is_the_same_key_and_another_change_another():
+    card = models.available()["en-fr"]
+    assert hash(Source.of(card)) == hash(Source.of(card)) and Source.of(card) == Source.of(card)
+    assert len({Source.of(card), Source.of(card, change="off:cross.0.0"), Source.of(card, precision="bfloat16")}) == 3
