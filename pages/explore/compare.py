@@ -1,6 +1,8 @@
 """Compare: how do these two differ: heads, layers, texts, checkpoints, moments of a training, models, interventions?"""
 
 import html
+from collections.abc import Mapping
+from contextlib import suppress
 
 import streamlit as st
 
@@ -13,15 +15,20 @@ from pages.explore import (
     compare_texts,
 )
 from pages.explore.compare_scene import MOST_TOKENS, Scene, calm
-from pages.explore.compare_sides import Side, led, resolve
+from pages.explore.compare_sides import Side, resolve
 from pages.shared import compare_state, models, state
 from pages.shared.compare_state import box
-from transformer_core.errors import HeadlightError, TextError
+from pages.shared.models import ModelCard
+from transformer_core.analysis import HeadName
+from transformer_core.errors import HeadlightError
 
 LEAD = (
     "Two sides, A and B: another text, another head, another model, a moment of a training, or the same model with a "
     "head switched off. What is different then?"
 )
+PROMPTS_ONLY = "The two go on with other words, so their prompts are compared, which look at nothing behind them."
+MOST_AT_ONCE = 128  # tokens: of longer texts, which heads changed is worked out when it is asked for
+N_OFFERED = 3  # of the heads that changed most, beside the switch
 VIEWS = {
     "one": ("One head", compare_head),
     "changed": ("Which heads changed", compare_changed),
@@ -41,43 +48,57 @@ def page() -> None:
 @st.fragment
 def compare() -> None:
     """Draw the choices and the view; what is chosen here draws only this again."""
+    if compare_state.has_new_text():
+        st.rerun()
     cards = models.available()
-    state.fit(cards[state.current().model])
+    card = cards[state.current().model]
+    state.fit(card)
+    last = [*card.attentions][-1]
+    if compare_state.is_first_visit(HeadName(last, card.n_layers(last) - 1, 0)):
+        _begin(cards)
     a, b, notes = resolve(cards)
     compare_choices.choose(a, b, cards)
     if notes:
         calm(" ".join(notes))
     scene = _read(a, b)
     if scene is not None:
-        compare_choices.say(scene.a, scene.b, scene.readings)
+        compare_choices.say(scene)
         _view(scene)
     state.publish()
 
 
+def _begin(cards: Mapping[str, ModelCard]) -> None:
+    """Choose the head that changed most, so that there is something to see at once."""
+    a, b, _ = resolve(cards)
+    with suppress(HeadlightError), st.spinner("Reading the texts …", show_time=True):
+        scene = Scene.of(a, b)
+        if scene.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(scene)):
+            compare_state.choose_head_a(changed[0][1])
+
+
 def _read(a: Side, b: Side) -> Scene | None:
     """Return both sides read; None, with a sentence on the page, where one cannot be."""
-    side = a
     try:
         with st.spinner("Reading the texts …", show_time=True):
-            reading = a.read()
-            side = led(b, a, reading)
-            return Scene(a=a, b=side, readings=(reading, side.read()))
+            return Scene.of(a, b)
     except HeadlightError as error:
-        what = "cannot read its text" if isinstance(error, TextError) else "cannot be used"
-        st.warning(f"{side.letter}, {side.name}, {what}: {error}.")
+        st.warning(f"{a.letter} ({a.name}) and {b.letter} ({b.name}) cannot be compared: {error}.")
         return None
 
 
 def _view(scene: Scene) -> None:
     """Draw the chosen view and its code."""
-    st.segmented_control(
-        "View",
-        [*VIEWS],
-        format_func=lambda name: VIEWS[name][0],
-        required=True,
-        label_visibility="collapsed",
-        **box(compare_state.VIEW, compare_state.VIEW.value),
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="hl-compare-switch"):
+        st.segmented_control(
+            "View",
+            [*VIEWS],
+            format_func=lambda name: VIEWS[name][0],
+            required=True,
+            label_visibility="collapsed",
+            **box(compare_state.VIEW, compare_state.VIEW.value),
+        )
+        if compare_state.VIEW.value == "one" and scene.n_tokens <= MOST_AT_ONCE:
+            _most_changed(scene)
     name = compare_state.VIEW.value
     view = VIEWS[name][1]
     if name != "texts" and scene.n_tokens > MOST_TOKENS:
@@ -89,10 +110,30 @@ def _view(scene: Scene) -> None:
     try:
         with st.container(key=f"hl-compare-view-{name}"):
             view.show(scene)
+            is_both = name != "texts" and (name != "map" or compare_state.ON_MAP.value == "both")
+            if is_both and any(scene.n_compared(i) for i in range(2)):
+                st.html(f"<p class='hl-small'>{html.escape(PROMPTS_ONLY)}</p>")
             with st.expander("Show the code", icon=":material/code:"):
                 st.code(view.code(scene), language="python")
     except HeadlightError as error:
         st.warning(f"This cannot be compared: {error}.")
+
+
+def _most_changed(scene: Scene) -> None:
+    """Offer the heads that changed most."""
+    changed = compare_changed.most_changed(scene)[:N_OFFERED]
+    if not changed:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
+        st.html("<span class='hl-try'>Changed most</span>", width="content")
+        for change, head in changed:
+            st.button(
+                f"{compare_choices.short(head)} by {change:.2f}",
+                key=f"compare-offered-{compare_state.head_in_words(head)}",
+                type="tertiary",
+                on_click=compare_state.open_both,
+                args=(head,),
+            )
 
 
 page()

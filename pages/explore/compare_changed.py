@@ -13,15 +13,17 @@ from transformer_core.analysis.divergence import ranked
 from transformer_core.analysis.side_by_side import changes
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.head_grid import head_grid
+from transformer_core.figures.hues import STRONG
 
 MOST_LISTED = 12
-MOST = float(np.sqrt(np.log(2)))  # nats^0.5
+UNCHANGED = 0.005  # nats^0.5: a distance below it is none in two digits
+LEAST_RANGE = 0.1  # nats^0.5, that colors and bars go to at least: less is hardly a change
 CODE = """
 from transformer_core.analysis.divergence import ranked
 from transformer_core.analysis.side_by_side import SharedTokens, changes
 
 for name in {attentions}:
-    shared = SharedTokens.of(a.labels(name), b.labels(name))
+    shared = SharedTokens.of({labels_a}, {labels_b})
     found = changes(a.attended[name], b.attended[name], shared)  # [layer, head], nats^0.5
     for layer, head, distance in ranked(found)[:12]:
         print(name, layer, head, round(distance, 3))
@@ -40,17 +42,18 @@ def show(scene: Scene) -> None:
             "attentions. The map of heads shows which of them are alike."
         )
         return
-    found = scene.kept("changes", None, lambda: _changes(scene))
+    found = _found(scene)
     if not found:
         calm("The two texts have too few tokens in common to say which heads changed; take texts that are more alike.")
         return
     with st.container(key="hl-compare-changed"):
         left, right = st.columns([7, 5], gap="large")
+    most = max(LEAST_RANGE, *(float(of_heads.max()) for of_heads in found.values()))
     with left:
         for name, of_heads in found.items():
-            _grid(scene, name, of_heads)
+            _grid(scene, name, of_heads, most)
     with right:
-        _list(found)
+        _list(found, most)
     missing = [ATTENTIONS[name].title.lower() for name in scene.readings[0].attended if name not in found]
     if missing:
         calm(f"In {' and '.join(missing)}, the two have too few tokens in common to be compared.")
@@ -64,11 +67,27 @@ def show(scene: Scene) -> None:
 
 def code(scene: Scene) -> str:
     """Return the lines that compute what is shown."""
-    return opening(scene.a, scene.b) + CODE.format(attentions=[*scene.readings[0].attended])
+    return opening(scene.a, scene.b) + CODE.format(
+        attentions=[*scene.readings[0].attended],
+        labels_a=scene.labels_in_code(0, "name"),
+        labels_b=scene.labels_in_code(1, "name"),
+    )
+
+
+def most_changed(scene: Scene) -> list[tuple[float, HeadName]]:
+    """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
+    shapes = [{name: of.shape[:2] for name, of in reading.attended.items()} for reading in scene.readings]
+    if scene.is_same or shapes[0] != shapes[1]:
+        return []
+    return [one for one in _ranked(_found(scene)) if one[0] >= UNCHANGED]
+
+
+def _found(scene: Scene) -> Arrays:
+    """Return the distances by attention; of an attention whose tokens cannot be paired, none."""
+    return scene.kept("changes", None, lambda: _changes(scene))
 
 
 def _changes(scene: Scene) -> Arrays:
-    """Return the distances by attention; of an attention whose tokens cannot be paired, none."""
     a, b = scene.readings
     with st.spinner("Comparing all heads …", show_time=True):
         pairs = {name: scene.shared(name, name) for name in a.attended}
@@ -79,7 +98,7 @@ def _changes(scene: Scene) -> Arrays:
         }
 
 
-def _grid(scene: Scene, name: str, of_heads: np.ndarray) -> None:
+def _grid(scene: Scene, name: str, of_heads: np.ndarray, most: float) -> None:
     key = f"compare-changed-{name}"
     head = scene.a.head
     figure = head_grid(
@@ -87,7 +106,7 @@ def _grid(scene: Scene, name: str, of_heads: np.ndarray) -> None:
         title=f"{ATTENTIONS[name].title}: how far B is from A",
         what="Jensen-Shannon distance",
         unit="nats^½",
-        limits=(0.0, MOST),
+        limits=(0.0, most),
         chosen=(head.layer, head.head) if head.attention == name else None,
         theme=theme(),
     )
@@ -109,18 +128,24 @@ def _open(attention: str, cell: tuple[int, int] | None) -> None:
         compare_state.open_both(HeadName(attention, *cell))
 
 
-def _list(found: Arrays) -> None:
-    """Draw the heads that changed most, of all attentions, each with a button that opens it."""
-    order = sorted(
-        ((change, HeadName(name, layer, head)) for name, of in found.items() for layer, head, change in ranked(of)),
-        key=lambda one: -one[0],
-    )
+def _ranked(found: Arrays) -> list[tuple[float, HeadName]]:
+    """Return the heads of all attentions, the most changed first."""
+    heads = [(change, HeadName(name, *place)) for name, of in found.items() for *place, change in ranked(of)]
+    return sorted(heads, key=lambda one: -one[0])
+
+
+def _list(found: Arrays, most: float) -> None:
+    """Draw the heads that changed most, each with a button that opens it."""
+    changed = [one for one in _ranked(found) if one[0] >= UNCHANGED][:MOST_LISTED]
+    if not changed:
+        calm("No head changed: all distances are below 0.005.")
+        return
     st.html("<p class='hl-subtitle'>Changed most</p>")
     with st.container(key="hl-compare-list", gap=None):
-        for change, head in order[:MOST_LISTED]:
+        for change, head in changed:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
                 st.html(
-                    f"<div class='hl-compare-bar'><i style='width:{change / MOST:.0%}'></i></div>"
+                    f"<div class='hl-compare-bar'><i style='width:{change / most:.0%};background:{STRONG}'></i></div>"
                     f"<span class='hl-compare-number'>{change:.2f}</span>",
                     width="content",
                 )
@@ -128,7 +153,6 @@ def _list(found: Arrays) -> None:
                     f"{ATTENTIONS[head.attention].title}, layer {head.layer}, head {head.head}",
                     key=f"compare-open-{compare_state.head_in_words(head)}",
                     type="tertiary",
-                    help="Open this head in A and B",
                     on_click=compare_state.open_both,
                     args=(head,),
                 )

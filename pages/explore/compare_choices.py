@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from pages.explore.compare_scene import Scene
 from pages.explore.compare_sides import Side, can_be_led
 from pages.shared import compare_state, run_readings, runs, state
 from pages.shared.compare_state import box
@@ -13,13 +14,14 @@ from pages.shared.fields import Field
 from pages.shared.models import ModelCard
 from pages.shared.runs import Run
 from pages.shared.sources import parse_change
-from transformer_core.analysis import ATTENTIONS, HeadName
+from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
-KINDS = {"": "nothing changed", "off": "heads switched off", "even": "heads evened out"}
+KINDS = {"": "nothing", "off": "heads off", "even": "heads evened out"}
+SAME = ""  # in the place of a head: that of side A
 ABOUT_KINDS = (
     "Switched off: a head writes nothing. Evened out: it looks at all that it may, alike. The rest of the model goes "
     "on with what it then gets."
@@ -35,52 +37,38 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
         left, right = st.columns(2, gap="medium")
     with left:
         with _row("a"):
-            _letter(a)
             _weights(compare_state.WEIGHTS_A, a, {"": "the model above"}, trainings)
             _head_of_a(a)
             _kind(a, compare_state.CHANGE_A)
         _moment(a, compare_state.WEIGHTS_A)
         _changed_heads(a, compare_state.CHANGE_A)
-        st.text_input(
-            "Text of A",
-            value=a.text,
-            disabled=True,
-            label_visibility="collapsed",
-            help="The text above; it is typed there",
-        )
+        with _row("a-text"):
+            st.text_input("Text of A", value=compare_state.short(a.text), disabled=True, label_visibility="collapsed")
     with right:
         others = {"": "the same model"} | {name: card.title for name, card in cards.items() if name != _bar(a)}
         with _row("b"):
-            _letter(b)
             _weights(compare_state.WEIGHTS_B, b, others, trainings)
-            _head_of_b(b)
+            _head_of_b(b, a)
             _kind(b, compare_state.CHANGE_B)
         _moment(b, compare_state.WEIGHTS_B)
         _changed_heads(b, compare_state.CHANGE_B)
-        st.text_input(
-            "Text of B",
-            placeholder="The same text as A’s",
-            label_visibility="collapsed",
-            autocomplete="off",
-            **box(
-                compare_state.TEXT_B,
-                "" if b.text == a.text else b.text,
-                lambda text: compare_state.choose(compare_state.TEXT_B, state.clean(text)),
-            ),
-        )
-
-
-def say(a: Side, b: Side, readings: "tuple[Reading, Reading]") -> None:
-    """Draw what each side says to its text."""
-    with st.container(key="hl-compare-says"):
-        columns = st.columns(2, gap="medium")
-    for column, side, reading in zip(columns, (a, b), readings, strict=True):
-        with column, st.container(horizontal=True, gap="small", vertical_alignment="center"):
-            st.html(f"<p class='hl-small'>{_says(side, reading)}</p>", width="content")
-            if side is b and can_be_led(a, b):
+        with _row("b-text"):
+            st.text_input(
+                "Text of B",
+                placeholder="The same text as A’s",
+                label_visibility="collapsed",
+                autocomplete="off",
+                max_chars=compare_state.MOST_TYPED,
+                **box(
+                    compare_state.TEXT_B,
+                    "" if b.text == a.text else compare_state.short(b.text),
+                    lambda text: compare_state.choose(compare_state.TEXT_B, compare_state.short(text)),
+                ),
+            )
+            if can_be_led(a, b):
                 st.toggle(
-                    "lead it along what A writes",
-                    help="So that both are compared word for word. Without it B writes what it likes best.",
+                    "writes what A writes",
+                    help="So both are compared word for word. Without it B writes what it likes best.",
                     **box(
                         compare_state.LED,
                         not compare_state.LED.value,
@@ -89,15 +77,35 @@ def say(a: Side, b: Side, readings: "tuple[Reading, Reading]") -> None:
                 )
 
 
+def say(scene: Scene) -> None:
+    """Draw what each side says to its text."""
+    with st.container(key="hl-compare-says"):
+        columns = st.columns(2, gap="medium")
+    for column, (side, reading) in zip(columns, scene.sides, strict=True):
+        column.html(f"<p class='hl-small'>{_says(side, reading)}</p>")
+
+
 def _says(side: Side, reading: "Reading") -> str:
     """Return what a side says, as HTML, and what it could not read."""
     has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
     said = reading.output.rstrip("\ufffd").strip()
-    verb = "is led along" if side.letter == "B" and side.target is not None else SAYS[reading.architecture]
+    is_led = side.target is not None
+    verb = "is made to write" if is_led else SAYS[reading.architecture]
     shown = f"“{html.escape(said)}”" if said and has_said else "nothing"
     unknown = ", ".join(f"“{html.escape(word[:30])}”" for word in reading.unknown[:3])
     remark = f" It has never seen {unknown}." if unknown else ""
-    return f"{side.letter}, {html.escape(side.name)}, {verb}: <b dir='auto'>{shown}</b>.{remark}"
+    own = _own_way(reading) if is_led else ""
+    return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
+
+
+def _own_way(reading: "Reading") -> str:
+    """Return, as HTML, where a model would leave what it is made to write."""
+    detours = [one for one in reading.detours if one.typed.lower() != one.instead.lower()]
+    if not detours:
+        return ", as it would by itself"
+    first = detours[0]
+    more = f", and {len(detours) - 1} more" if detours[1:] else ""
+    return f"; by itself it would go on with “{html.escape(first.instead)}” for “{html.escape(first.typed)}”{more}"
 
 
 def _bar(a: Side) -> str:
@@ -106,11 +114,7 @@ def _bar(a: Side) -> str:
 
 
 def _row(letter: str) -> "st.delta_generator.DeltaGenerator":
-    return st.container(key=f"hl-compare-row-{letter}", horizontal=True, gap="small", vertical_alignment="center")
-
-
-def _letter(side: Side) -> None:
-    st.html(f"<span class='hl-compare-letter'>{side.letter}</span>", width="content")
+    return st.container(key=f"hl-compare-row-{letter}", horizontal=True, gap="small", vertical_alignment="bottom")
 
 
 def _moments(run: Run) -> list[int]:
@@ -128,13 +132,14 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
 
     def take(choice: str) -> None:
         moments = _moments(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
+        if field is compare_state.WEIGHTS_A:
+            compare_state.HEAD_A.set(None)
         compare_state.choose(field, f"{choice}{moments[-1]}" if moments else choice)
 
     st.selectbox(
-        f"Model of {side.letter}",
+        f"{side.letter}: model",
         [*named],
         format_func=lambda name: named[name],
-        label_visibility="collapsed",
         disabled=len(named) == 1,
         help="Trainings appear here, with all moments of their films, once there are some" if len(named) == 1 else None,
         **box(field, shown if shown in named else "", take),
@@ -162,34 +167,34 @@ def _moment(side: Side, field: Field) -> None:
 
 def _head_of_a(side: Side) -> None:
     st.selectbox(
-        "Head of A",
+        "A: head",
         side.weights.heads,
-        format_func=_short,
-        label_visibility="collapsed",
+        format_func=short,
         **box(compare_state.HEAD_A, side.head, compare_state.choose_head_a),
     )
 
 
-def _head_of_b(side: Side) -> None:
+def _head_of_b(side: Side, a: Side) -> None:
     """Choose the head of B: one of its own, or the one of the same number as A's."""
-    options: list[HeadName | None] = [None, *side.weights.heads]
-    chosen = compare_state.HEAD_B.value
+    options: list[HeadName | str] = [SAME, *side.weights.heads]
     st.selectbox(
-        "Head of B",
+        "B: head",
         options,
-        format_func=lambda head: "the same head" if head is None else _short(head),
-        label_visibility="collapsed",
-        **box(compare_state.HEAD_B, chosen if chosen in options else None),
+        format_func=lambda head: short(head) if isinstance(head, HeadName) else "the same",
+        **box(
+            compare_state.HEAD_B,
+            SAME if side.head == a.head and compare_state.HEAD_B.value is None else side.head,
+            lambda head: compare_state.choose_head_b(head or None),
+        ),
     )
 
 
 def _kind(side: Side, field: Field) -> None:
     """Choose what is done to heads."""
     st.selectbox(
-        f"Change in {side.letter}",
+        f"{side.letter}: changed",
         [*KINDS],
         format_func=KINDS.__getitem__,
-        label_visibility="collapsed",
         help=ABOUT_KINDS,
         **box(
             field,
@@ -207,7 +212,7 @@ def _changed_heads(side: Side, field: Field) -> None:
         st.multiselect(
             f"Changed heads of {side.letter}",
             side.weights.heads,
-            format_func=_short,
+            format_func=short,
             label_visibility="collapsed",
             **box(
                 field,
@@ -218,6 +223,6 @@ def _changed_heads(side: Side, field: Field) -> None:
         )
 
 
-def _short(head: HeadName) -> str:
+def short(head: HeadName) -> str:
     """Return a head as lists call it."""
-    return f"{ATTENTIONS[head.attention].title} {head.layer}.{head.head}"
+    return f"{head.attention} {head.layer}.{head.head}"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from pages.explore.compare_changed import UNCHANGED
 from pages.explore.compare_code import opening
 from pages.explore.compare_scene import Scene, calm
 from pages.explore.compare_sides import Side, head_title, theme
@@ -33,7 +34,7 @@ LOOK_FOR = (
 CODE = """
 from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
 
-shared = SharedTokens.of(a.labels({attention_a!r}), b.labels({attention_b!r}))
+shared = SharedTokens.of({labels_a}, {labels_b})
 attended_a, attended_b = a.attended[{attention_a!r}], b.attended[{attention_b!r}]
 pair = aligned_head(attended_a, attended_b, shared, {head_a}, {head_b})
 print(pair.b - pair.a)  # [query, key], on the tokens that both texts have
@@ -62,7 +63,12 @@ def code(scene: Scene) -> str:
     if not scene.shared(a.attention, b.attention).is_telling:
         return opening(scene.a, scene.b) + _alone_lines(scene.a) + _alone_lines(scene.b)
     return opening(scene.a, scene.b) + CODE.format(
-        attention_a=a.attention, attention_b=b.attention, head_a=tuple(a[1:]), head_b=tuple(b[1:])
+        labels_a=scene.labels_in_code(0, repr(a.attention)),
+        labels_b=scene.labels_in_code(1, repr(b.attention)),
+        attention_a=a.attention,
+        attention_b=b.attention,
+        head_a=tuple(a[1:]),
+        head_b=tuple(b[1:]),
     )
 
 
@@ -76,13 +82,12 @@ def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
     cell = compare_state.CELL.value
     if cell and (cell[0] >= n_queries or cell[1] >= n_keys):
         cell = None
+    mask_a, mask_b = _elsewhere_allowed(pair, shared)
     own = [_own_labels(scene, side, shared, pair) for side in (0, 1)]
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
     options: dict[str, Any] = {"theme": theme(), "width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
-    for i, (column, values, mask) in enumerate(
-        zip(columns, (pair.a, pair.b), (pair.mask_a, pair.mask_b), strict=False)
-    ):
+    for i, (column, values, mask) in enumerate(zip(columns, (pair.a, pair.b), (mask_a, mask_b), strict=False)):
         side, labels = scene.sides[i][0], own[i]
         figure = attention_heatmap(
             values.astype(np.float32),
@@ -138,8 +143,7 @@ def _own_labels(
     scene: Scene, i: int, shared: SharedTokens, pair: AlignedPatterns
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels of the paired tokens as they are in one side's text."""
-    side, reading = scene.sides[i]
-    queries, keys = reading.labels(side.head.attention)
+    queries, keys = scene.labels(i, scene.sides[i][0].head.attention)
     own_queries, own_keys = (
         tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
         for labels, paired in ((queries, shared.queries), (keys, shared.keys))
@@ -158,6 +162,15 @@ def _apart(scene: Scene) -> None:
         "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them are "
         "the same. Choose heads of the same attention, or texts with most of their words in common."
     )
+
+
+def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.ndarray, np.ndarray]:
+    """Return both masks; where a text has no other keys, nothing lies elsewhere, which no mask has forbidden."""
+    masks = pair.mask_a.copy(), pair.mask_b.copy()
+    for mask, others in zip(masks, (shared.keys.only_a, shared.keys.only_b), strict=True):
+        if pair.has_elsewhere and not others:
+            mask[:, -1] = True
+    return masks
 
 
 def _alone(scene: Scene, i: int) -> None:
@@ -192,6 +205,8 @@ def _say(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
     what = _paired(shared.queries, "queries")
     if shared.keys != shared.queries:
         what += " " + _paired(shared.keys, "keys")
+    if apart < UNCHANGED:
+        what = f"The two do the same here. {what}"
     if scene.is_same and scene.a.head == scene.b.head:
         what = "A and B are the same; give B another text, model, head, or change."
     st.html(

@@ -1,6 +1,6 @@
 """How alike what each layer of A hands on is to what each layer of B does."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.explore.compare_code import changed, opening
 from pages.explore.compare_scene import Arrays, Scene, calm
-from pages.explore.compare_sides import Side, theme
+from pages.explore.compare_sides import Side, led, theme
 from pages.shared import models
-from transformer_core.analysis.side_by_side import layer_likeness
+from transformer_core.analysis.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.analysis.token_alignment import TokenAlignment, align_tokens
 from transformer_core.figures.layer_matrix import layer_matrix
@@ -23,43 +23,56 @@ FEW_TOKENS = 16  # on fewer, everything looks rather alike
 SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
 CODE = """
 from transformer_core.analysis.head_outputs import layer_states
-from transformer_core.analysis.side_by_side import layer_likeness
+from transformer_core.analysis.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.token_alignment import align_tokens
 from transformer_core.analysis.watching import tensor_of
 
 {states}
-for stack, side in {stacks}:
-    positions = align_tokens(getattr(a, side), getattr(b, side))
-    print(stack, layer_likeness(states_a[stack], states_b[stack], positions))  # CKA, [state of A, state of B]
 """
+COMPARED = """
+positions = align_tokens({tokens_a}[0], {tokens_b}[0])
+print(layer_likeness(states_a[{a!r}], states_b[{b!r}], positions))  # CKA, [state of A, state of B]
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackPair:
+    """A stack of A, one of B, and their tokens, paired."""
+
+    a: str
+    b: str
+    positions: TokenAlignment
+
+    @property
+    def name(self) -> str:
+        """What the two are called together."""
+        return self.a if self.a == self.b else f"A’s {self.a} and B’s {self.b}"
 
 
 def show(scene: Scene) -> None:
     """Draw a matrix for each stack that both models have."""
     scene, is_on_a = _on_one_text(scene)
-    positions = _positions(scene)
-    if not positions:
+    pairs = _pairs(scene)
+    if not pairs:
         calm(
-            "These two have no stack in common whose tokens can be paired: one has only an encoder and the other only "
-            "a decoder, or they cut the text into other tokens."
+            "The two models cut this text into other tokens, so what their layers hold of each token cannot be "
+            "compared. Choose two models with the same tokens."
         )
         return
-    found = scene.kept("layers", None, lambda: _likeness(scene, positions))
+    found = scene.kept("layers", None, lambda: _likeness(scene, pairs))
     with st.container(key="hl-compare-layers"):
         columns = st.columns(2, gap="medium")
-    for column, (stack, likeness) in zip(columns, found.items(), strict=False):
+    for column, pair in zip(columns, pairs, strict=False):
         with column:
-            _matrix(scene, stack, likeness)
+            _matrix(scene, pair, found[pair.name])
     if is_on_a:
-        calm("The two texts have not the same number of tokens, so both models read A’s text here.")
-    for stack, paired in positions.items():
-        if paired.only_a or paired.only_b:
-            n_left_out = len(paired.only_a) + len(paired.only_b)
-            calm(
-                f"In the {stack}, {len(paired.pairs)} tokens of both are paired and compared; {n_left_out} that only "
-                "one of them has are left out."
-            )
-    few = min(len(paired.pairs) for paired in positions.values())
+        calm("The two texts have not the same tokens in the same number, so both models read A’s text here.")
+    for pair in pairs:
+        n_left_out = len(pair.positions.only_a) + len(pair.positions.only_b)
+        if n_left_out:
+            n_paired = len(pair.positions.pairs)
+            calm(f"{n_paired} tokens of both are paired and compared; {n_left_out} that one alone has are left out.")
+    few = min(len(pair.positions.pairs) for pair in pairs)
     honest = (
         f" The text is short: over {few} tokens all states are rather alike, so look at where the numbers fall, not at "
         "how high they are."
@@ -67,8 +80,8 @@ def show(scene: Scene) -> None:
         else ""
     )
     st.html(
-        "<p class='hl-look'><b>What to look for:</b> a bright diagonal: the layers of both do the same, one by one. A "
-        "bright block: layers that hand on much the same. A pale row: a state of A that B never has. CKA is 1 where "
+        "<p class='hl-look'><b>What to look for:</b> a strong diagonal: the layers of both do the same, one by one. A "
+        "strong block: layers that hand on much the same. A pale row: a state of A that B never has. CKA is 1 where "
         f"one state is the other turned, scaled or shifted, and 0 where they have nothing in common.{honest}</p>"
     )
 
@@ -76,7 +89,6 @@ def show(scene: Scene) -> None:
 def code(scene: Scene) -> str:
     """Return the lines that compute what is shown."""
     scene, _ = _on_one_text(scene)
-    stacks = [(stack, SIDES[stack]) for stack in _positions(scene)]
     states = "\n".join(
         line
         for side in (scene.a, scene.b)
@@ -87,33 +99,55 @@ def code(scene: Scene) -> str:
             ),
         )
     )
-    return opening(scene.a, scene.b) + CODE.format(states=states, stacks=stacks)
+    lines = [
+        COMPARED.format(
+            a=pair.a,
+            b=pair.b,
+            tokens_a=scene.labels_in_code(0, repr(pair.a)),
+            tokens_b=scene.labels_in_code(1, repr(pair.b)),
+        )
+        for pair in _pairs(scene)
+    ]
+    return opening(scene.a, scene.b) + CODE.format(states=states) + "".join(lines)
 
 
 def _on_one_text(scene: Scene) -> tuple[Scene, bool]:
-    """Return the scene with B reading A's text where the two have other numbers of tokens, and whether it does.
+    """Return the scene with B reading A's text where the two have other tokens, and whether it does.
 
     Raises:
         HeadlightError: B cannot read A's text.
     """
-    a, b = scene.readings
-    if all(len(getattr(a, side)) == len(getattr(b, side)) for side in SIDES.values()) or scene.a.text == scene.b.text:
+    pairs = _pairs(scene)
+    is_whole = all(not (pair.positions.only_a or pair.positions.only_b) for pair in pairs)
+    if scene.a.text == scene.b.text or (is_whole and len(pairs) == len(_names(scene))):
         return scene, False
-    side_b = replace(scene.b, text=scene.a.text, target=None)
-    return replace(scene, b=side_b, readings=(a, side_b.read())), True
+    side_b = led(replace(scene.b, text=scene.a.text, target=None), scene.a, scene.readings[0])
+    return replace(scene, b=side_b, readings=(scene.readings[0], side_b.read())), True
 
 
-def _positions(scene: Scene) -> dict[str, TokenAlignment]:
-    """Return the paired tokens of each stack that both have; of one with fewer than two pairs, none."""
-    a, b = scene.readings
-    paired = {stack: align_tokens(getattr(a, side), getattr(b, side)) for stack, side in SIDES.items()}
-    return {stack: positions for stack, positions in paired.items() if len(positions.pairs) >= 2}
+def _pairs(scene: Scene) -> list[StackPair]:
+    """Return the stacks that can be compared; without those whose tokens are not the same."""
+    pairs = [
+        StackPair(a=stack_a, b=stack_b, positions=align_tokens(_tokens(scene, 0, stack_a), _tokens(scene, 1, stack_b)))
+        for stack_a, stack_b in _names(scene)
+    ]
+    return [pair for pair in pairs if is_telling(pair.positions)]
 
 
-def _likeness(scene: Scene, positions: dict[str, TokenAlignment]) -> Arrays:
+def _names(scene: Scene) -> list[tuple[str, str]]:
+    """Return the stacks of the same name, or else the last one of each."""
+    a, b = ([stack for stack, side in SIDES.items() if getattr(reading, side)] for reading in scene.readings)
+    return [(stack, stack) for stack in a if stack in b] or [(a[-1], b[-1])]
+
+
+def _tokens(scene: Scene, i: int, stack: str) -> tuple[str, ...]:
+    return scene.labels(i, stack)[0]  # a stack's self-attention has its name
+
+
+def _likeness(scene: Scene, pairs: list[StackPair]) -> Arrays:
     with st.spinner("Comparing all layers …", show_time=True):
         a, b = (_states(side, reading) for side, reading in scene.sides)
-        return {stack: layer_likeness(a[stack], b[stack], paired) for stack, paired in positions.items()}
+        return {pair.name: layer_likeness(a[pair.a], b[pair.b], pair.positions) for pair in pairs}
 
 
 def _states(side: Side, reading: "Reading") -> Arrays:
@@ -126,20 +160,20 @@ def _states(side: Side, reading: "Reading") -> Arrays:
         return layer_states(model, *(tensor_of(ids, model) for ids in reading.inputs))
 
 
-def _matrix(scene: Scene, stack: str, likeness: np.ndarray) -> None:
+def _matrix(scene: Scene, pair: StackPair, likeness: np.ndarray) -> None:
     rows, columns = (["embedding", *(f"layer {layer}" for layer in range(n - 1))] for n in likeness.shape)
     figure = layer_matrix(
         likeness,
         names=(f"A: {scene.a.name}", f"B: {scene.b.name}"),
         labels=(rows, columns),
-        title=f"{stack.capitalize()}: how alike the states behind the layers are (CKA)",
+        title=f"{pair.name[:1].upper()}{pair.name[1:]}: how alike the states behind the layers are (CKA)",
         theme=theme(),
         height=HEIGHT,
     )
     scene.draw(
         figure,
-        name=f"layers-{stack}",
-        key=f"compare-layers-{stack}",
+        name=f"layers-{pair.a}-{pair.b}",
+        key=f"compare-layers-{pair.a}-{pair.b}",
         csv=lambda: matrix_csv(likeness, "state_a", rows, "state_b", columns, "cka"),
         arrays=lambda: {"cka": likeness},
         code=code(scene),

@@ -15,10 +15,11 @@ from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.likeness import MIXED, ClusterName
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import ConfigError
+from transformer_core.figures.categories import category_hues
 from transformer_core.figures.head_map import head_map_figure
 
 HEIGHT = 520  # px
-MOST_OPENED = 12  # heads of a cluster that have a button
+MOST_OPENED = 24  # heads of a cluster that have a button
 WAYS = {"looking": "where they look", "writing": "what they write"}
 WHOSE = {"both": "A and B", "a": "A alone"}
 ABOUT = {
@@ -66,9 +67,10 @@ def code(scene: Scene) -> str:
     shared, _ = shared_tokens(scene)
     a, b = scene.a.head.attention, scene.b.head.attention
     sides = [scene.a, scene.b] if shared else [scene.a]
+    labels = [scene.labels_in_code(i, repr(attention)) for i, attention in enumerate((a, b))]
     if compare_state.ALIKE.value == "looking":
         imports = "from transformer_core.analysis.side_by_side import SharedTokens, distances_by_looking"
-        tokens = f"SharedTokens.of(a.labels({a!r}), b.labels({b!r}))" if shared else None
+        tokens = f"SharedTokens.of({labels[0]}, {labels[1]})" if shared else None
         given = f"a.attended[{a!r}], {f'b.attended[{b!r}]' if shared else None}, {tokens}"
         distances = f"distances = distances_by_looking({given})  # [head, head], nats^0.5"
     else:
@@ -88,7 +90,7 @@ def code(scene: Scene) -> str:
                 ),
             )
         ]
-        positions = f"align_tokens(a.labels({a!r})[0], b.labels({b!r})[0])" if shared else None
+        positions = f"align_tokens({labels[0]}[0], {labels[1]}[0])" if shared else None
         given = f"written_a[{a!r}], {f'written_b[{b!r}]' if shared else None}, {positions}"
         distances = "\n".join([*outputs, f"distances = distances_by_writing({given})  # [head, head], (1 - CKA)^0.5"])
     return opening(*sides) + CODE.format(imports=imports, distances=distances)
@@ -145,11 +147,12 @@ def _called(name: ClusterName) -> str:
 
 def _clusters(scene: Scene, found: Mapped) -> None:
     """Draw the clusters, each head with a button that opens it."""
-    for number, name in enumerate(found.names):
+    hues = category_hues(len(found.names))
+    for number, (name, hue) in enumerate(zip(found.names, hues, strict=True)):
         members = [head for head, group in zip(found.heads, found.groups.tolist(), strict=True) if group == number]
         st.html(
-            f"<p class='hl-model'>{number + 1}: {html.escape(_called(name))}</p>"
-            f"<p class='hl-small'>{len(members)} {'head' if len(members) == 1 else 'heads'}</p>"
+            f"<div class='hl-compare-cluster'><i style='background:{hue}'></i>{number + 1}: "
+            f"{html.escape(_called(name))}<span>{len(members)} {'head' if len(members) == 1 else 'heads'}</span></div>"
         )
         with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
             for letter, head in members[:MOST_OPENED]:

@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.explore.compare_sides import Weights
-from pages.shared import compare_state, models, runs, state
+from pages.shared import compare_state, models, runs
 from pages.shared.corpora import MADE_HERE, Choice, place_of, portrait_of
 from transformer_core.config import Architecture
 from transformer_core.errors import CorpusError, HeadlightError
@@ -33,7 +33,7 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
     else:
         texts = tuple(compare_state.listed().splitlines())
         nothing = "the list is empty; paste texts, one a line"
-    texts = tuple(dict.fromkeys(filter(None, map(state.clean, texts))))
+    texts = tuple(dict.fromkeys(filter(None, map(compare_state.short, texts))))
     if not texts:
         raise CorpusError(nothing)
     return texts[:MOST_LINES]
@@ -41,7 +41,7 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
 
 def n_pasted() -> int:
     """Return how many texts were pasted."""
-    return len(dict.fromkeys(filter(None, map(state.clean, compare_state.listed().splitlines()))))
+    return len(dict.fromkeys(filter(None, map(compare_state.short, compare_state.listed().splitlines()))))
 
 
 def _sampled(weights: Weights) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.explore.compare_sides import Side
+from pages.explore.compare_sides import Side, led
 from pages.shared import kept, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis.side_by_side import SharedTokens
@@ -31,6 +31,17 @@ class Scene:
     b: Side
     readings: "tuple[Reading, Reading]"
 
+    @classmethod
+    def of(cls, a: Side, b: Side) -> "Scene":
+        """Read both sides; B is led along what A writes, where it can be.
+
+        Raises:
+            HeadlightError: a model cannot be loaded, or a text cannot be read.
+        """
+        reading = a.read()
+        b = led(b, a, reading)
+        return cls(a=a, b=b, readings=(reading, b.read()))
+
     @property
     def sides(self) -> "tuple[tuple[Side, Reading], tuple[Side, Reading]]":
         """Each side with its reading."""
@@ -51,9 +62,35 @@ class Scene:
         a, b = (reading.attended[side.head.attention] for side, reading in self.sides)
         return a, b
 
+    def labels(self, i: int, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the labels of queries and keys of an attention of side A (0) or B (1), as far as they are compared.
+
+        Where B is led along A's tokens, they are called as in A, where the first may have lost its capital.
+        """
+        a, b = self.readings
+        is_led = self.b.target is not None and a.inputs == b.inputs
+        queries, keys = self.readings[0 if is_led else i].labels(attention)
+        end = self.n_compared(i)
+        return queries[:end], keys[:end]
+
+    def labels_in_code(self, i: int, attention: str) -> str:
+        """Return the expression that gives these labels; the attention as Python writes it."""
+        end, letter = self.n_compared(i), "ab"[i]
+        labels = f"{letter}.labels({attention})"
+        return labels if end is None else f"tuple(side[:{end}] for side in {labels})"
+
+    def n_compared(self, i: int) -> int | None:
+        """Return how many tokens of a side are compared; None: all.
+
+        Of a decoder that goes on from a prompt it is the prompt, unless both sides go on from the same with the same.
+        """
+        a, b = self.readings
+        is_prompt = self.readings[i].architecture == "decoder_only" and a.inputs != b.inputs
+        return self.readings[i].n_given if is_prompt else None
+
     def shared(self, attention_a: str, attention_b: str) -> SharedTokens:
         """Return the paired tokens of an attention of A and one of B."""
-        return SharedTokens.of(self.readings[0].labels(attention_a), self.readings[1].labels(attention_b))
+        return SharedTokens.of(self.labels(0, attention_a), self.labels(1, attention_b))
 
     def kept(self, what: str, more: Hashable, make: Callable[[], Arrays]) -> Arrays:
         """Return what was compared of these two sides, worked out once for all sessions.

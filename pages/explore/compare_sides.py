@@ -19,6 +19,7 @@ from transformer_core.figures.theme import Theme
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
+MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
 Notes = list[str]
 """What the address asked for and could not have, a sentence each."""
 
@@ -100,7 +101,7 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     notes: Notes = []
     view = state.current()
     bar = _of_card(cards[view.model])
-    weights_a = _weights(compare_state.WEIGHTS_A.value, bar, cards, notes)
+    weights_a = _weights(compare_state.WEIGHTS_A.value, bar, {}, notes)
     weights_b = _weights(compare_state.WEIGHTS_B.value, weights_a, cards, notes)
     head_a = HeadName(view.attention, view.layer, view.head)
     if weights_a.run and compare_state.HEAD_A.value:
@@ -109,9 +110,13 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     head_b = _fitted("B", compare_state.HEAD_B.value or head_a, weights_b, notes)
     change_a = _fitted_change("A", compare_state.CHANGE_A.value, weights_a, notes)
     change_b = _fitted_change("B", compare_state.CHANGE_B.value, weights_b, notes)
-    a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=view.target, head=head_a)
+    target = view.target if weights_a.config.architecture == "encoder_decoder" else None
+    a = Side(letter="A", weights=weights_a, change=change_a, text=view.text, target=target, head=head_a)
     b = replace(a, letter="B", weights=weights_b, change=change_b, target=None, head=head_b)
-    return a, replace(b, text=_text_of(b, is_like=b == replace(a, letter="B", target=None))), notes
+    if compare_state.TEXT_B.value is not None:
+        return a, replace(b, text=compare_state.TEXT_B.value or a.text), notes
+    is_like = b == replace(a, letter="B", target=None) and compare_state.HEAD_B.value is None
+    return a, _another(b) if is_like else b, notes
 
 
 def led(b: Side, a: Side, reading: "Reading") -> Side:
@@ -119,14 +124,17 @@ def led(b: Side, a: Side, reading: "Reading") -> Side:
 
     Only so are the two compared word for word: else each soon writes something else.
     """
+    if b.source == a.source and b.text == a.text:
+        return replace(b, target=a.target)  # it writes the same, whatever that is
     return replace(b, target=reading.output or None) if can_be_led(a, b) and not compare_state.LED.value else b
 
 
 def can_be_led(a: Side, b: Side) -> bool:
-    """Whether B can be made to write what A writes."""
+    """Whether B can be made to write what A writes, which it would not write anyway."""
     both = [side.weights for side in (a, b)]
     return (
         a.text == b.text
+        and a.source != b.source
         and both[0].corpus == both[1].corpus
         and all(weights.config.architecture == "encoder_decoder" for weights in both)
     )
@@ -206,19 +214,24 @@ def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> 
     kind, heads = parse_change(change)
     there = [head for head in heads if HeadName(*head) in weights.heads]
     if len(there) < len(heads):
-        notes.append(f"{letter} ({weights.name}) has not all heads that shall be changed; those that it has are.")
+        notes.append(f"{letter} ({weights.name}) has not all of the heads that shall be changed; the others are.")
     return compare_state.in_words(kind, there)
 
 
-def _text_of(b: Side, *, is_like: bool) -> str:
-    """Return the text of side B: the chosen one; else A's, but where B is like A in all else, the nearest example.
+def _another(b: Side) -> Side:
+    """Return something to compare with, where nothing was chosen: a text much like A's, or else the next head.
 
     Args:
-        b: with A's text.
-        is_like: whether nothing else tells it from A.
+        b: a side that is like A in all.
     """
-    chosen = compare_state.TEXT_B.value
-    others = [example for example in b.weights.examples if example != b.text]
-    if chosen or chosen == "" or not is_like or not others:
-        return chosen or b.text
-    return max(others, key=lambda other: SequenceMatcher(None, b.text.split(), other.split(), autojunk=False).ratio())
+    words = b.text.split()
+    likeness = {
+        example: SequenceMatcher(None, words, example.split(), autojunk=False).ratio()
+        for example in b.weights.examples
+        if example != b.text
+    }
+    nearest = max(likeness, key=likeness.__getitem__, default="")
+    if likeness.get(nearest, 0.0) >= MUCH_LIKE:
+        return replace(b, text=nearest)
+    heads = [head for head in b.weights.heads if head.attention == b.head.attention]
+    return replace(b, head=heads[(heads.index(b.head) + 1) % len(heads)])

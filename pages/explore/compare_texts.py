@@ -2,7 +2,7 @@
 
 import html
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -22,7 +22,7 @@ from transformer_core.figures.spread import texts_spread
 MOST_MIB = 16  # of all heads that were measured on a text
 N_TOLD = 3  # texts at each end, and in the middle
 PATIENCE = 0.4  # s, after which it is said how far the reading is
-HEIGHT = 240  # px
+HEIGHT, HEIGHT_ALONE = 240, 340  # px
 KINDS = {"examples": "The model’s examples", "corpus": "Held-out texts of its corpus", "list": "A list of your own"}
 NAMES = {
     "entropy": "Entropy",
@@ -58,40 +58,40 @@ def show(scene: Scene) -> None:
     with st.container(key="hl-compare-texts"):
         left, right = st.columns([6, 6], gap="large")
     measure = compare_state.MEASURE.value
-    found = [(side, _measured(side, texts)) for side in sides]
-    spreads = {f"mean of {side.letter}": of.measures[measure] for side, of in found if of}
-    means = {name: spread.mean for name, spread in spreads.items() if spread}
+    found = {side.letter: over for side in sides if (over := _measured(side, texts))}
     with left:
-        for side, of_side in found:
-            _spread(scene, side, of_side, means)
+        for side in sides:
+            if side.letter in found:
+                _spread(scene, side, found)
     with right:
-        _telling(found[0][1], measure)
+        _telling(found.get("A"), measure)
     st.html(
-        f"<p class='hl-look'><b>What to look for:</b> {html.escape(MEASURES[measure])}, a point a text. A narrow heap: "
-        "the head does the same whatever it reads. Points far off: texts worth a look. Each is a button that puts its "
-        "text into the bar above.</p>"
+        f"<p class='hl-look'><b>What to look for:</b> a point is a text, and its place the "
+        f"{html.escape(MEASURES[measure])}. A narrow heap: the head does the same whatever it reads. Points far off: "
+        "texts worth a look. Each is a button that puts its text into the bar above.</p>"
     )
 
 
 def code(scene: Scene) -> str:
     """Return the lines that compute what is shown of side A."""
-    a = scene.a
+    return _lines(scene, scene.a)
+
+
+def _lines(scene: Scene, side: Side) -> str:
     try:
-        texts = list(texts_of(a.weights, compare_state.TEXTS.value))
+        texts = list(texts_of(scene.a.weights, compare_state.TEXTS.value))
     except HeadlightError:
-        texts = [a.text]
-    return opening(a) + CODE.format(
+        texts = [side.text]
+    return opening(side) + CODE.format(
         texts=texts,
-        reading="\n    ".join(changed(a, f"reading = {read_of(a, 'text', None)}")),
-        attention=a.head.attention,
-        layer=a.head.layer,
-        head=a.head.head,
+        reading="\n    ".join(changed(side, f"reading = {read_of(side, 'text', None)}")),
         measure=compare_state.MEASURE.value,
+        **side.head._asdict(),
     )
 
 
 def _choices() -> None:
-    with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar"):
+    with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar", vertical_alignment="center"):
         st.segmented_control(
             "Texts",
             [*KINDS],
@@ -157,27 +157,24 @@ def _on(side: Side, text: str) -> HeadOnText:
     return HeadOnText.of(text, attended.pattern(*side.head[1:]), attended.mask(), *reading.labels(side.head.attention))
 
 
-def _spread(scene: Scene, side: Side, found: HeadOverTexts | None, means: dict[str, float]) -> None:
-    """Draw how the measure is spread over the texts."""
-    if found is None:
-        return
-    measure = compare_state.MEASURE.value
-    spread = found.measures[measure]
-    values = np.array([getattr(text, measure) for text in found.texts], dtype=np.float64)  # of None NaN
-    texts = [text.text for text in found.texts]
-    shown = [text.text for text in found.texts if text.text == scene.a.text]
-    is_share = measure in ("share_on_first", "strongest_weight")
+def _spread(scene: Scene, side: Side, found: Mapping[str, HeadOverTexts]) -> None:
+    """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
+    measure, over = compare_state.MEASURE.value, found[side.letter]
+    values = _values(over, measure)
+    texts = [text.text for text in over.texts]
+    spreads = {letter: other.measures[measure] for letter, other in found.items()}
+    levels = {f"mean of {letter}": s.mean for letter, s in spreads.items() if s and letter != side.letter}
     figure = texts_spread(
         values,
         texts,
         measure=NAMES[measure].lower(),
         unit=UNITS.get(measure, ""),
-        limits=(0.0, 1.0) if is_share else None,
-        levels={name: mean for name, mean in means.items() if name != f"mean of {side.letter}"},
-        chosen=texts.index(shown[0]) if shown else None,
+        limits=_limits([_values(other, measure) for other in found.values()], measure),
+        levels=levels,
+        chosen=texts.index(scene.a.text) if scene.a.text in texts else None,
         title=f"{side.letter}: {side.name}, {head_title(side.head)}",
         theme=theme(),
-        height=HEIGHT,
+        height=HEIGHT if len(found) > 1 else HEIGHT_ALONE,
     )
     names = [f"{i} {text}" for i, text in enumerate(texts)]
     scene.draw(
@@ -186,15 +183,26 @@ def _spread(scene: Scene, side: Side, found: HeadOverTexts | None, means: dict[s
         key=f"compare-texts-{side.letter}",
         csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
         arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
-        code=code(scene),
-        height=HEIGHT,
+        code=_lines(scene, side),
+        height=int(figure.layout.height),
     )
-    if spread is not None:
+    if spread := spreads[side.letter]:
         unit = f" {UNITS[measure]}" if measure in UNITS else ""
         st.html(
             f"<p class='hl-small'>{side.letter}: mean {spread.mean:.2f}{unit}, standard deviation "
             f"{spread.deviation:.2f}, over {spread.n_texts} {'text' if spread.n_texts == 1 else 'texts'}.</p>"
         )
+
+
+def _values(over: HeadOverTexts, measure: str) -> np.ndarray:
+    """Return the measure of each text, NaN where it has none."""
+    return np.array([getattr(text, measure) for text in over.texts], dtype=np.float64)
+
+
+def _limits(values: list[np.ndarray], measure: str) -> tuple[float, float]:
+    """Return the ends of the axis: those of shares, or from 0 to the highest of all."""
+    highest = max((float(of[~np.isnan(of)].max(initial=0)) for of in values), default=0.0)
+    return 0.0, 1.0 if measure not in UNITS else max(1.05 * highest, 0.1)
 
 
 def _telling(found: HeadOverTexts | None, measure: str) -> None:
@@ -219,7 +227,7 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
     query, key_token = text.strongest_labels
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.html(f"<span class='hl-compare-number'>{value:.2f}</span>", width="content")
-        is_clicked = st.button(
+        st.button(
             text.text,
             key=key,
             type="tertiary",
@@ -227,5 +235,3 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
             on_click=compare_state.open_text,
             args=(text.text,),
         )
-    if is_clicked:  # the bar above shows another text
-        st.rerun()
