@@ -16,7 +16,7 @@ from pages.explore import (
 )
 from pages.explore.compare_scene import MOST_TOKENS, Scene, calm
 from pages.explore.compare_sides import Side, resolve
-from pages.shared import compare_state, models, state
+from pages.shared import compare_state, kept, models, state
 from pages.shared.compare_state import box
 from pages.shared.models import ModelCard
 from transformer_core.analysis import HeadName
@@ -64,6 +64,7 @@ def compare() -> None:
     if scene is not None:
         compare_choices.say(scene)
         _view(scene)
+    kept.foot()
     state.publish()
 
 

@@ -68,7 +68,7 @@ def heads() -> None:
     heads_across.show(scene)
     with st.expander("Show the code", icon=":material/code:"):
         st.code(code_of(scene), language="python")
-    st.html(f"<p class='hl-small hl-kept'>{html.escape(kept.in_words())}</p>")
+    kept.foot()
     state.publish()
 
 

@@ -3,6 +3,7 @@
 What was not asked for longest is left out first. How full each store is stands at the foot of every page.
 """
 
+import html
 from collections.abc import Callable, Hashable, MutableMapping
 from concurrent.futures import CancelledError, Future
 from threading import Lock
@@ -95,6 +96,11 @@ def store(name: str, *, most_mib: int, n_bytes: Callable[[T], int]) -> Store[T]:
     if name not in stores:
         stores.setdefault(name, Store(most_mib=most_mib, n_bytes=n_bytes))
     return stores[name]
+
+
+def foot() -> None:
+    """Draw how full each store is, at the foot of a page."""
+    st.html(f"<p class='hl-small hl-kept'>{html.escape(in_words())}</p>")
 
 
 def in_words() -> str:

@@ -14,6 +14,9 @@ BENCHMARKS = (
     "against_transformers",
     "lazy_capture",
     "in_browser",
+    "explore_in_browser",
+    "against_bertviz",
+    "many_users",
     "from_the_page",
 )
 

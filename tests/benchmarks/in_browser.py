@@ -30,10 +30,10 @@ CLICK_HEAD = f"""(name) => {{
 }}"""
 AFTER_ENTER = f"""() => {{
   const root = [...document.querySelectorAll("*")].map((e) => e.shadowRoot).find((r) => r?.querySelector(".overview"));
-  const heads = () => [...root.querySelectorAll("button.head")].map((head) => head.ariaLabel).join();
-  const before = heads();
+  const drawn = () => root.querySelector(".overview").view.header.version;
+  const before = drawn();
   window.drawn = new Promise((resolve) => document.addEventListener("keydown", (event) => {{
-    if (event.key === "Enter") ({UNTIL})(performance.now(), () => heads() !== before).then(resolve);
+    if (event.key === "Enter") ({UNTIL})(performance.now(), () => drawn() !== before).then(resolve);
   }}, {{ capture: true }}));
 }}"""
 
@@ -101,12 +101,18 @@ def click(page: Page, name: str) -> float:
 
 
 def enter(page: Page, text: str) -> float:
-    """The ms from Enter behind a new text to all heads drawn."""
-    box = page.get_by_label("Text", exact=True)
+    """The ms from Enter behind a new text to all heads drawn; return when the page is quiet again."""
+    took = ask(page, text)
+    page.wait_for_timeout(500)
+    return took
+
+
+def ask(page: Page, text: str, *, label: str = "Text") -> float:
+    """The ms from Enter behind a new text to all heads drawn; `label` is that of its box."""
+    box = page.get_by_label(label, exact=True)
     box.click()
     box.fill(text)
     page.evaluate(AFTER_ENTER)
     box.press("Enter")
     took: float = page.evaluate("window.drawn")
-    page.wait_for_timeout(500)
     return took

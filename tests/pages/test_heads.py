@@ -1,7 +1,6 @@
 """The page Heads, and the frame around it, under AppTest: each view, each bad input, and the code that it shows."""
 
 import html
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import EXAMPLES, component, figure_of, overview_of, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, figure_of, overview_of, url_of, values_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]

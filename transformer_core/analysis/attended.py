@@ -148,9 +148,7 @@ class Attended:
         n_layers, n_heads, n_queries, n_keys = self.shape
         patterns = np.zeros((n_layers, n_heads, *size), dtype=np.float32)
         strongest = _Strongest(n_layers, n_heads)
-        together = max(
-            1, _OVERVIEW_CELLS // (_OVERVIEW_ROWS * n_keys)
-        )  # heads; of long texts few, for the matrices' sake
+        together = max(1, _OVERVIEW_CELLS // (_OVERVIEW_ROWS * n_keys))  # heads
         for layer, pattern in enumerate(self._layers):
             for first in range(0, n_heads, together):
                 heads = range(first, min(first + together, n_heads))

@@ -1,0 +1,163 @@
+"""Exploring in a real Chromium: the shipped models, and one as large as GPT-2 on texts of 128 to 4,096 tokens.
+
+"Once it is read" means that the forward pass is over: another visitor's page, one without an overview, has read the
+same text a moment before. What is sent are the frames of the websocket, unpacked, from Enter on: until all heads are
+drawn, and until the server rests, with the large heatmap. A box is drawn into the heatmap with the pointer, and its
+cells are those of the text, one each.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from playwright.sync_api import Browser, Page, WebSocket, sync_playwright
+
+from pages.shared import state
+from pages.shared.bar import TEXT_BOXES
+from pages.shared.models import SHIPPED, available
+from tests.benchmarks.in_browser import UNTIL, ask, click, head_names, row, wait_for_heatmap
+from tests.benchmarks.interleaved import Row
+from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
+from tests.e2e.browser import Server, launch, serve
+from transformer_core.text.tokenizer import OwnTokenizer
+
+TITLE = (
+    "Exploring in the browser (goals: click to heatmap 200 ms, 95 % 500 ms; new text to all heads 500 ms; "
+    "at GPT-2-small size all heads 1,000 ms once it is read, of 512 tokens as of 128)"
+)
+
+LENGTHS = {128: 5, 512: 5, 4096: 1}  # tokens, and how many texts of them each way
+CLICKS, BOXES = 8, 4
+PATIENCE = 900_000  # ms
+RESTS = """() => document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning"
+  && !document.querySelector("[data-testid=stSkeleton], [data-stale=true]")"""
+ROWS = 'document.querySelector(".figure").view.grid.rows.join()'
+AFTER_BOX = f"""() => {{
+  const before = {ROWS};
+  window.nearer = new Promise((resolve) => document.addEventListener("mouseup", () =>
+    ({UNTIL})(performance.now(), () => {ROWS} !== before).then(resolve), {{ capture: true, once: true }}));
+}}"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What it took to show a text."""
+
+    ms: float  # from Enter to all heads drawn
+    sent_until_drawn: int  # bytes
+    sent_in_all: int
+
+
+class Visitor:
+    """Somebody who explores a decoder, and what reaches their browser."""
+
+    def __init__(self, browser: Browser, server: Server) -> None:
+        """Open the page Heads, with the model's example."""
+        self.page = browser.new_page(viewport={"width": 1440, "height": 900})
+        self.page.set_default_timeout(PATIENCE)
+        self._received = 0
+        self.page.on("websocket", self._listen)
+        self.page.goto(f"{server.url}/heads")
+        wait_for_heatmap(self.page)
+        rest(self.page)
+
+    def ask(self, text: str) -> Asked:
+        """Ask for a text, and return when the server has sent everything."""
+        before = self._received
+        ms = ask(self.page, text, label=TEXT_BOXES["decoder_only"][0])
+        at_drawn = self._received
+        rest(self.page)
+        return Asked(ms=ms, sent_until_drawn=at_drawn - before, sent_in_all=self._received - before)
+
+    def _listen(self, socket: WebSocket) -> None:
+        socket.on("framereceived", self._add)
+
+    def _add(self, frame: bytes | str) -> None:
+        self._received += len(frame)
+
+
+def run() -> list[Row]:
+    """Measure the shipped models with one server, then the large one with another."""
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        with serve() as server:
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            rows = [line for model in SHIPPED for line in shipped(page, server, model)]
+        with wide_model() as (folder, tokenizer), checkpoints(folder), serve() as server:
+            rows += [line for n_tokens in LENGTHS for line in wide(browser, server, tokenizer, n_tokens)]
+        browser.close()
+    return rows
+
+
+def shipped(page: Page, server: Server, model: str) -> list[Row]:
+    """Measure clicks, and texts that nobody has read."""
+    card = available()[model]
+    page.goto(f"{server.url}/heads?{urlencode({state.MODEL: model})}")
+    wait_for_heatmap(page)
+    page.wait_for_timeout(3000)
+    clicks = [click(page, name) for name in head_names(page)[:CLICKS]]
+    label, _ = TEXT_BOXES[card.config.architecture]
+    texts = []
+    for text in card.examples[1:]:
+        texts.append(ask(page, text, label=label))
+        rest(page)
+    return [row(f"{model}: click on another head to its heatmap", clicks), row(f"{model}: Enter to all heads", texts)]
+
+
+def wide(browser: Browser, server: Server, tokenizer: OwnTokenizer, n_tokens: int) -> list[Row]:
+    """Measure all of it on texts of so many tokens."""
+    visitor = Visitor(browser, server)
+    page = visitor.page
+    texts = [text_of(tokenizer, n_tokens, seed=n_tokens + i) for i in range(2 * LENGTHS[n_tokens])]
+    unread = [visitor.ask(text) for text in texts[::2]]
+    read = []
+    for text in texts[1::2]:
+        read_it(browser, server, text)
+        read.append(visitor.ask(text))
+    clicks = [click(page, name) for name in head_names(page)[:CLICKS]]
+    boxes = list(drawn_boxes(page))
+    page.context.close()
+    of_text = f"GPT-2-small size, {n_tokens:,} tokens"
+    all_heads = row(f"{of_text}: Enter to all heads, once it is read", [one.ms for one in read])
+    most_sent = max(read, key=lambda one: one.sent_in_all)
+    sent = f"{most_sent.sent_until_drawn / 1e6:.2f} MB sent, {most_sent.sent_in_all / 1e6:.2f} with the heatmap"
+    return [
+        row(f"{of_text}: Enter to all heads, forward passes included", [one.ms for one in unread]),
+        replace(all_heads, note=f"{all_heads.note}; {sent}"),
+        row(f"{of_text}: click on another head to its heatmap", clicks),
+        row(f"{of_text}: box drawn to its exact cells", boxes),
+    ]
+
+
+def rest(page: Page) -> None:
+    """Return when nothing runs for the page."""
+    page.wait_for_timeout(500)
+    page.wait_for_function(RESTS)
+    page.wait_for_timeout(500)
+
+
+def read_it(browser: Browser, server: Server, text: str) -> None:
+    """Let another visitor's page read a text, without looking at a head."""
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(f"{server.url}/models?{urlencode({state.PACKED_TEXT: state.packed(text)})}")
+    page.locator(".hl-answer").wait_for()
+    rest(page)
+    page.context.close()
+
+
+def drawn_boxes(page: Page) -> Iterator[float]:
+    """Yield the ms from letting the pointer go, behind a box of some 30 rows and columns, to its cells."""
+    for i in range(BOXES):
+        place = page.locator(".plot .nsewdrag").first.bounding_box()
+        assert place is not None
+        x, y = place["x"] + place["width"] * (0.1 + 0.05 * i), place["y"] + place["height"] * (0.6 + 0.05 * i)
+        page.evaluate(AFTER_BOX)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + place["width"] / 10, y + place["height"] / 10, steps=4)
+        page.mouse.up()
+        yield page.evaluate("window.nearer")
+        rest(page)
+        page.locator(".plot .nsewdrag").first.dblclick()  # back to the whole text
+        rest(page)
