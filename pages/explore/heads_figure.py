@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -122,7 +123,7 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
 
 def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
     """Return the numbers of the heatmap, the lines that draw it again, and what was looked at."""
-    table = {
+    table: dict[str, Any] = {
         "query_tokens": _units(shown, "queries"),
         "key_tokens": _units(shown, "keys"),
         "first_query": shown.queries.first if not shown.blocks else 0,

@@ -13,6 +13,7 @@ from transformer_core.analysis.attended import Attended
 from transformer_core.analysis.attentions import attentions_of
 from transformer_core.analysis.watching import Watched
 from transformer_core.errors import SiteError
+from transformer_core.instrument import lazy
 
 N_SRC, N_TGT = 9, 7
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -55,9 +56,11 @@ def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, Atte
 
 @pytest.fixture(params=["short", "long"], autouse=True)
 def length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every text is once short, so that patterns are written out, and once too long for that."""
+    """Every text is once short, so that patterns are written out, and once too long for that, or for all at a time."""
     if request.param == "long":
         monkeypatch.setattr(attended_module, "WRITTEN_OUT_BYTES", 0)
+        monkeypatch.setattr(attended_module, "_OVERVIEW_CELLS", 3 * attended_module._OVERVIEW_ROWS * N_SRC)  # 3 heads
+        monkeypatch.setattr(lazy, "_STRETCH_BYTES", 4 * 3 * 2 * N_SRC)  # 2 rows of each of them
 
 
 def site(acts: tc.Activations, name: str, layer: int, stem: str) -> np.ndarray:

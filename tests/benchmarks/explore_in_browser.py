@@ -55,7 +55,7 @@ class Visitor:
         """Open the page Heads, with the model's example."""
         self.page = browser.new_page(viewport={"width": 1440, "height": 900})
         self.page.set_default_timeout(PATIENCE)
-        self._received = 0
+        self.received = 0  # bytes
         self.page.on("websocket", self._listen)
         self.page.goto(f"{server.url}/heads")
         wait_for_heatmap(self.page)
@@ -63,17 +63,17 @@ class Visitor:
 
     def ask(self, text: str) -> Asked:
         """Ask for a text, and return when the server has sent everything."""
-        before = self._received
+        before = self.received
         ms = ask(self.page, text, label=TEXT_BOXES["decoder_only"][0])
-        at_drawn = self._received
+        at_drawn = self.received
         rest(self.page)
-        return Asked(ms=ms, sent_until_drawn=at_drawn - before, sent_in_all=self._received - before)
+        return Asked(ms=ms, sent_until_drawn=at_drawn - before, sent_in_all=self.received - before)
 
     def _listen(self, socket: WebSocket) -> None:
         socket.on("framereceived", self._add)
 
     def _add(self, frame: bytes | str) -> None:
-        self._received += len(frame)
+        self.received += len(frame)
 
 
 def run() -> list[Row]:
@@ -82,6 +82,7 @@ def run() -> list[Row]:
         browser = launch(playwright)
         with serve() as server:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.set_default_timeout(PATIENCE)
             rows = [line for model in SHIPPED for line in shipped(page, server, model)]
         with wide_model() as (folder, tokenizer), checkpoints(folder), serve() as server:
             rows += [line for n_tokens in LENGTHS for line in wide(browser, server, tokenizer, n_tokens)]
@@ -114,17 +115,21 @@ def wide(browser: Browser, server: Server, tokenizer: OwnTokenizer, n_tokens: in
     for text in texts[1::2]:
         read_it(browser, server, text)
         read.append(visitor.ask(text))
+    before = visitor.received
     clicks = [click(page, name) for name in head_names(page)[:CLICKS]]
+    rest(page)
+    sent_a_click = (visitor.received - before) / CLICKS
     boxes = list(drawn_boxes(page))
     page.context.close()
     of_text = f"GPT-2-small size, {n_tokens:,} tokens"
     all_heads = row(f"{of_text}: Enter to all heads, once it is read", [one.ms for one in read])
+    another_head = row(f"{of_text}: click on another head to its heatmap", clicks)
     most_sent = max(read, key=lambda one: one.sent_in_all)
     sent = f"{most_sent.sent_until_drawn / 1e6:.2f} MB sent, {most_sent.sent_in_all / 1e6:.2f} with the heatmap"
     return [
         row(f"{of_text}: Enter to all heads, forward passes included", [one.ms for one in unread]),
         replace(all_heads, note=f"{all_heads.note}; {sent}"),
-        row(f"{of_text}: click on another head to its heatmap", clicks),
+        replace(another_head, note=f"{another_head.note}; {sent_a_click / 1e6:.2f} MB sent each"),
         row(f"{of_text}: box drawn to its exact cells", boxes),
     ]
 
@@ -147,7 +152,7 @@ def read_it(browser: Browser, server: Server, text: str) -> None:
 
 
 def drawn_boxes(page: Page) -> Iterator[float]:
-    """Yield the ms from letting the pointer go, behind a box of some 30 rows and columns, to its cells."""
+    """Yield the ms from letting the pointer go, behind a box of a twentieth of rows and columns, to its cells."""
     for i in range(BOXES):
         place = page.locator(".plot .nsewdrag").first.bounding_box()
         assert place is not None
@@ -155,7 +160,7 @@ def drawn_boxes(page: Page) -> Iterator[float]:
         page.evaluate(AFTER_BOX)
         page.mouse.move(x, y)
         page.mouse.down()
-        page.mouse.move(x + place["width"] / 10, y + place["height"] / 10, steps=4)
+        page.mouse.move(x + place["width"] / 20, y + place["height"] / 20, steps=4)
         page.mouse.up()
         yield page.evaluate("window.nearer")
         rest(page)
