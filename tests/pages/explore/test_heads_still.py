@@ -20,7 +20,7 @@ from tests.pages.conftest import words_of
 from transformer_core.analysis import ATTENTIONS, attentions_of
 from transformer_core.analysis.habits import induction_cells, mean_share
 
-pytestmark = pytest.mark.usefixtures("checkpoints")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OpenApp = Callable[..., AppTest]
 TEXT = "The cat didn't see the dog."
 VIEW = {"text": TEXT, "attention": "cross", "layer": "1", "head": "2"}

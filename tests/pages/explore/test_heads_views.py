@@ -121,6 +121,7 @@ def test_a_measure_marks_and_orders_the_heads(open_app: OpenApp, checkpoints):
     np.testing.assert_allclose(header["measure"]["values"]["encoder"][1], entropy, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 def test_attention_across_the_layers(open_app: OpenApp, checkpoints, method: str):
     acts, n = activations(checkpoints)
@@ -147,6 +148,7 @@ VIEWS: tuple[dict[str, str], ...] = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("changed", VIEWS, ids=str)
 def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
     open_app: OpenApp, changed: dict[str, str], tmp_path, monkeypatch, capsys
@@ -172,6 +174,7 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
     assert next(tmp_path.glob("*.html")).read_text(encoding="utf-8").count("Plotly.newPlot") >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key, number", [("row", "shown"), ("in-all", "values"), ("across-target-source", "part")])
 def test_every_other_figure_can_be_taken_away_too(open_app: OpenApp, key: str, number: str, tmp_path, monkeypatch):
     view = {**VIEW, "query": "3", "key": "1", "across": "rollout"}
