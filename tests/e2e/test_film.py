@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,6 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from tests.e2e.browser import Server, serve
 from tests.e2e.conftest import VIEWPORT, watched
+from tests.e2e.test_take_away import open_menu, saved
 from tests.pages.train.small_films import APPEARS_AT, save_run
 
 pytestmark = pytest.mark.browser
@@ -189,12 +189,11 @@ def test_a_link_opens_the_same_comparison(page: Page):
     expect(page.locator(".st-key-hl-film-seeds .gtitle")).to_have_text(titles, timeout=SLOW)
 
 
-def test_picture_and_numbers_can_be_saved(page: Page, tmp_path: Path):
+def test_picture_and_numbers_can_be_saved(page: Page):
     open_film(page, "/film?run=first&moment=8&attention=encoder&layer=0&head=0")
-    stage = page.locator(".st-key-hl-film-heatmap")
+    figure = page.locator(".st-key-hl-film-heatmap .figure")
+    open_menu(figure)
     for kind, start in {"SVG": b"<svg", "CSV": b"query,"}.items():
-        with page.expect_download() as download:
-            stage.get_by_role("button", name=f"({kind})").click()
-        assert download.value.suggested_filename == f"first-step8-encoder-layer0-head0.{kind.lower()}"
-        download.value.save_as(tmp_path / kind)
-        assert (tmp_path / kind).read_bytes().startswith(start)
+        name, content = saved(figure, kind)
+        assert name == f"first-step8-encoder-layer0-head0.{kind.lower()}"
+        assert content.startswith(start)
