@@ -37,7 +37,7 @@ def server_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def choose_model(page: Page, name: str) -> None:
     """Choose a model in the bar."""
-    page.get_by_test_id("stSelectbox").get_by_role("combobox").click()
+    page.locator(".st-key-hl-bar").get_by_test_id("stSelectbox").get_by_role("combobox").click()
     page.get_by_role("option", name=name).click()
 
 

@@ -137,7 +137,8 @@ function pin(view, [query, key]) {
       button.setAttribute("aria-pressed", String(view.pinned[side] === index));
     });
   }
-  if (kept(view)) setStop(view, kept(view));
+  const focused = placeOf(view.sheet.querySelector(".token:focus")); // moved on while the page was answering
+  if (kept(view)) setStop(view, focused ?? kept(view));
 }
 
 function kept({ pinned }) {
