@@ -1,0 +1,81 @@
+"""A figure as a page of its own, without a network: large figures get their words from the browser."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser
+
+from tests.figures.test_attention import a_pattern
+from transformer_core.figures import attention_heatmap, difference_heatmap
+from transformer_core.figures.cells import words
+from transformer_core.figures.offline import FILL_IN_WORDS, offline_page
+from transformer_core.figures.quantities import QUANTITIES, QuantityName
+from transformer_core.figures.token_axes import grid_places
+
+pytestmark = pytest.mark.browser
+
+
+def asked(figure: str) -> str:
+    """JavaScript that returns the words of each trace."""
+    return f"return {figure}.data.map((trace) => trace.customdata);"
+
+
+def made_here(values: np.ndarray, tokens: list[str], quantity: QuantityName, mask: np.ndarray) -> list[list[str]]:
+    """What a figure that is small enough would say of each cell."""
+    n, what = len(tokens), QUANTITIES[quantity]
+    decimals = what.decimals(what.limits(values[mask])[1])
+    queries, keys = grid_places((n, n), tokens, tokens)
+    rows = [
+        [what.before + number for number in what.told(row, decimals)]
+        for row in np.nan_to_num(values, neginf=0).tolist()
+    ]
+    told = []
+    for row in range(n):
+        part, _ = grid_places((1, n), tokens[row : row + 1], tokens, first_query=row)
+        numbers = partial(rows.__getitem__, slice(row, row + 1))
+        one = words(part, keys, mask[row : row + 1], numbers=numbers, before="", form="")
+        told += one.traces["customdata"].tolist()
+    assert len(queries.words) == len(told)
+    return told
+
+
+def test_the_browser_says_what_would_be_said_here(browser: Browser) -> None:
+    """Of every quantity, without a network, and without an error."""
+    n = 65
+    tokens = [f"<b>{i}&" for i in range(n)]
+    mask = np.tril(np.ones((n, n), dtype=bool))
+    scores = np.where(mask, 4 * np.random.default_rng(0).normal(size=(n, n)), -np.inf).astype(np.float32)
+    weights = a_pattern(n, n) ** np.float32(3)
+    drawn: dict[QuantityName, np.ndarray] = {
+        "pattern": weights,
+        "scores": scores,
+        "log": weights,
+        "written": 99 * weights,
+    }
+    troubles: list[str] = []
+    fill = f"(text) => {{ {FILL_IN_WORDS} const figure = JSON.parse(text); fillInWords(figure); {asked('figure')} }}"
+
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda message: troubles.append(message.text))
+    for quantity, values in drawn.items():
+        figure = attention_heatmap(values, tokens, tokens, mask=mask, quantity=quantity)
+        forbidden, cells = page.evaluate(fill, figure.to_json())
+        expected = made_here(values, tokens, quantity, mask)
+        for row, column in np.ndindex(n, n):
+            said = (cells if mask[row, column] else forbidden)[row][column]
+            assert said == expected[row][column], quantity
+            assert not (forbidden if mask[row, column] else cells)[row][column]
+    a, b = a_pattern(n, n), np.roll(a_pattern(n, n), 1)
+    (cells,) = page.evaluate(fill, difference_heatmap(a, b, tokens, tokens).to_json())
+    by = float(b[3, 4] - a[3, 4])
+    assert cells[3][4].endswith(f": B − A = {by:+.2f}".replace("-", "−"))
+
+    page.set_content(offline_page(figure, title="t", about="a"))
+    page.wait_for_function("document.querySelector('.js-plotly-plot .heatmaplayer image')")
+    drawn_cells = page.evaluate(f"() => {{ {asked('document.querySelector(`.js-plotly-plot`)')} }}")[1]
+    assert drawn_cells[2][1] == expected[2][1]
+    context.close()
+    assert not troubles
