@@ -21,8 +21,8 @@ function makeCells(view) {
 
 function listen(view) {
   // Once the figure is drawn for the first time: plotly's own events.
-  view.plot.on("plotly_click", ({ points }) => {
-    const cell = cellAt(points);
+  view.plot.on("plotly_click", ({ points, event }) => {
+    const cell = cellAt(points) && cellUnder(view, event);
     if (!cell || view.isDouble) return;
     view.plot.focus({ preventScroll: true, focusVisible: false });
     view.click = { former: view.data.cell, time: performance.now() };
@@ -168,6 +168,16 @@ function cellAt(points) {
   if (point?.data.type !== "heatmap") return null;
   const [row, column] = point.pointNumber;
   return { row, column };
+}
+
+function cellUnder({ plot, grid }, { clientX, clientY }) {
+  // The one where the pointer is. What plotly says was under it lags behind by up to 50 ms (`Fx.hover` is throttled):
+  // whoever moves to the next cell and clicks at once would choose the one before.
+  const { left, top } = plot.getBoundingClientRect();
+  const { xaxis, yaxis } = plot._fullLayout;
+  const query = Math.round(yaxis.p2l(clientY - top - yaxis._offset));
+  const key = Math.round(xaxis.p2l(clientX - left - xaxis._offset));
+  return cellOf({ grid }, { query, key });
 }
 
 function cellOf({ grid }, { query, key }) {
