@@ -109,7 +109,7 @@ shape = ModelConfig(
 )
 config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, label_smoothing=0.2, rate_changes=((4, 0.5),))
 half = {"precision": "bf16"}
-for changes in ({}, {"compile": True}, {"compile": True, "accumulate": 3}, half, half | {"compile": True}):
+for changes in ({}, {"compile": True}, {"compile": True, "accumulate": 2}, half, half | {"compile": True}):
     print(*(record.loss for record in train(build(shape), repeat(batch), replace(config, **changes))))
 """
 

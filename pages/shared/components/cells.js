@@ -10,6 +10,7 @@ const NEARER = `${READ} Enter shows what lies in one.`;
 
 function makeCells(view) {
   view.cursor = null; // the cell that the keyboard is at
+  view.pressed = []; // where the pointer was pressed last: cells, or null
   view.outline = element("div", "cell");
   view.outline.hidden = true;
   view.said = element("div", "said");
@@ -21,15 +22,19 @@ function makeCells(view) {
 
 function listen(view) {
   // Once the figure is drawn for the first time: plotly's own events.
-  view.plot.on("plotly_click", ({ points, event }) => {
-    const cell = cellAt(points) && cellUnder(view, event);
+  view.plot.addEventListener("mousedown", (event) => pressed(view, event), { capture: true });
+  view.plot.on("plotly_click", ({ points }) => {
+    const cell = cellAt(points) && view.pressed.at(-1);
     if (!cell || view.isDouble) return;
     view.plot.focus({ preventScroll: true, focusVisible: false });
     view.click = { former: view.data.cell, time: performance.now() };
     choose(view, cell);
   });
   view.plot.on("plotly_doubleclick", () => {
-    // The first of the two clicks is taken back; the second is told right after this.
+    // The first of the two clicks is taken back; the second is told right after this. Two quick clicks on different
+    // cells are what they are.
+    const [first, second] = view.pressed.slice(-2);
+    if (first && second && (first.row !== second.row || first.column !== second.column)) return;
     view.isDouble = true;
     setTimeout(() => (view.isDouble = false));
     const isOnCell = performance.now() - view.click?.time < TWICE;
@@ -43,6 +48,10 @@ function listen(view) {
   });
   view.plot.on("plotly_hover", ({ points }) => share(view, cellAt(points)));
   view.plot.on("plotly_unhover", () => share(view, null));
+}
+
+function pressed(view, event) {
+  view.pressed = [view.pressed.at(-1), cellUnder(view, event)];
 }
 
 function updateCells(view) {
@@ -170,14 +179,15 @@ function cellAt(points) {
   return { row, column };
 }
 
-function cellUnder({ plot, grid }, { clientX, clientY }) {
+function cellUnder(view, { clientX, clientY }) {
   // The one where the pointer is. What plotly says was under it lags behind by up to 50 ms (`Fx.hover` is throttled):
   // whoever moves to the next cell and clicks at once would choose the one before.
-  const { left, top } = plot.getBoundingClientRect();
-  const { xaxis, yaxis } = plot._fullLayout;
+  if (!view.grid) return null;
+  const { left, top } = view.plot.getBoundingClientRect();
+  const { xaxis, yaxis } = view.plot._fullLayout;
   const query = Math.round(yaxis.p2l(clientY - top - yaxis._offset));
   const key = Math.round(xaxis.p2l(clientX - left - xaxis._offset));
-  return cellOf({ grid }, { query, key });
+  return cellOf(view, { query, key });
 }
 
 function cellOf({ grid }, { query, key }) {
