@@ -1,9 +1,10 @@
 """The KV cache: keys and values of the positions that have been read, so that each is projected once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 Project = Callable[[], tuple[Tensor, Tensor]]
@@ -47,9 +48,9 @@ class GrowingStore:
 class FixedStore:
     """Keys and values of cross-attention: the memory does not change, so they are projected once."""
 
-    def __init__(self) -> None:
-        """Start empty."""
-        self._k_v: tuple[Tensor, Tensor] | None = None
+    def __init__(self, k_v: tuple[Tensor, Tensor] | None = None) -> None:
+        """Start empty, or with keys and values that were projected before."""
+        self._k_v = k_v
 
     def keys_values(self, project: Project) -> tuple[Tensor, Tensor]:
         """Return keys and values [batch, head, key, d_head] of the memory."""
@@ -88,6 +89,41 @@ class KeyValueCache:
     def n_positions(self) -> int:
         """Target positions that have been read in full, by every block."""
         return self.blocks[-1].self_attn.n_positions
+
+    @classmethod
+    def of(
+        cls,
+        k_v: Float[Tensor, "batch pos layer both_heads d_head"],
+        cross: Sequence[tuple[Tensor, Tensor]],
+        max_positions: int,
+    ) -> "KeyValueCache":
+        """Return a cache that goes on from keys and values that were taken out of others by `taken`.
+
+        Args:
+            k_v: of self-attention, as `taken` gives them.
+            cross: keys and values of the memory of one text, layer by layer; () where there is none.
+            max_positions: target positions to plan for, those of `k_v` included.
+        """
+        n_rows, _, n_layers = k_v.shape[:3]
+        cache = cls(n_layers, max_positions)
+        cache.blocks = (
+            tuple(
+                BlockCache(block.self_attn, FixedStore((k.expand(n_rows, -1, -1, -1), v.expand(n_rows, -1, -1, -1))))
+                for block, (k, v) in zip(cache.blocks, cross, strict=True)
+            )
+            if cross
+            else cache.blocks
+        )
+        for layer, block in enumerate(cache.blocks):
+            block.self_attn.add(k_v[:, :, layer].transpose(1, 2))
+        return cache
+
+    def taken(self, first: int) -> Float[Tensor, "batch pos layer both_heads d_head"]:
+        """Return a copy of keys and, behind them, values of self-attention, from position `first` on."""
+        stores = [block.self_attn.k_v for block in self.blocks]
+        assert None not in stores, "nothing was read yet"
+        written = [store[:, :, first : self.n_positions] for store in stores if store is not None]
+        return torch.stack(written, dim=1).permute(0, 3, 1, 2, 4).contiguous()
 
     def repeat(self, n_times: int) -> None:
         """Keep each row `n_times`, one beside the other: a text that will go on in several ways."""

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.quick import QuickStep, can_be_quick
 from transformer_core.errors import ConfigError
@@ -41,10 +42,7 @@ class Writing:
             ConfigError: more tokens asked for than the model has positions, or a model that does not write.
         """
         config = model.config
-        if model.decoder is None:
-            raise ConfigError(
-                "this model is encoder-only: it fills in masks and does not write; choose one with a decoder"
-            )
+        check_writes(model)
         self.model, self.config = model, config
         self.memory: Tensor | None = None
         self.src: Tensor | None = None
@@ -55,7 +53,7 @@ class Writing:
         self.device = tokens.device
         self.prompt_lengths = _real_lengths(tokens, None if model.encoder is not None else config.pad_id)  # [batch]
         longest = int(self.prompt_lengths.max()) if tokens.shape[1] else 0
-        self.n_new = _room(config.max_seq_len, longest, max_new_tokens, is_prompt=model.encoder is None)
+        self.n_new = room_for(config, longest, max_new_tokens)
         self.cache = KeyValueCache(config.n_decoder_layers, max_positions=longest + self.n_new) if use_cache else None
         self.n_beams = 1  # neighbouring rows that go on from the same beginning
         self.quick: QuickStep | None = None
@@ -134,14 +132,28 @@ def _real_lengths(tokens: Tensor, pad_id: int | None) -> Tensor:
     return ((tokens != pad_id) * places).amax(dim=1) if tokens.shape[1] else tokens.new_zeros(tokens.shape[0])
 
 
-def _room(max_seq_len: int, n_prompt: int, max_new_tokens: int | None, *, is_prompt: bool) -> int:
-    """Return how many tokens are written at most."""
-    room = max_seq_len - n_prompt
-    if room < 1 and not is_prompt:
+def check_writes(model: Transformer) -> None:
+    """Refuse a model that does not write.
+
+    Raises:
+        ConfigError: it has no decoder.
+    """
+    if model.decoder is None:
+        raise ConfigError("this model is encoder-only: it fills in masks and does not write; choose one with a decoder")
+
+
+def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> int:
+    """Return how many tokens are written at most behind <bos> or a prompt.
+
+    Raises:
+        ConfigError: there is no room, or less than was asked for.
+    """
+    room = config.max_seq_len - n_given
+    if room < 1 and config.has_encoder:
         raise ConfigError("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
     if room < 1:
         raise ConfigError(
-            f"the prompt has {n_prompt:,} tokens and the model {max_seq_len:,} positions, so there is no room to "
+            f"the prompt has {n_given:,} tokens and the model {config.max_seq_len:,} positions, so there is no room to "
             "write; shorten the prompt"
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:

@@ -1,0 +1,194 @@
+"""A decoding session: a person at a place in a tree of steps, going forward, back, and aside.
+
+>>> session = DecodingSession(model, src)          # greedy; or DecodingSession(model, src, sampling=Sampling(top_k=5))
+>>> step = session.forward()                       # one token
+>>> session.back()
+>>> session.fork(other_token)                      # another token in its place
+>>> end = session.to_end()
+>>> end.total_log_prob, [step.token for step in end.written()]
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_core.decoding.sampling import GREEDY, Sampling, draw, next_log_probs
+from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.errors import TextError
+from transformer_core.model.transformer import Transformer
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Comparison:
+    """Two branches, and where they part."""
+
+    shared: tuple[DecodingStep, ...]  # what both have written
+    a: tuple[DecodingStep, ...]  # what each has written after that
+    b: tuple[DecodingStep, ...]
+
+    @property
+    def parting(self) -> int | None:
+        """The position of the first token in which they differ; None where one begins the other, or both are one."""
+        return self.a[0].position if self.a and self.b else None
+
+
+class DecodingSession:
+    """Writing, step by step, in a tree that several sessions may share.
+
+    Attributes:
+        tree: all that was written by all who share it.
+        sampling: how the next token is chosen.
+        at: the step that is looked at.
+        tips: the last step of each branch that was begun here; the first branch is what was written first.
+    """
+
+    def __init__(self, model: Transformer, tokens: Int[Tensor, "one pos"], *, sampling: Sampling = GREEDY) -> None:
+        """Read the source, or take in the prompt.
+
+        Args:
+            model: in evaluation mode, with a decoder.
+            tokens: one source, ending in <eos>, or one prompt.
+            sampling: how the next token is chosen; greedily if nothing is said.
+
+        Raises:
+            TextError: a source or a prompt that is empty or too long, or more than one.
+            ConfigError: a model that does not write, or has no room to.
+        """
+        self._begin(DecodingTree(model, tokens), sampling)
+
+    @classmethod
+    def of(cls, tree: DecodingTree, *, sampling: Sampling = GREEDY) -> "DecodingSession":
+        """Return a session at the beginning of a tree that is there already."""
+        session = cls.__new__(cls)
+        session._begin(tree, sampling)
+        return session
+
+    def _begin(self, tree: DecodingTree, sampling: Sampling) -> None:
+        self.tree, self.sampling = tree, sampling
+        self.at = tree.start
+        self.tips = [tree.start]
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing can come behind `at`: its token ends texts, or the room has ended."""
+        return self.tree.has_ended(self.at) or not self.tree.has_room(self.at)
+
+    def forward(self) -> DecodingStep:
+        """Go on by one token: along the branch where one has gone back in it, else to the token that is chosen.
+
+        Raises:
+            TextError: the text has ended here, or its room has.
+        """
+        ahead = self._ahead()
+        return self.fork(self.choice(self.at)) if ahead is None else self.jump(ahead)
+
+    def to_end(self, *, max_new_tokens: int | None = None) -> DecodingStep:
+        """Go on until the text or its room ends, or by `max_new_tokens` at most."""
+        n = 0
+        while not self.has_ended and (max_new_tokens is None or n < max_new_tokens):
+            self.forward()
+            n += 1
+        return self.at
+
+    def back(self) -> DecodingStep:
+        """Go back by one token; at the beginning stay there."""
+        if self.at is not self.tree.start and self.at.parent is not None:
+            self.at = self.at.parent
+        return self.at
+
+    def jump(self, step: DecodingStep) -> DecodingStep:
+        """Go to any step of the tree.
+
+        Raises:
+            TextError: it is none of this tree.
+        """
+        if self.tree.start not in step.path():
+            raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
+        self.at = step
+        return step
+
+    def fork(self, *tokens: int) -> DecodingStep:
+        """Go on with a chosen token, or with several; what was written before stays a branch of its own.
+
+        Raises:
+            TextError: a token that is not in the vocabulary, or the text or its room ends before them.
+        """
+        self.at = self.tree.lead(self.at, tokens)
+        path = self.at.path()
+        if not any(self.at in tip.path() for tip in self.tips):
+            grown = [self.at if tip in path else tip for tip in self.tips]
+            self.tips = list(dict.fromkeys(grown)) if self.at in grown else [*self.tips, self.at]
+        return self.at
+
+    def choice(self, step: DecodingStep) -> int:
+        """Return the token that comes behind a step by the session's sampling."""
+        log_probs = self.distribution(step)
+        if self.sampling.temperature == 0:
+            return int(log_probs.argmax())
+        return draw(log_probs, seed=self.sampling.seed, position=step.position + 1)
+
+    def distribution(self, step: DecodingStep) -> Float[Tensor, " vocab"]:
+        """Return the log-probabilities, in nats, that the token behind a step is drawn from; -inf where filtered out.
+
+        Raises:
+            TextError: the text has ended there.
+        """
+        if self.tree.has_ended(step):
+            raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
+        self.tree.read(step)
+        assert step.outlook is not None, "it was read just now"
+        return next_log_probs(step.outlook.logits, [one.token for one in step.path()], self.sampling)
+
+    def follow(
+        self, forced: Mapping[int, Sequence[int]], *, max_new_tokens: int | None = None
+    ) -> Iterator[DecodingStep]:
+        """Iterate over the steps of a branch from its beginning on, each as soon as it is there.
+
+        Args:
+            forced: tokens that are not chosen, by how many were written before the first of them.
+            max_new_tokens: end after so many; None: where the text or its room ends.
+
+        Raises:
+            TextError: a forced token that is not in the vocabulary, or a text that ends before them.
+        """
+        step, waiting = self.tree.start, list[int]()
+        while not self.tree.has_ended(step) and self.tree.has_room(step):
+            n_written = step.position - self.tree.start.position
+            if max_new_tokens is not None and n_written >= max_new_tokens:
+                return
+            waiting = [*forced.get(n_written, waiting)]
+            token = waiting.pop(0) if waiting else self.choice(step)
+            step = self.tree.go_on(step, token)
+            yield step
+
+    def compare(self, a: DecodingStep, b: DecodingStep) -> Comparison:
+        """Return what two branches share, and what each has for itself."""
+        written_a, written_b = a.written(), b.written()
+        n_shared = sum(one is other for one, other in zip(written_a, written_b, strict=False))
+        return Comparison(
+            shared=tuple(written_a[:n_shared]), a=tuple(written_a[n_shared:]), b=tuple(written_b[n_shared:])
+        )
+
+    def beside_free_running(self, target: Sequence[int]) -> Comparison:
+        """Lead the model along a target (teacher forcing), and let it write by itself as long.
+
+        Returns:
+            The led branch (a) and the free one (b): of the steps that they share each was read once. `parting` is the
+            first position at which the model by itself writes another token.
+
+        Raises:
+            TextError: a token that is not in the vocabulary, or the target ends early or is longer than the room.
+        """
+        led = self.tree.lead(self.tree.start, target)
+        free = [*self.follow({}, max_new_tokens=len(target))]
+        return self.compare(led, free[-1])
+
+    def _ahead(self) -> DecodingStep | None:
+        """Return the step behind `at` on a branch of this session, the latest branch first."""
+        for tip in reversed(self.tips):
+            path = tip.path()
+            if self.at in path[:-1]:
+                return path[self.at.position + 1]
+        return None
