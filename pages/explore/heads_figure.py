@@ -19,6 +19,7 @@ from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap
 from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.categories import category_hues
+from transformer_core.figures.quantities import QUANTITIES
 
 STILL_WIDTH = 560  # px
 MOST_LINES = 512  # tokens on a side that lines can be told apart between
@@ -71,7 +72,23 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
         is_window=scene.wish.window is not None,
         on_cell=lambda: heads_state.choose_cell(figures.sent_cell(state.HEATMAP), shown),
         on_window=lambda: heads_state.choose_window(figures.sent_window(state.HEATMAP), shown),
+        preview=_preview(scene),
     )
+
+
+def _preview(scene: Scene) -> Mapping[str, Any] | None:
+    """Return which head is drawn, so that another one is seen as soon as it is clicked; None where it is no one's."""
+    wish, view = scene.wish, scene.view
+    if len(wish.heads) > 1 or wish.quantity != "pattern" or wish.in_words or wish.hidden or wish.window:
+        return None
+    chosen = f"layer {view.layer}, head {view.head}"
+    return {
+        "attention": view.attention,
+        "layer": view.layer,
+        "head": view.head,
+        "title": scene.title.replace(chosen, "layer {layer}, head {head}"),
+        "name": QUANTITIES[wish.quantity].trace,
+    }
 
 
 def draw_lines(scene: Scene, shown: HeadPicture) -> None:

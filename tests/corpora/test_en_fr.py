@@ -14,6 +14,7 @@ from transformer_core.corpora import Corpus, Pair
 from transformer_core.corpora.en_fr import MAX_WORDS, MIN_WORDS, N_HELD_OUT, N_TRAIN, pronoun, translate
 from transformer_core.corpora.en_fr.lexicon import ADJECTIVES, NOUNS, Gender, Noun
 from transformer_core.corpora.en_fr.sentences import draw_sentence
+from transformer_core.corpora.en_fr.slips import with_slip
 from transformer_core.corpora.en_fr.split import combinations, is_held_out, is_held_out_combination
 from transformer_core.corpora.en_fr.verbs import VERBS
 from transformer_core.errors import CorpusError
@@ -65,7 +66,11 @@ def test_every_word_of_the_held_out_part_is_frequent_in_training(en_fr: Corpus) 
 
 def test_the_seed_alone_decides(en_fr: Corpus) -> None:
     rng = random.Random(0)  # the fixture drew from the same seed, in a process whose hashes differ
-    drawn = [translate(sentence) for sentence in (draw_sentence(rng) for _ in range(300)) if not is_held_out(sentence)]
+    drawn = [
+        translate(with_slip(sentence))
+        for sentence in (draw_sentence(rng) for _ in range(300))
+        if not is_held_out(sentence)
+    ]
     known = list(dict.fromkeys(pair for pair in drawn if len(pair.source.split()) in range(MIN_WORDS, MAX_WORDS + 1)))
     examples = [pair for pair in en_fr.train[: len(en_fr.examples)] if pair.source in en_fr.examples]
     assert list(en_fr.train[len(examples) :][: len(known)]) == known

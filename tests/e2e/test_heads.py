@@ -221,3 +221,21 @@ def test_a_link_to_what_does_not_exist_opens_what_is_nearest(page: Page):
     open_heads(page, "/heads?model=none&attention=none&layer=99&head=99")
     expect(page.locator(".hl-note")).to_contain_text("There is no model “none” here")
     assert view_of(page)["attention"] == "cross"
+
+
+AT_ONCE = """(name) => {
+  const roots = [...document.querySelectorAll("*")].map((element) => element.shadowRoot);
+  const root = roots.find((one) => one?.querySelector(".overview"));
+  root.querySelector(`button.head[aria-label^="${name}."]`).click();
+  const { plot } = document.querySelector(".figure").view;
+  return { title: plot.querySelector(".gtitle").textContent, weights: [...plot.data[0].z].map((row) => [...row]) };
+}"""
+
+
+def test_a_clicked_head_is_seen_before_the_server_answers(page: Page):
+    open_heads(page, "/heads?attention=cross&layer=1&head=0&text=The+cat+sees+the+dog.")
+    seen = page.evaluate(AT_ONCE, "Cross-attention, layer 1, head 2")
+    assert seen["title"] == "Attention pattern: cross-attention, layer 1, head 2"
+    expect(page.locator(".plot .scatterlayer text").first).to_be_visible(timeout=SLOW)  # the server's numbers are there
+    exact = page.evaluate("[...document.querySelector('.figure').view.plot.data[0].z].map((row) => [...row])")
+    assert seen["weights"] == [[pytest.approx(weight, abs=0.5 / 254) for weight in row] for row in exact]

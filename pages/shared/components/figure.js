@@ -3,7 +3,9 @@
 // data: {figure, templates: {light, dark}} as JSON texts; {name} of what is saved, and {offers, files, answers}, for
 // which see save.js; {height} in px or null for that of the stage; {clicks, windows}: whether a cell and a window are
 // sent; {cell}: the chosen one or null; {isWindow}: whether a part of the text is shown; {link}: figures of the same
-// are pointed at together, or null. `fillInWords` comes from transformer_core/figures/offline.py.
+// are pointed at together, or null; {preview}: see preview.js.
+//
+// `fillInWords` comes from transformer_core/figures/offline.py.
 
 const PLOTLY = "/vendor/plotly.min.js";
 const CONFIG = { displayModeBar: false, doubleClick: false, showTips: false };
@@ -28,6 +30,7 @@ function makeView(root) {
   view.saving = makeSaving(view);
   root.append(view.saving.bar, view.plot);
   makeCells(view);
+  watchClicks(view);
   const redraw = () => window.Plotly && view.data && draw(view);
   view.theme = watchTheme(root, redraw);
   new ResizeObserver(redraw).observe(view.plot);

@@ -26,6 +26,7 @@ _MODULES = (  # in this order; they see each other
     "page.js",
     "cells.js",
     "save.js",
+    "preview.js",
     "figure.js",
 )
 
@@ -46,6 +47,7 @@ def live_figure(
     on_cell: Callable[[], None] | None = None,
     on_window: Callable[[], None] | None = None,
     link: str | None = None,
+    preview: Mapping[str, Any] | None = None,
 ) -> None:
     """Draw a plotly figure that keeps its place on the page while its data changes, with a menu to take it away.
 
@@ -68,6 +70,8 @@ def live_figure(
         on_cell: called before the run in which `sent_cell` gives what a person chose.
         on_window: called before the run in which `sent_window` gives what a person wants to see larger.
         link: figures of the same link on a page are pointed at together.
+        preview: which head's pattern it is, so that another one that is clicked in the overview is seen at once, from
+            its picture there: attention, layer, head; title, with {layer} and {head}; and the name of the trace.
     """
     if csv is not None:
         files = {f"{name}.csv": csv.encode()}.copy
@@ -88,6 +92,7 @@ def live_figure(
         "isWindow": is_window,
         "cell": cell and {"query": cell[0], "key": cell[1]},
         "link": link,
+        "preview": preview,
     }
     callbacks = {"open": lambda: None, "cell": on_cell, "window": on_window}
     given = {f"on_{event}_change": callback for event, callback in callbacks.items() if callback}

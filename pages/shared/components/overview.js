@@ -4,6 +4,7 @@
 // the header has a film, the bytes of all its moments come through film.js, and player.js draws what chooses among
 // them.
 
+const CLICKED = "headlight-head"; // what preview.js listens to
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -92,6 +93,7 @@ function makeHead(view, item) {
     if (event.shiftKey && view.header.canPin) return view.send("pinned", { attention, layer, head });
     choose(view, { attention, layer, head });
     view.send("chosen", { attention, layer, head });
+    window.dispatchEvent(new CustomEvent(CLICKED, { detail: item }));
   });
   const show = () => showTip(view, (view.pointedAt = item));
   const hide = () => (view.tip.hidden = true);
