@@ -16,6 +16,7 @@ PROMISED = {
     *("ModelConfig", "Transformer", "build", "presets"),
     *("Tokenizer", "train_tokenizer", "load", "save", "read_card"),
     *("Activations", "capture", "site_names", "Decoding", "greedy_decode", "beam_search"),
+    *("DecodingSession", "DecodingStep", "DecodingTree", "Sampling"),
     *("LazyActivations", "LazyPattern", "Site", "intervene"),
     *("zero", "scale", "replace", "average", "resample", "patch", "zero_heads"),
     *("set_cells", "knock_out", "edit_mask"),

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from transformer_core.config import ModelConfig
     from transformer_core.decoding.beam import beam_search
     from transformer_core.decoding.greedy import Decoding, greedy_decode
+    from transformer_core.decoding.session import DecodingSession
+    from transformer_core.decoding.settings import Sampling
+    from transformer_core.decoding.tree import DecodingStep, DecodingTree
     from transformer_core.instrument.capture import Activations, LazyActivations, capture
     from transformer_core.instrument.intervene import intervene
     from transformer_core.instrument.interventions import (
@@ -46,9 +49,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Activations",
     "Decoding",
+    "DecodingSession",
+    "DecodingStep",
+    "DecodingTree",
     "LazyActivations",
     "LazyPattern",
     "ModelConfig",
+    "Sampling",
     "Site",
     "Tokenizer",
     "Transformer",
@@ -79,6 +86,9 @@ _HOMES = {
     "config": ("ModelConfig",),
     "decoding.beam": ("beam_search",),
     "decoding.greedy": ("Decoding", "greedy_decode"),
+    "decoding.session": ("DecodingSession",),
+    "decoding.settings": ("Sampling",),
+    "decoding.tree": ("DecodingStep", "DecodingTree"),
     "instrument.capture": ("Activations", "LazyActivations", "capture"),
     "instrument.intervene": ("intervene",),
     "instrument.interventions": (

@@ -20,16 +20,8 @@ def opening(card: ModelCard, view: View, reading: "Reading") -> str:
 
     They define `model`, `tokenizer` and what `INPUTS` names: tensors [batch, pos] of one text.
     """
-    device = "" if view.device == CPU else f", device={view.device!r}"
-    precision = "" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}"
-    lines = [
-        "import torch",
-        "",
-        "import transformer_core as tc",
-        "",
-        f"model, tokenizer = tc.load({card.path!r}{device}{precision})",
-        *_encoded(view.text, reading.architecture, reading.left_out),
-    ]
+    device = on_device(view)
+    lines = loading(card, view, reading.left_out)
     if reading.architecture == "encoder_only":
         lines.append(f"tokens = torch.tensor([ids]{device})")
     elif reading.architecture == "decoder_only":
@@ -52,6 +44,25 @@ def opening(card: ModelCard, view: View, reading: "Reading") -> str:
             f"tokens = torch.tensor([[model.config.bos_id, *ids]]{device})",
         ]
     return "\n".join(lines) + "\n"
+
+
+def loading(card: ModelCard, view: View, left_out: range, *more_imports: str) -> list[str]:
+    """Return the lines that load the model and give the `ids` of the text, as far as they were read."""
+    precision = "" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}"
+    return [
+        "import torch",
+        "",
+        "import transformer_core as tc",
+        *more_imports,
+        "",
+        f"model, tokenizer = tc.load({card.path!r}{on_device(view)}{precision})",
+        *_encoded(view.text, card.config.architecture, left_out),
+    ]
+
+
+def on_device(view: View) -> str:
+    """Return what says where tensors are made: nothing on the CPU."""
+    return "" if view.device == CPU else f", device={view.device!r}"
 
 
 def _encoded(text: str, architecture: str, left_out: range, side: str = "") -> list[str]:

@@ -62,6 +62,13 @@ class Store(Generic[T]):
                 continue  # who made it was called off, as when a page is left
         return self._make(key, make, own)
 
+    def measure(self, key: Hashable) -> None:
+        """Take notice of how much a thing takes now, one that grows as it is used; others may have to go for it."""
+        with self._lock:
+            place = self._place(key)
+            if place is not None:
+                self._keep(key, place.pop(key))
+
     def _make(self, key: Hashable, make: Callable[[], T], promised: Future[T]) -> T:
         """Make a thing, and give it to all who wait for it."""
         try:

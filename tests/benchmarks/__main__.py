@@ -17,6 +17,7 @@ BENCHMARKS = (
     "explore_in_browser",
     "against_bertviz",
     "many_users",
+    "decoding_in_browser",
     "from_the_page",
 )
 

@@ -136,6 +136,53 @@ def test_two_caches_know_nothing_of_each_other():
         model.decode(opposite, memory, SRC, other)
 
 
+def test_a_fixed_store_goes_on_with_what_it_is_given():
+    kept = random_keys_values(5)
+    store = FixedStore(kept)
+    assert store.keys_values(lambda: random_keys_values(5)) is kept is store.kept()
+
+
+@pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "positions": "rotary_halves"}, {"sliding_window": 2}])
+@torch.inference_mode()
+def test_what_was_taken_out_of_caches_is_gone_on_with(changes: dict[str, Any]):
+    """Three texts that were read with caches of their own, in pieces, go on side by side."""
+    model = small_model(**changes)
+    src = SRC[:1]
+    memory = model.encode(src)
+    beginnings = torch.cat([TGT[:, :4], TGT[:1, 3:7]])
+    taken = []
+    for text in beginnings:
+        cache, pieces = KeyValueCache(n_layers=2, max_positions=9), []
+        for piece in text[None].split([1, 2, 1], dim=1):
+            n_before = cache.n_positions
+            model.decode(piece, memory, src, cache)
+            pieces.append(cache.taken(n_before)[0])
+        assert torch.equal(torch.cat(pieces), cache.taken(0)[0])
+        cross = [block.cross_attn.kept() for block in cache.blocks]
+        taken.append(torch.cat(pieces))  # [pos, layer, both_heads, d_head]
+    joined = KeyValueCache.of(torch.stack(taken), cross, max_positions=9)
+    assert joined.n_positions == 4
+    rows = (memory.expand(3, -1, -1), src.expand(3, -1))
+    more = torch.tensor([[5, 6], [7, 8], [9, 10]])
+    found = [model.decode(more[:, i : i + 1], *rows, joined) for i in range(2)]
+    expected = model.decode(torch.cat([beginnings, more], dim=1), *rows)
+    torch.testing.assert_close(torch.cat(found, dim=1), expected[:, -2:], rtol=0, atol=1e-12)
+
+
+@torch.inference_mode()
+def test_what_was_taken_stays_as_it_was():
+    model = small_model(n_encoder_layers=0, architecture="decoder_only", tie_embeddings="target")
+    cache = KeyValueCache(n_layers=2, max_positions=9)
+    model.decode(TGT[:, :3], store=cache)
+    taken = cache.taken(1)
+    before = taken.clone()
+    model.decode(TGT[:, 3:5], store=cache)
+    cache.reorder([1, 1])
+    assert torch.equal(taken, before)
+    assert taken.shape == (2, 2, 2, 2 * 3, 4)  # [batch, pos, layer, both_heads, d_head]
+    assert KeyValueCache.of(taken, (), max_positions=9).n_positions == 2
+
+
 @torch.inference_mode()
 def test_more_positions_than_the_model_has():
     model = small_model(max_seq_len=5)

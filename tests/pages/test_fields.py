@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pages.shared import compare_state, fields, heads_state
+from pages.shared import compare_state, decoding_state, fields, heads_state
 from pages.shared.fields import Field, fill, number, one_of, text_up_to, window, window_in_words, written
 from transformer_core.analysis.head_picture import HeadShare
 
@@ -120,6 +120,17 @@ def test_any_address_of_the_page_heads_gives_values_or_notes(wanted: dict[str, s
 @given(wanted_of(compare_state.FIELDS))
 def test_any_address_of_the_page_compare_gives_values_or_notes(wanted: dict[str, str]):
     holds_whatever_the_address_says(compare_state.FIELDS, wanted)
+
+
+@given(wanted_of(decoding_state.FIELDS))
+@example({"branches": "~12.!44.7", "branch": "1", "step": "3", "temperature": "0.75", "top_p": "0.9"})
+@example({"branches": "~~1~01", "temperature": "1e-3", "min_p": "nan", "top_p": "0", "penalty": "inf"})
+@example({"branches": "~".join("5" * (i + 1) for i in range(13))})
+def test_any_address_of_the_page_decoding_gives_values_or_notes(wanted: dict[str, str]):
+    holds_whatever_the_address_says(decoding_state.FIELDS, wanted)
+    assert decoding_state.sampling().temperature == decoding_state.TEMPERATURE.value
+    for branch in decoding_state.BRANCHES.value:
+        assert set(branch.forced) <= set(range(len(branch.tokens)))
 
 
 @given(st.lists(SHARES, min_size=1, max_size=8, unique_by=lambda share: (share.layer, share.head)))

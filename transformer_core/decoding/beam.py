@@ -1,8 +1,10 @@
 """Beam search: several beginnings of a text are kept at each step, and the most probable whole one is given back."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Float, Int
@@ -13,17 +15,46 @@ from transformer_core.decoding.steps import Writing
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 
+PenaltyForm = Literal["paper", "length"]
+Fate = Literal["kept", "ended", "dropped"]
+
+_LARGEST_ALPHA = 10.0  # beyond it nothing but the length counts
+
+
+def length_penalty(n_tokens: int, alpha: float, *, form: PenaltyForm) -> float:
+    """Return what the log-probability of a text is divided by, so that searches do not favour short texts.
+
+    paper: ((5 + n_tokens) / 6)^alpha. length: n_tokens^alpha, as in most libraries, which weighs length more heavily.
+
+    Args:
+        n_tokens: of the text, its <eos> included.
+        alpha: 0 ranks by probability alone; the larger, the longer the texts.
+        form: of the two.
+
+    Source: Vaswani et al. 2017, sec. 6.1, in the form of Wu et al. 2016, eq. (14), without its coverage penalty.
+    """
+    return float(((5 + n_tokens) / 6 if form == "paper" else n_tokens) ** alpha)
+
+
+class Longer(NamedTuple):
+    """A beginning that is one token longer than one of the beams."""
+
+    total: float  # nats, of all that was written
+    beam: int  # which one it goes on from, among those that run
+    token: int
+    log_prob: float  # nats, of the token
+
 
 @dataclass(frozen=True)
-class _Beam:
+class Beam:
     """A text on its way, or at its end: its last token, and the beam that it goes on from."""
 
     token: int
     log_prob: float  # nats
     score: float  # nats, sum of what was written; of a finished text, divided by the length's penalty
-    before: "_Beam | None"
+    before: "Beam | None"
 
-    def written(self) -> list["_Beam"]:
+    def written(self) -> "list[Beam]":
         """Return the beams on its way, one a token that was written."""
         backwards, beam = [], self
         while beam.before is not None:
@@ -32,38 +63,89 @@ class _Beam:
         return backwards[::-1]
 
 
-class _Search:
-    """The search for one row: the beams that go on, and the best texts that have ended."""
+class Search:
+    """The search behind one beginning: which texts go on, and the best of those that have ended.
 
-    def __init__(self, *, n_beams: int, eos_id: int) -> None:
-        """Begin with one beam, of which nothing is written yet."""
-        self.running = [_Beam(token=-1, log_prob=0.0, score=0.0, before=None)]
-        self.finished: list[_Beam] = []
-        self.n_beams, self.eos_id = n_beams, eos_id
+    Attributes:
+        running: the beams that go on; none when the search is over.
+        finished: the best `n_beams` texts that have ended so far, the best first.
+        is_over: nothing that runs can rank before all that have ended, or there is no room left.
+    """
+
+    def __init__(self, *, n_beams: int, eos_id: int, alpha: float, form: PenaltyForm) -> None:
+        """Begin with one beam, of which nothing is written yet.
+
+        Args:
+            n_beams: beginnings kept at each step.
+            eos_id: the token that ends a text.
+            alpha: of the length's penalty.
+            form: of the length's penalty.
+
+        Raises:
+            ConfigError: numbers that make no sense.
+        """
+        if n_beams < 1:
+            raise ConfigError(f"n_beams must be at least 1, got {n_beams}")
+        if not -_LARGEST_ALPHA <= alpha <= _LARGEST_ALPHA:
+            raise ConfigError(
+                f"length_penalty ({alpha}) must be from {-_LARGEST_ALPHA:g} to {_LARGEST_ALPHA:g}; the paper's is 0.6"
+            )
+        if form not in get_args(PenaltyForm):
+            raise ConfigError(f"penalty_form must be one of {', '.join(get_args(PenaltyForm))}; got {form!r}")
+        self.n_beams, self.eos_id, self.alpha, self.form = n_beams, eos_id, alpha, form
+        self.running = [Beam(token=-1, log_prob=0.0, score=0.0, before=None)]
+        self.finished: list[Beam] = []
+        self.n_written = 0  # tokens of each running beam
         self.is_over = False
 
-    def go_on(
-        self, best: list[tuple[float, int, int, float]], penalty: float, *, is_last: bool
-    ) -> list[tuple[int, int]]:
+    @property
+    def n_considered(self) -> int:
+        """Beginnings that are looked at in each step: should half of them end, the other half goes on."""
+        return 2 * self.n_beams
+
+    def score(self, total: float) -> float:
+        """Return how a text of `n_written` tokens ranks among texts of all lengths, from its summed log-probability."""
+        return total / length_penalty(self.n_written, self.alpha, form=self.form)
+
+    def longer(self, candidates: Iterable[Iterable[tuple[float, int]]]) -> list[Longer]:
+        """Return the best beginnings that are one token longer, the best first.
+
+        Args:
+            candidates: of each running beam, log-probability and token of the `n_considered` that may best come next.
+        """
+        longer = [
+            Longer(beam.score + p, i, token, p)
+            for i, (beam, behind_it) in enumerate(zip(self.running, candidates, strict=False))
+            for p, token in behind_it
+            if p > -math.inf
+        ]
+        return sorted(longer, key=attrgetter("total"), reverse=True)[: self.n_considered]
+
+    def go_on(self, best: list[Longer], *, is_last: bool) -> list[Fate]:
         """Take in the best beginnings that are one token longer.
 
         Args:
-            best: score, beam that it goes on from, token, and the token's log-probability; the best first.
-            penalty: what the score of a text that ends now is divided by.
-            is_last: all of them end here.
+            best: as `longer` gives them.
+            is_last: there is no room behind them, so all of them end here.
 
         Returns:
-            Beam and token of each one that goes on.
+            What becomes of each: it is kept, to be gone on with; it has ended; or it is dropped. An <eos> ends a text
+            only among the first `n_beams`. When the search is over, nothing is kept.
         """
-        ended = [one for one in best[: self.n_beams] if is_last or one[2] == self.eos_id]
-        self.finished += [_Beam(token, p, score / penalty, self.running[b]) for score, b, token, p in ended]
+        self.n_written += 1
+        ended = [one for one in best[: self.n_beams] if is_last or one.token == self.eos_id]
+        self.finished += [self._beam(one, self.score(one.total)) for one in ended]
         self.finished = sorted(self.finished, key=lambda beam: -beam.score)[: self.n_beams]
-        going_on = [one for one in best if one[2] != self.eos_id][: self.n_beams]
+        kept = [one for one in best if one.token != self.eos_id][: self.n_beams]
         full = len(self.finished) == self.n_beams
-        best_possible = going_on[0][0] / penalty if going_on else -math.inf
-        self.is_over = is_last or not going_on or (full and best_possible <= self.finished[-1].score)
-        self.running = [_Beam(token, p, score, self.running[b]) for score, b, token, p in going_on]
-        return [(b, token) for _, b, token, _ in going_on]
+        self.is_over = is_last or not kept or (full and self.score(kept[0].total) <= self.finished[-1].score)
+        if self.is_over:
+            kept = []
+        self.running = [self._beam(one, one.total) for one in kept]
+        return ["ended" if one in ended else "kept" if one in kept else "dropped" for one in best]
+
+    def _beam(self, one: Longer, score: float) -> Beam:
+        return Beam(one.token, one.log_prob, score, self.running[one.beam])
 
 
 @torch.no_grad()
@@ -74,11 +156,12 @@ def beam_search(
     n_beams: int = 4,
     max_new_tokens: int | None = None,
     length_penalty: float = 1.0,
+    penalty_form: PenaltyForm = "length",
     use_cache: bool = True,
 ) -> Decoding:
     """Return the best text of each row that a search with `n_beams` beams finds.
 
-    Texts that have ended are ranked by log P / length^length_penalty. A row's search ends when its best unfinished text
+    Texts that have ended are ranked by log P / penalty(length). A row's search ends when its best unfinished text
     ranks behind all `n_beams` finished ones.
 
     Args:
@@ -86,18 +169,20 @@ def beam_search(
         tokens: the source, ending in <eos>, or prompts of one length; a source is padded on the right.
         n_beams: beginnings kept for each row.
         max_new_tokens: at most so many behind <bos> or the prompt; None: as many as the model's positions allow.
-        length_penalty: 0 ranks by probability alone, which favours short texts; the larger, the longer.
+        length_penalty: alpha; 0 ranks by probability alone, which favours short texts; the larger, the longer.
+        penalty_form: "length" divides by length^alpha, "paper" by ((5 + length) / 6)^alpha.
         use_cache: keep keys and values between steps.
 
     Raises:
         TextError: a source or a prompt that is empty or too long, or prompts of different lengths.
         ConfigError: numbers that make no sense, or a model that does not write.
 
-    Source: Vaswani et al. 2017, sec. 6.1 (beam 4, penalty 0.6, in the form of Wu et al. 2016). Differs: the length
-    alone is the penalty's base, as in most libraries.
+    Source: Vaswani et al. 2017, sec. 6.1: four beams, alpha 0.6, "paper". Differs: the usual form is "length", as in
+    most libraries.
     """
-    if n_beams < 1:
-        raise ConfigError(f"n_beams must be at least 1, got {n_beams}")
+    searches = [
+        Search(n_beams=n_beams, eos_id=model.config.eos_id, alpha=length_penalty, form=penalty_form) for _ in tokens
+    ]
     writing = Writing(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
     prompt = writing.tokens
     if not prompt.shape[1] or int(writing.prompt_lengths.min()) < prompt.shape[1]:
@@ -105,16 +190,16 @@ def beam_search(
 
     log_probs = writing.read()  # [batch, new, vocab]
     of_prompt = log_probs[:, :-1].gather(-1, prompt[:, 1:, None])[..., 0]
-    searches = [_Search(n_beams=n_beams, eos_id=model.config.eos_id) for _ in prompt]
     writing.repeat(n_beams)
     candidates = log_probs[:, -1:]  # [batch, beam, vocab]; at first all beams are the same text, and one counts
     for n_new in range(1, writing.n_new + 1):
-        best = _best(searches, candidates, 2 * n_beams)
+        best = _best(searches, candidates)
         rows, following = [], []
         for first, search, row_best in zip(range(0, len(searches) * n_beams, n_beams), searches, best, strict=True):
-            going_on = (
-                [] if search.is_over else search.go_on(row_best, n_new**length_penalty, is_last=n_new == writing.n_new)
-            )
+            going_on: list[tuple[int, int]] = []
+            if not search.is_over:
+                fates = search.go_on(row_best, is_last=n_new == writing.n_new)
+                going_on = [(one.beam, one.token) for one, fate in zip(row_best, fates, strict=True) if fate == "kept"]
             going_on += [(0, writing.filler)] * (n_beams - len(going_on))  # rows of a search that is over idle along
             rows += [first + beam for beam, _ in going_on]
             following += [token for _, token in going_on]
@@ -133,18 +218,8 @@ def beam_search(
     )
 
 
-def _best(
-    searches: list[_Search], log_probs: Float[Tensor, "batch beam vocab"], n_best: int
-) -> list[list[tuple[float, int, int, float]]]:
-    """Return, for each row, the best beginnings that are one token longer, as `_Search.go_on` takes them."""
-    of_each, tokens = log_probs.topk(min(n_best, log_probs.shape[2]), dim=2)  # [batch, beam, best]
-    found = []
-    for search, row_log_probs, row_tokens in zip(searches, of_each.tolist(), tokens.tolist(), strict=True):
-        longer = [
-            (beam.score + p, i, token, p)
-            for i, beam in enumerate(search.running)
-            for p, token in zip(row_log_probs[i], row_tokens[i], strict=True)
-            if p > -math.inf
-        ]
-        found.append(sorted(longer, key=itemgetter(0), reverse=True)[:n_best])
-    return found
+def _best(searches: list[Search], log_probs: Float[Tensor, "batch beam vocab"]) -> list[list[Longer]]:
+    """Return, for each row, the best beginnings that are one token longer, as `Search.go_on` takes them."""
+    of_each, tokens = log_probs.topk(min(searches[0].n_considered, log_probs.shape[2]), dim=2)  # [batch, beam, best]
+    rows = zip(searches, of_each.tolist(), tokens.tolist(), strict=True)
+    return [search.longer(map(zip, row_log_probs, row_tokens)) for search, row_log_probs, row_tokens in rows]

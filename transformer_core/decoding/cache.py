@@ -100,26 +100,28 @@ class KeyValueCache:
         """Return a cache that goes on from keys and values that were taken out of others by `taken`.
 
         Args:
-            k_v: of self-attention, as `taken` gives them.
-            cross: keys and values of the memory of one text, layer by layer; () where there is none.
+            k_v: of self-attention, as `taken` gives them; one row for each text that is gone on with.
+            cross: keys and values [1, head, src, d_head] of the memory of one text, layer by layer, which all rows
+                share; () where there is none.
             max_positions: target positions to plan for, those of `k_v` included.
         """
         n_rows, _, n_layers = k_v.shape[:3]
         cache = cls(n_layers, max_positions)
-        cache.blocks = (
-            tuple(
-                BlockCache(block.self_attn, FixedStore((k.expand(n_rows, -1, -1, -1), v.expand(n_rows, -1, -1, -1))))
-                for block, (k, v) in zip(cache.blocks, cross, strict=True)
-            )
-            if cross
-            else cache.blocks
-        )
         for layer, block in enumerate(cache.blocks):
             block.self_attn.add(k_v[:, :, layer].transpose(1, 2))
+        if cross:
+            of_rows = [(k.expand(n_rows, -1, -1, -1), v.expand(n_rows, -1, -1, -1)) for k, v in cross]
+            cache.blocks = tuple(
+                BlockCache(block.self_attn, FixedStore(of_memory))
+                for block, of_memory in zip(cache.blocks, of_rows, strict=True)
+            )
         return cache
 
     def taken(self, first: int) -> Float[Tensor, "batch pos layer both_heads d_head"]:
-        """Return a copy of keys and, behind them, values of self-attention, from position `first` on."""
+        """Return a copy of keys and, behind them, values of self-attention, from position `first` on.
+
+        Later calls of the model do not change it; `of` goes on from it.
+        """
         stores = [block.self_attn.k_v for block in self.blocks]
         assert None not in stores, "nothing was read yet"
         written = [store[:, :, first : self.n_positions] for store in stores if store is not None]

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_core.decoding.sampling import GREEDY, Sampling, draw, next_log_probs
+from transformer_core.decoding.contrast import contrasted
+from transformer_core.decoding.sampling import draw, next_log_probs
+from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
-from transformer_core.errors import TextError
+from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 
 
@@ -40,40 +42,58 @@ class DecodingSession:
     Attributes:
         tree: all that was written by all who share it.
         sampling: how the next token is chosen.
+        amateur: a weaker model's tree; with one, tokens are chosen by what the tree's model says more than this one.
         at: the step that is looked at.
         tips: the last step of each branch that was begun here; the first branch is what was written first.
     """
 
-    def __init__(self, model: Transformer, tokens: Int[Tensor, "one pos"], *, sampling: Sampling = GREEDY) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        tokens: Int[Tensor, "one pos"],
+        *,
+        sampling: Sampling = GREEDY,
+        amateur: DecodingTree | None = None,
+    ) -> None:
         """Read the source, or take in the prompt.
 
         Args:
             model: in evaluation mode, with a decoder.
             tokens: one source, ending in <eos>, or one prompt.
             sampling: how the next token is chosen; greedily if nothing is said.
+            amateur: of a weaker model with the same vocabulary, for contrastive decoding (see `contrast.py`); None:
+                the model alone has its say.
 
         Raises:
-            TextError: a source or a prompt that is empty or too long, or more than one.
-            ConfigError: a model that does not write, or has no room to.
+            TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
+            ConfigError: a model that does not write or has no room to, or an amateur that does not fit it.
         """
-        self._begin(DecodingTree(model, tokens), sampling)
+        self._begin(DecodingTree(model, tokens), sampling, amateur)
 
     @classmethod
-    def of(cls, tree: DecodingTree, *, sampling: Sampling = GREEDY) -> "DecodingSession":
-        """Return a session at the beginning of a tree that is there already."""
+    def of(
+        cls, tree: DecodingTree, *, sampling: Sampling = GREEDY, amateur: DecodingTree | None = None
+    ) -> "DecodingSession":
+        """Return a session at the beginning of a tree that is there already.
+
+        Raises:
+            ConfigError: an amateur that does not fit the tree's model.
+        """
         session = cls.__new__(cls)
-        session._begin(tree, sampling)
+        session._begin(tree, sampling, amateur)
         return session
 
-    def _begin(self, tree: DecodingTree, sampling: Sampling) -> None:
-        self.tree, self.sampling = tree, sampling
+    def _begin(self, tree: DecodingTree, sampling: Sampling, amateur: DecodingTree | None) -> None:
+        if amateur is not None:
+            _check_amateur(tree, amateur)
+        self.tree, self.sampling, self.amateur = tree, sampling, amateur
         self.at = tree.start
         self.tips = [tree.start]
 
     @property
     def has_ended(self) -> bool:
         """Whether nothing can come behind `at`: its token ends texts, or the room has ended."""
-        return self.tree.has_ended(self.at) or not self.tree.has_room(self.at)
+        return self.tree.is_over(self.at)
 
     def forward(self) -> DecodingStep:
         """Go on by one token: along the branch where one has gone back in it, else to the token that is chosen.
@@ -86,10 +106,11 @@ class DecodingSession:
 
     def to_end(self, *, max_new_tokens: int | None = None) -> DecodingStep:
         """Go on until the text or its room ends, or by `max_new_tokens` at most."""
-        n = 0
-        while not self.has_ended and (max_new_tokens is None or n < max_new_tokens):
+        room = self.tree.room_behind(self.at)
+        for _ in range(room if max_new_tokens is None else min(room, max_new_tokens)):
+            if self.has_ended:
+                break
             self.forward()
-            n += 1
         return self.at
 
     def back(self) -> DecodingStep:
@@ -113,7 +134,7 @@ class DecodingSession:
         """Go on with a chosen token, or with several; what was written before stays a branch of its own.
 
         Raises:
-            TextError: a token that is not in the vocabulary, or the text or its room ends before them.
+            TextError: a token that nobody writes, or the text or its room ends before them; then nothing has changed.
         """
         self.at = self.tree.lead(self.at, tokens)
         path = self.at.path()
@@ -123,7 +144,11 @@ class DecodingSession:
         return self.at
 
     def choice(self, step: DecodingStep) -> int:
-        """Return the token that comes behind a step by the session's sampling."""
+        """Return the token that comes behind a step by the session's sampling.
+
+        Raises:
+            TextError: the text has ended there.
+        """
         log_probs = self.distribution(step)
         if self.sampling.temperature == 0:
             return int(log_probs.argmax())
@@ -139,7 +164,10 @@ class DecodingSession:
             raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
         self.tree.read(step)
         assert step.outlook is not None, "it was read just now"
-        return next_log_probs(step.outlook.logits, [one.token for one in step.path()], self.sampling)
+        logits = step.outlook.logits
+        if self.amateur is not None:
+            logits = contrasted(logits, _logits_behind(self.amateur, step.written()))
+        return next_log_probs(logits, [one.token for one in step.path()], self.sampling)
 
     def follow(
         self, forced: Mapping[int, Sequence[int]], *, max_new_tokens: int | None = None
@@ -147,18 +175,22 @@ class DecodingSession:
         """Iterate over the steps of a branch from its beginning on, each as soon as it is there.
 
         Args:
-            forced: tokens that are not chosen, by how many were written before the first of them.
+            forced: tokens that are not chosen, by how many were written before the first of them; those of one place
+                are read in one forward. A place behind the text's end is left out.
             max_new_tokens: end after so many; None: where the text or its room ends.
 
         Raises:
-            TextError: a forced token that is not in the vocabulary, or a text that ends before them.
+            TextError: a forced token that nobody writes, or forced tokens that go on behind one that ends the text, or
+                for which there is no room.
         """
         step, waiting = self.tree.start, list[int]()
-        while not self.tree.has_ended(step) and self.tree.has_room(step):
+        while not self.tree.is_over(step):
             n_written = step.position - self.tree.start.position
             if max_new_tokens is not None and n_written >= max_new_tokens:
                 return
-            waiting = [*forced.get(n_written, waiting)]
+            if n_written in forced:
+                waiting = [*forced[n_written]]
+                self.tree.lead(step, waiting)
             token = waiting.pop(0) if waiting else self.choice(step)
             step = self.tree.go_on(step, token)
             yield step
@@ -175,14 +207,14 @@ class DecodingSession:
         """Lead the model along a target (teacher forcing), and let it write by itself as long.
 
         Returns:
-            The led branch (a) and the free one (b): of the steps that they share each was read once. `parting` is the
+            The led branch (a) and the free one (b); each of the steps that they share was read once. `parting` is the
             first position at which the model by itself writes another token.
 
         Raises:
-            TextError: a token that is not in the vocabulary, or the target ends early or is longer than the room.
+            TextError: a token that nobody writes, or the target ends early or is longer than the room.
         """
         led = self.tree.lead(self.tree.start, target)
-        free = [*self.follow({}, max_new_tokens=len(target))]
+        free = [self.tree.start, *self.follow({}, max_new_tokens=len(target))]
         return self.compare(led, free[-1])
 
     def _ahead(self) -> DecodingStep | None:
@@ -192,3 +224,28 @@ class DecodingSession:
             if self.at in path[:-1]:
                 return path[self.at.position + 1]
         return None
+
+
+def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
+    """Refuse an amateur that cannot read all that the tree can hold."""
+    config, other = tree.model.config, amateur.model.config
+    for name in ("vocab_size", "pad_id", "eos_id"):
+        mine, others = getattr(config, name), getattr(other, name)
+        if mine != others:
+            raise ConfigError(
+                f"the amateur's {name} ({others}) must be that of the model ({mine}); choose two of one vocabulary"
+            )
+    room, other_room = tree.room_behind(tree.start), amateur.room_behind(amateur.start)
+    if other_room < room:
+        raise ConfigError(
+            f"the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the model's "
+            f"tree with max_new_tokens={other_room}"
+        )
+
+
+def _logits_behind(tree: DecodingTree, written: Sequence[DecodingStep]) -> Float[Tensor, " vocab"]:
+    """Return what another tree's model says behind the same tokens."""
+    step = tree.lead(tree.start, [one.token for one in written])
+    tree.read(step)
+    assert step.outlook is not None, "it was read just now"
+    return step.outlook.logits

@@ -7,8 +7,9 @@ tree can be gone on with: a cache is put together from the steps on the way, and
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
+from operator import attrgetter
 from threading import RLock
 from time import perf_counter
 
@@ -20,7 +21,7 @@ from torch import Tensor
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.errors import TextError
-from transformer_core.instrument.capture import Activations, capture
+from transformer_core.hooks import HookPoint, handling, named_hook_points
 from transformer_core.model.transformer import Transformer
 
 
@@ -30,7 +31,7 @@ class Candidate:
 
     token: int
     log_prob: float  # nats
-    rank: int  # 0: the most probable
+    rank: int  # so many tokens are more probable; 0: the most probable
 
     @property
     def probability(self) -> float:
@@ -59,19 +60,20 @@ class Outlook:
     @cached_property
     def entropy(self) -> float:
         """Of the token that comes next, in nats."""
-        probs = self.log_probs.exp()
-        return float(-(probs * self.log_probs.masked_fill(probs == 0, 0.0)).sum())
+        return float(torch.special.entr(self.log_probs.exp()).sum())
 
     def candidates(self, n: int) -> tuple[Candidate, ...]:
         """Return the `n` most probable tokens, the best first; fewer where the vocabulary has no more."""
-        log_probs, tokens = self.log_probs.topk(min(n, len(self.log_probs)))
-        ranked = enumerate(zip(log_probs.tolist(), tokens.tolist(), strict=True))
-        return tuple(Candidate(token=token, log_prob=p, rank=rank) for rank, (p, token) in ranked if p > -math.inf)
+        log_probs, tokens = self.log_probs.topk(min(n, len(self.logits)))
+        ranks = torch.searchsorted(-log_probs, -log_probs)  # the first place of each value: equals share a rank
+        ranked = zip(log_probs.tolist(), tokens.tolist(), ranks.tolist(), strict=True)
+        return tuple(Candidate(token=token, log_prob=p, rank=rank) for p, token, rank in ranked if p > -math.inf)
 
     def candidate(self, token: int) -> Candidate:
         """Return one token as a candidate."""
-        log_prob = self.log_probs[token]
-        return Candidate(token=token, log_prob=float(log_prob), rank=int((self.log_probs > log_prob).sum()))
+        log_probs = self.log_probs
+        rank = int((log_probs > log_probs[token]).sum())
+        return Candidate(token=token, log_prob=float(log_probs[token]), rank=rank)
 
     @property
     def n_bytes(self) -> int:
@@ -86,12 +88,13 @@ class DecodingStep:
 
     token: int
     position: int  # among the decoder's tokens, from 0
-    parent: "DecodingStep | None"
+    parent: "DecodingStep | None" = field(repr=False)
     is_given: bool  # <bos>, or a token of the prompt
-    children: "dict[int, DecodingStep]" = field(default_factory=dict)  # by token
-    outlook: Outlook | None = None  # of what comes behind it; None until it is read
-    kept: Float[Tensor, "layer both_heads d_head"] | None = None  # keys and, behind them, values
-    _chosen: Candidate | None = None
+    # by token; whoever shares the tree may add one at any time, so iterate over `list(children.values())`
+    children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
+    outlook: Outlook | None = field(default=None, repr=False)  # of what comes behind it; None until it is read
+    kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, behind them values
+    _chosen: Candidate | None = field(default=None, init=False, repr=False)
 
     @property
     def decision(self) -> Outlook | None:
@@ -132,9 +135,13 @@ class DecodingStep:
 class DecodingTree:
     """All that was written so far behind one source or one prompt, by whomever; it may be shared between threads.
 
+    What is read stays as it was read: whoever intervenes in the model does it around all that is done with a tree.
+
     Attributes:
+        model: who reads and writes.
         start: the last token that was given: <bos>, or the end of the prompt.
         max_positions: tokens that a path may have at most, given ones included.
+        n_bytes: memory that the steps take, in bytes.
     """
 
     def __init__(
@@ -148,28 +155,33 @@ class DecodingTree:
             max_new_tokens: at most so many behind <bos> or the prompt; None: as many as the model's positions allow.
 
         Raises:
-            TextError: a source or a prompt that is empty or too long, or more than one.
-            ConfigError: more tokens asked for than the model has positions, or a model that does not write.
+            TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
+            ConfigError: a prompt that leaves no room, more tokens asked for than the model has positions, or a model
+                that does not write.
         """
         check_writes(model)
         if tokens.shape[0] != 1:
             raise TextError(f"a tree begins with one text, got {tokens.shape[0]}; make a tree for each")
         if not tokens.shape[1]:
             raise TextError("there is no token to go on from; give at least one")
-        self.model, self.device = model, tokens.device
-        self._lock = RLock()
+        self.model, self.device, config = model, tokens.device, model.config
+        self._lock = RLock()  # held by who computes
         self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end
         self._cross: tuple[tuple[Tensor, Tensor], ...] = ()  # keys and values of the memory, layer by layer
         self._memory, self._src = None, None
+        self._points = _pattern_points(model)
         given = tokens[0].tolist()
+        for token in given:
+            self._check_token(token)
         if model.encoder is not None:
             with torch.inference_mode():
                 self._memory, self._src = model.encode(tokens), tokens
-            given = [model.config.bos_id]
-        n_new = room_for(model.config, len(given), max_new_tokens)
-        self.max_positions = len(given) + n_new
+            given = [config.bos_id]
+        elif config.pad_id in given[config.pad_id == config.bos_id :]:
+            raise TextError(f"the prompt contains padding (token {config.pad_id}), which nobody reads; leave it out")
+        self.max_positions = len(given) + room_for(config, len(given), max_new_tokens)
         self.n_bytes = 0
-        self.start = self._given(given)
+        self.start = _given(given)
         self.read(self.start)
 
     def read(self, *steps: DecodingStep) -> None:
@@ -177,44 +189,47 @@ class DecodingTree:
 
         Several ends of equally long paths that only lack their last token are read together.
         """
+        if all(step.outlook is not None for step in steps):
+            return  # what is known stays, so nobody has to wait for who computes
         with self._lock:
             lacking = [_unread(step) for step in dict.fromkeys(steps)]
-            single = [chain[0] for chain in lacking if len(chain) == 1]
-            for _, ends in groupby(sorted(single, key=lambda step: step.position), key=lambda step: step.position):
-                self._read_ends(list(ends))
+            ends = sorted((chain[0] for chain in lacking if len(chain) == 1), key=attrgetter("position"))
+            for _, level in groupby(ends, key=attrgetter("position")):
+                self._forward([[step] for step in level])
             for chain in lacking:
                 if unread := [step for step in chain if step.outlook is None]:
-                    self._read_chain(unread)
+                    self._forward([unread])
 
     def go_on(self, step: DecodingStep, token: int) -> DecodingStep:
-        """Return the step of a token behind another one; the tree has each once.
+        """Return the step of a token behind another one, which is read if it was not; the tree has each once.
 
         Raises:
-            TextError: the text has ended, or its room has; or a token that is not in the vocabulary.
+            TextError: the text has ended, or its room has; or a token that nobody writes.
         """
-        with self._lock:
-            self.read(step)
-            return self._behind(step, token)
+        self._check_behind(step, [token])
+        self.read(step)
+        return _behind(step, token)
 
     def lead(self, step: DecodingStep, tokens: Sequence[int]) -> DecodingStep:
         """Return the last step of some tokens behind another one, all read in one forward (teacher forcing).
 
+        Like any new step the last one is not read itself. Nothing is written where one of them cannot be.
+
         Raises:
-            TextError: the text ends before them, or there is no room; or a token that is not in the vocabulary.
+            TextError: the text ends before them, or there is no room; or a token that nobody writes.
         """
-        with self._lock:
-            last = step
-            for token in tokens:
-                last = self._behind(last, token)
-            if last is not step and last.parent is not None:
-                self.read(last.parent)
-        return last
+        self._check_behind(step, tokens)
+        for token in tokens:
+            step = _behind(step, token)
+        if tokens and step.parent is not None:
+            self.read(step.parent)
+        return step
 
     def follow(self, tokens: Sequence[int]) -> Iterator[DecodingStep]:
-        """Iterate over the steps of some tokens behind the given ones, as far as the tree has them."""
+        """Iterate over the steps of some tokens behind the given ones, as far as the tree has read the way there."""
         step = self.start
         for token in tokens:
-            if token not in step.children:
+            if token not in step.children or step.outlook is None:
                 return
             step = step.children[token]
             yield step
@@ -225,86 +240,100 @@ class DecodingTree:
 
     def has_room(self, step: DecodingStep) -> bool:
         """Whether another token has a position behind a step."""
-        return step.position + 1 < self.max_positions
+        return self.room_behind(step) > 0
 
-    def _behind(self, step: DecodingStep, token: int) -> DecodingStep:
+    def is_over(self, step: DecodingStep) -> bool:
+        """Whether nothing can come behind a step: its token ends texts, or the room has ended."""
+        return self.has_ended(step) or not self.has_room(step)
+
+    def room_behind(self, step: DecodingStep) -> int:
+        """Return how many tokens have a position behind a step."""
+        return self.max_positions - 1 - step.position
+
+    def _check_token(self, token: int) -> None:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(f"token {token} is not in the vocabulary; there are 0 to {vocab_size - 1}")
-        if self.has_ended(step):
-            raise TextError("the text has ended here; go back to go on in another way")
-        if not self.has_room(step):
-            raise TextError(f"a text has at most {self.max_positions} tokens here, and all are written")
-        if token not in step.children:
-            step.children[token] = DecodingStep(token=token, position=step.position + 1, parent=step, is_given=False)
-        return step.children[token]
 
-    def _given(self, tokens: Sequence[int]) -> DecodingStep:
-        """Return the last one of the steps that the tree begins with."""
-        last: DecodingStep | None = None
-        for position, token in enumerate(tokens):
-            step = DecodingStep(token=token, position=position, parent=last, is_given=True)
-            if last is not None:
-                last.children[token] = step
-            last = step
-        assert last is not None, "there is at least one"
-        return last
-
-    def _read_chain(self, steps: list[DecodingStep]) -> None:
-        """Read steps one behind the other, of which none was read, in one forward."""
-        before = [] if steps[0].parent is None else [steps[0].parent]
-        self._forward(before, [[step.token for step in steps]], [steps])
-
-    def _read_ends(self, steps: list[DecodingStep]) -> None:
-        """Read steps at the same position, of which only the last token was not read, side by side."""
-        before = [step.parent for step in steps if step.parent is not None]
-        self._forward(before, [[step.token] for step in steps], [[step] for step in steps])
+    def _check_behind(self, step: DecodingStep, tokens: Sequence[int]) -> None:
+        """Refuse tokens that cannot be written behind a step."""
+        config, has_ended = self.model.config, self.has_ended(step)
+        for token in tokens:
+            self._check_token(token)
+            if token == config.never_written:
+                raise TextError(f"token {token} is padding, which nobody writes; choose another")
+            if has_ended:
+                raise TextError("the text has ended here; go back to go on in another way")
+            has_ended = token == config.eos_id
+        room = self.room_behind(step)
+        if len(tokens) > room:
+            raise TextError(
+                f"a text has at most {self.max_positions:,} tokens here; there is room for {room:,} more, not for "
+                f"{len(tokens):,}; go back, or write fewer"
+            )
 
     @torch.inference_mode()
-    def _forward(self, before: list[DecodingStep], tokens: list[list[int]], rows: list[list[DecodingStep]]) -> None:
-        """Read new tokens behind steps that were read, row by row, and keep what was seen."""
-        n_rows, n_new, n_cached = len(rows), len(rows[0]), rows[0][0].position
-        start = perf_counter()
-        cache = self._cache_behind(before)
+    def _forward(self, rows: list[list[DecodingStep]]) -> None:
+        """Read steps row by row, at the same positions, behind others that were read, and keep what was seen."""
+        start, n_rows, n_new, n_cached = perf_counter(), len(rows), len(rows[0]), rows[0][0].position
+        cache = self._cache_behind([row[0].parent for row in rows])
+        self._live = None  # a forward that is broken off leaves half a cache
+        tokens = torch.tensor([[step.token for step in row] for row in rows], device=self.device)
         memory = None if self._memory is None else self._memory.expand(n_rows, -1, -1)
         src = None if self._src is None else self._src.expand(n_rows, -1)
-        with capture(self.model, "decoder.*.hook_pattern") as acts:
-            logits = self.model.decode(torch.tensor(tokens, device=self.device), memory, src, cache)
+        looked: dict[HookPoint, Tensor] = {}
+        with handling({point: partial(_keep, looked, point) for points in self._points for point in points}):
+            logits = self.model.decode(tokens, memory, src, cache)
         logits = logits.float().cpu()  # [row, new, vocab]; this waits for the device
         ms = (perf_counter() - start) * 1e3
         log_sums = logits.logsumexp(dim=-1).tolist()
         if self.model.config.never_written is not None:
-            logits[..., self.model.config.never_written] = -math.inf
-        self._live = cache, [row[-1] for row in rows]
-        if not self._cross and memory is not None:
+            logits = logits.index_fill(-1, torch.tensor([self.model.config.never_written]), -math.inf)
+        if memory is not None and not self._cross:
             self._cross = tuple(block.cross_attn.kept() for block in cache.blocks)
         kept = cache.taken(n_cached)  # [row, new, layer, both_heads, d_head]
-        looked = _stacked(acts, "self_attn"), (None if memory is None else _stacked(acts, "cross_attn"))
+        self_rows, cross_rows = (_stacked([looked[point] for point in points]) for points in self._points)
+        assert self_rows is not None, "a decoder looks at what it wrote"
         for i, row in enumerate(rows):
             for j, step in enumerate(row):
-                self_rows, cross_rows = (None if x is None else x[i, :, :, j].copy() for x in looked)
-                assert self_rows is not None, "a decoder looks at itself"
                 step.kept = kept[i, j]
                 step.outlook = Outlook(
                     logits=logits[i, j],
                     log_sum=log_sums[i][j],
-                    self_rows=self_rows[..., : step.position + 1],
-                    cross_rows=cross_rows,
+                    self_rows=self_rows[i, :, :, j, : step.position + 1].copy(),
+                    cross_rows=None if cross_rows is None else cross_rows[i, :, :, j].copy(),
                     n_cached=n_cached,
                     n_read=n_new,
                     n_rows=n_rows,
                     ms=ms,
                 )
                 self.n_bytes += step.outlook.n_bytes + step.kept.nbytes
+        self._live = cache, [row[-1] for row in rows]
 
-    def _cache_behind(self, before: list[DecodingStep]) -> KeyValueCache:
+    def _cache_behind(self, ends: "list[DecodingStep | None]") -> KeyValueCache:
         """Return a cache that goes on behind these steps: the last one, or one put together from what steps keep."""
-        if not before:
-            return KeyValueCache(self.model.config.n_decoder_layers, self.max_positions)
-        if self._live is not None and self._live[1] == before:
+        if self._live is not None and self._live[1] == ends:
             return self._live[0]
-        paths = [torch.stack([step.kept for step in end.path() if step.kept is not None]) for end in before]
-        return KeyValueCache.of(torch.stack(paths), self._cross, self.max_positions)
+        paths = [[step.kept for step in end.path() if step.kept is not None] for end in ends if end is not None]
+        if not paths:
+            return KeyValueCache(self.model.config.n_decoder_layers, self.max_positions)
+        return KeyValueCache.of(torch.stack([torch.stack(path) for path in paths]), self._cross, self.max_positions)
+
+
+def _given(tokens: Sequence[int]) -> DecodingStep:
+    """Return the last one of the steps that a tree begins with."""
+    last = DecodingStep(token=tokens[0], position=0, parent=None, is_given=True)
+    for position, token in enumerate(tokens[1:], start=1):
+        step = DecodingStep(token=token, position=position, parent=last, is_given=True)
+        last.children[token] = step
+        last = step
+    return last
+
+
+def _behind(step: DecodingStep, token: int) -> DecodingStep:
+    """Return the step of a token behind another one, the same to all who ask for it at the same time."""
+    new = DecodingStep(token=token, position=step.position + 1, parent=step, is_given=False)
+    return step.children.setdefault(token, new)
 
 
 def _unread(step: DecodingStep) -> list[DecodingStep]:
@@ -317,7 +346,20 @@ def _unread(step: DecodingStep) -> list[DecodingStep]:
     return backwards[::-1]
 
 
-def _stacked(acts: Activations, kind: str) -> Float[np.ndarray, "row layer head new key"]:
-    """Return the patterns of all layers of one attention."""
-    layers = [value for name, value in acts.items() if f".{kind}." in name]
-    return torch.stack(layers, dim=1).float().cpu().numpy()
+def _pattern_points(model: Transformer) -> tuple[list[HookPoint], list[HookPoint]]:
+    """Return where the decoder's patterns pass, layer by layer: over what was written, and over the source."""
+    points = [(name, point) for name, point in named_hook_points(model).items() if name.startswith("decoder.")]
+    of_self, of_cross = (
+        [point for name, point in points if name.endswith(f".{kind}_attn.hook_pattern")] for kind in ("self", "cross")
+    )
+    return of_self, of_cross
+
+
+def _keep(looked: dict[HookPoint, Tensor], point: HookPoint, pattern: Tensor) -> Tensor:
+    looked[point] = pattern
+    return pattern
+
+
+def _stacked(patterns: list[Tensor]) -> Float[np.ndarray, "row layer head new key"] | None:
+    """Return the patterns of all layers of one attention; None where the decoder has none of its kind."""
+    return torch.stack(patterns, dim=1).float().cpu().numpy() if patterns else None

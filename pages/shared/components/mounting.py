@@ -20,7 +20,28 @@ _FILES = {  # of a component, in this order; modules of one component see each o
         "player.css",
     ),
     "film": ("packing.js", "player.js", "film.js"),
+    "writing": (
+        "theme.js",
+        "packing.js",
+        "chips.js",
+        "looking.js",
+        "stepper.js",
+        "writing.js",
+        "writing.css",
+        "chips.css",
+        "stepper.css",
+    ),
     "lines": ("theme.js", "packing.js", "curves.js", "spotlight.js", "lines.js", "lines.css"),
+    "branches": ("theme.js", "lanes.js", "branch_words.js", "branch_walk.js", "branches.js", "branches.css"),
+    "candidates": (
+        "theme.js",
+        "packing.js",
+        "sampling.js",
+        "sliders.js",
+        "candidates.js",
+        "candidates.css",
+        "sliders.css",
+    ),
 }
 
 

@@ -1,0 +1,168 @@
+"""Decoding: how does the output come about, token by token, and what else could it have said?"""
+
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.explore import (
+    decoding_alignment,
+    decoding_blanks,
+    decoding_cache,
+    decoding_candidates,
+    decoding_rows,
+    decoding_teacher,
+    decoding_tree,
+    decoding_writing,
+)
+from pages.explore.decoding_code import code_of
+from pages.explore.decoding_scene import Scene
+from pages.shared import decoding_state, kept, models, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from transformer_core.errors import HeadlightError
+
+LEAD = (
+    "The model writes one token at a time. At each step it looks back, finds every token of its vocabulary more or "
+    "less probable, and one of them is taken. Stop anywhere, see where it looks, and let it go on with another one."
+)
+LEAD_BLANKS = (
+    "This model does not write from left to right: it reads the whole text at once and says what may stand in each "
+    "blank. Here the blanks are filled one by one, the most certain first, and each changes what is said of the others."
+)
+LOOK_FOR = {
+    "encoder_decoder": "where a token is about to be written, its translation and what it must agree with light up in "
+    "the source. Where two candidates are nearly as probable, take the other one, and see what follows change with it.",
+    "decoder_only": "names and words that were said before light up just before they are said again. Where many "
+    "candidates are nearly as probable the story could go anywhere: take another one, and it will.",
+}
+PARTS = {  # what the right side shows
+    "heads": "Heads",
+    "alignment": "Alignment",
+    "tree": "Branches",
+    "beams": "Beams",
+    "cache": "Cache",
+    "led": "Led",
+}
+PART_BOX = "decoding-part-box"
+MEANS = {"": "one head", "layer": "mean of the layer", "all": "mean of all heads"}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    view = state.current()
+    card = models.available()[view.model]
+    is_blanks = card.config.architecture == "encoder_only"
+    st.html(
+        f"<h1 class='hl-title'>Decoding</h1><p class='hl-lead'>{html.escape(LEAD_BLANKS if is_blanks else LEAD)}</p>"
+    )
+    if not view.text:
+        return
+    if is_blanks:
+        decoding_blanks.show(card, Source.of(card, view.device, view.precision), view.text)
+        kept.foot()
+        return
+    decoding()
+
+
+@st.fragment
+def decoding() -> None:
+    """Draw the text as it is written, and what belongs to this moment; a step draws only this again."""
+    card = models.available()[state.current().model]
+    scene = _scene(card)
+    if scene is None:
+        return
+    decoding_writing.show(scene)
+    _remarks(scene)
+    with st.container(key="hl-decoding"):
+        left, right = st.columns([5, 6], gap="medium")
+    with left:
+        decoding_candidates.show(scene)
+    with right:
+        _part(scene)
+    _look_for(scene)
+    with st.expander("Show the code", icon=":material/code:"):
+        st.code(code_of(scene), language="python")
+    kept.foot()
+    state.publish()
+
+
+def _scene(card: ModelCard) -> Scene | None:
+    """Return what is to be seen; where the address asks for what cannot be, say so and offer to begin anew."""
+    try:
+        return Scene.current(card)
+    except HeadlightError as error:
+        st.warning(f"This text cannot be written on: {error}.")
+        st.button("Write it anew", on_click=decoding_state.start_again, type="primary")
+        return None
+
+
+def _part(scene: Scene) -> None:
+    """Draw what was chosen to be seen beside the candidates."""
+    parts = [name for name in PARTS if name != "alignment" or scene.card.config.has_encoder]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
+        st.session_state[PART_BOX] = decoding_state.PART.value if decoding_state.PART.value in parts else parts[0]
+        st.segmented_control(
+            "Show",
+            parts,
+            format_func=PARTS.__getitem__,
+            required=True,
+            key=PART_BOX,
+            label_visibility="collapsed",
+            on_change=lambda: decoding_state.choose(decoding_state.PART, st.session_state[PART_BOX]),
+        )
+        with st.popover("Whose attention", type="tertiary"):
+            _aim(scene)
+    match decoding_state.PART.value:
+        case "alignment" if scene.card.config.has_encoder:
+            decoding_alignment.show(scene)
+        case "tree" | "beams":
+            decoding_tree.show(scene)
+        case "cache":
+            decoding_cache.show(scene)
+        case "led":
+            decoding_teacher.show(scene)
+        case _:
+            decoding_rows.show(scene)
+
+
+def _aim(scene: Scene) -> None:
+    """Choose whose attention is shown: a head, the mean of a layer, or of all heads."""
+    config = scene.card.config
+    _choice("Of", decoding_state.MEAN.key, list(MEANS), decoding_state.MEAN.value, format_func=MEANS.__getitem__)
+    has_layer, has_head = decoding_state.MEAN.value != "all", not decoding_state.MEAN.value
+    _choice("Layer", state.LAYER, range(config.n_decoder_layers), scene.aim.layer, disabled=not has_layer)
+    _choice("Head", state.HEAD, range(config.n_heads), scene.aim.head, disabled=not has_head)
+
+
+def _choice(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **options: Any) -> None:
+    """Draw a box that shows what is chosen, wherever it was chosen."""
+    key = f"{chosen_in}-box"
+
+    def on_change() -> None:
+        st.session_state[chosen_in] = st.session_state[key]
+        state.act()
+
+    st.session_state[key] = chosen
+    st.selectbox(label, choices, key=key, on_change=on_change, **options)
+
+
+def _remarks(scene: Scene) -> None:
+    """Say what a person should know: how the text ended, and what was left out."""
+    if scene.left_out:
+        st.html(
+            f"<p class='hl-note'>This text is long: its first {scene.left_out.start} tokens were read here, the rest "
+            "was left out.</p>"
+        )
+    if scene.is_at_limit:
+        st.button(f"Let it write {decoding_state.LIMIT_STEP} more", on_click=decoding_state.allow_more)
+
+
+def _look_for(scene: Scene) -> None:
+    """Say in one line what is worth looking for."""
+    words = LOOK_FOR[scene.card.config.architecture]
+    st.html(f"<p class='hl-look'><b>What to look for:</b> {html.escape(words)}</p>")
+
+
+page()

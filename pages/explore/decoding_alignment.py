@@ -1,0 +1,168 @@
+"""Where the model looked to write each token of the output, beside what each truly depends on, where that is known."""
+
+import html
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.decoding_code import looked
+from pages.explore.decoding_scene import Scene
+from pages.explore.heads_code import KEEP
+from pages.explore.heads_scene import theme
+from pages.shared import decoding_state, takeaway
+from pages.shared.components import figures
+from pages.shared.corpora import MADE_HERE
+from pages.shared.models import ROOT, ModelCard
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.alignment import alignment_matrix
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.word_alignment import FoundPair, KnownAlignment, KnownPairs, Links
+
+NEXT = "…"  # the label of the row whose token is about to be written
+MOST_CORPORA = 2  # whose sources are kept in memory
+AGAIN = """
+from transformer_core.figures.alignment import alignment_matrix
+
+figure = alignment_matrix(
+    values,
+    {targets!r},
+    {sources!r},
+    n_shown=len(values),
+    truth={truth!r},
+    links={links!r},
+    title={title!r},
+)
+{keep}"""
+
+
+def show(scene: Scene) -> None:
+    """Draw a row for each token that was written, and the one that is about to be."""
+    from transformer_core.analysis.word_alignment import hard_alignment
+    from transformer_core.decoding.looking import written_weights
+
+    if not scene.branch:
+        st.html("<p class='hl-small'>Nothing is written yet: take a step.</p>")
+        return
+    weights = written_weights(scene.branch, "cross", scene.aim)
+    n_shown = min(scene.n_written + 1, len(scene.branch))
+    of_branch = scene.output_labels[len(scene.given) :]
+    labels = (*of_branch[: scene.n_written], NEXT, *of_branch[scene.n_written + 1 :])[: len(of_branch)]
+    found = _pair(scene)
+    known = None if found is None else _known(scene, found)
+    truth: Links | None = None if known is None else known.cells(known.links)
+    links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.found(weights))
+    title = f"Alignment: {scene.who('cross')}"
+    figure = alignment_matrix(
+        weights,
+        labels,
+        scene.source_labels,
+        n_shown=n_shown,
+        truth=truth,
+        links=links,
+        at=scene.n_written if scene.n_written < len(scene.branch) else None,
+        title=title,
+        theme=theme(),
+    )
+    figures.live_figure(
+        figure,
+        name=scene.file_name("alignment"),
+        key="decoding-alignment",
+        files=lambda: _files(scene, weights[: scene.n_written], truth, links, title),
+        height=int(figure.layout.height),
+        on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
+    )
+    st.html(f"<p class='hl-small'>{html.escape(_verdict(scene, weights, found, known))}</p>")
+
+
+def _open(cell: tuple[int, int] | None) -> None:
+    """A row was clicked: go to the moment before its token was written."""
+    if cell is not None:
+        decoding_state.go_to(cell[0])
+
+
+def _pair(scene: Scene) -> "FoundPair | None":
+    """Return the pair of the model's corpus whose source was read; None where there is none."""
+    corpus = _corpus_of(scene.card)
+    return None if corpus is None or scene.left_out else _pairs(*corpus).find(scene.view.text)
+
+
+def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
+    """Return name and seed of the corpus of pairs that a model was trained on, if it is one that is made here."""
+    try:
+        corpus = json.loads((ROOT / card.path / "card.json").read_text(encoding="utf-8"))["corpus"]
+        name, seed = str(corpus["name"]), int(corpus["seed"])
+    except (OSError, LookupError, TypeError, ValueError):
+        return None  # a model that was brought in from elsewhere, or not trained yet
+    return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
+
+
+@st.cache_resource(show_spinner="Looking for this text in the model’s corpus …", max_entries=MOST_CORPORA)
+def _pairs(name: str, seed: int) -> "KnownPairs":
+    """Return the pairs of a corpus by their sources."""
+    from transformer_core.analysis.word_alignment import KnownPairs
+    from transformer_core.corpora import load_corpus
+
+    return KnownPairs(load_corpus(name, seed=seed))
+
+
+def _known(scene: Scene, found: "FoundPair") -> "KnownAlignment | None":
+    """Return the true alignment of what was written up to this moment."""
+    from transformer_core.analysis.word_alignment import known_alignment
+
+    _, tokenizer = scene.source.load()
+    return known_alignment(found.pair, tokenizer, scene.source_tokens, [step.token for step in scene.written])
+
+
+def _verdict(scene: Scene, weights: np.ndarray, found: "FoundPair | None", known: "KnownAlignment | None") -> str:
+    """Say how well this attention tells the alignment, or why nobody knows."""
+    if found is None or known is None:
+        return (
+            "A dot marks where each row looks most. The true alignment is known for the sentences of the corpora that "
+            "are made here, word for word as they are; of this text it is not."
+        )
+    part = "held out from training" if found.is_held_out else "among those trained on"
+    parted = (
+        f" From token {known.n_agreed} on something else is written than in the corpus, “{found.pair.target}”; of "
+        "that nothing is known."
+        if known.is_parted
+        else ""
+    )
+    if not known.judged:
+        return f"This sentence is in the corpus, {part}, and so is its true alignment: write a word.{parted}"
+    score = known.score(weights)
+    n, best = len(known.judged), known.least_error_rate
+    least = f" As some words depend on several, no head comes below {best:.2f} with one dot each." if best else ""
+    return (
+        f"Alignment error rate so far {score.error_rate:.2f}: of the dots, one for each of {n} "
+        f"{'word' if n == 1 else 'words'}, {score.precision:.0%} lie in an outline, a true link, and of the true links "
+        f"they find {score.recall:.0%}.{least} The sentence is in the corpus, {part}.{parted}"
+    )
+
+
+def _files(scene: Scene, weights: np.ndarray, truth: "Links | None", links: "Links", title: str) -> Mapping[str, bytes]:
+    """Return the numbers of the rows that are written, and the lines that draw them again."""
+    name = scene.file_name("alignment")
+    targets, sources = list(scene.output_labels[len(scene.given) :][: len(weights)]), list(scene.source_labels)
+    rows, columns = ([f"{place} {label}" for place, label in enumerate(side)] for side in (targets, sources))
+    told = {
+        "targets": targets,
+        "sources": sources,
+        "truth": None if truth is None else sorted(truth),
+        "links": sorted(cell for cell in links if cell[0] < len(weights)),
+        "title": title,
+        "keep": KEEP.format(title=title, text=scene.view.text, file=f"{name}.html"),
+    }
+    arrays = {"weights": weights, "target_tokens": np.array(targets), "source_tokens": np.array(sources)}
+    arrays |= {"links": np.array(told["links"])} | ({} if truth is None else {"truth": np.array(told["truth"])})
+    return takeaway.files(
+        name=name,
+        csv=lambda: matrix_csv(weights, "target", rows, "source", columns, "weight"),
+        arrays=lambda: arrays,
+        code=looked(scene, "cross", whole=True) + AGAIN.format(**told),
+        state=st.query_params.to_dict(),
+        model=scene.card.path,
+    )

@@ -1,0 +1,205 @@
+"""Beam search from the beginning of the text: all beams that it kept and all that it dropped, as a tree."""
+
+import html
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.explore.decoding_code import opening
+from pages.explore.decoding_nodes import given_nodes, numbers, signed, text_of
+from pages.explore.decoding_scene import FIRST_LENGTH, N_ALTERNATIVES, Scene
+from pages.shared import decoding_state, kept, models
+from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
+from pages.shared.fields import Field
+from transformer_core.figures import isolate
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.beam_tree import BeamCandidate
+    from transformer_core.decoding.tree import DecodingStep
+
+KEY = "decoding-beam-tree"
+MOST_MIB = 32  # of all searches
+HEIGHT = 520  # px
+MOST_BEAMS = 8
+LARGEST_ALPHA = 2.0
+FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
+CONTEXT = 16  # tokens before one that its label may depend on
+_NODE_BYTES = 1000  # about what a node with its alternatives takes
+LEAD = (
+    "At each step the most probable beginnings that are one token longer are kept, as many as there are beams, and the "
+    "others dropped. A text of n tokens scores its total log-probability divided by a penalty for being short. "
+    "Click what was dropped, and the model goes on from there."
+)
+CODE = """
+from transformer_core.decoding.beam_tree import search_beams
+
+found = search_beams(session.tree, {arguments})
+for text in found.finished:
+    print(tokenizer.target.decode([step.token for step in text.step.written()]), text.total, text.score)
+"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Search:
+    """What is drawn of a search: of torch it holds nothing."""
+
+    nodes: tuple[Node, ...]
+    ends: tuple[BranchEnd, ...]
+    paths: dict[int, tuple[int, ...]]  # of each node, the tokens that were written up to it
+    dropped: frozenset[int]
+    best: tuple[int, ...]
+    greedy: tuple[tuple[int, ...], float]  # what always taking the most probable token writes, and its total, nats
+
+
+def show(scene: Scene) -> None:
+    """Draw the search's numbers, its tree, and what it found."""
+    _controls()
+    arguments = {
+        "n_beams": decoding_state.N_BEAMS.value,
+        "length_penalty": min(decoding_state.PENALTY.value, LARGEST_ALPHA),
+        "penalty_form": decoding_state.PENALTY_FORM.value,
+        "max_new_tokens": min(
+            FIRST_LENGTH[scene.card.config.architecture], scene.tree.max_positions - len(scene.given)
+        ),
+    }
+    searches: kept.Store[Search] = kept.store("beam searches", most_mib=MOST_MIB, n_bytes=_n_bytes)
+    with st.spinner("Searching …", show_time=True):
+        found = searches.get((scene.source, scene.view.text, *arguments.values()), lambda: _search(scene, arguments))
+    written = numbers(found.nodes[len(scene.given) - 1].id, [step.token for step in scene.written])
+    branches(
+        nodes=found.nodes,
+        at=next(node for node in reversed(written) if node in found.paths),
+        ends=found.ends,
+        key=KEY,
+        on_node=lambda: _open(found),
+        height=HEIGHT,
+        name="Tree of all beams",
+        path="the text that was found",
+    )
+    st.html(f"<p class='hl-look'>{html.escape(_in_words(scene, found))}</p>")
+    with st.popover("Show the code", type="tertiary", icon=":material/code:"):
+        given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        st.code(opening(scene) + CODE.format(arguments=given), language="python")
+
+
+def _controls() -> None:
+    """Draw how many beams there are, and how short texts are held back."""
+    st.html(f"<p class='hl-small'>{LEAD}</p>")
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
+        n_beams, penalty, form = (
+            _chosen(field) for field in (decoding_state.N_BEAMS, decoding_state.PENALTY, decoding_state.PENALTY_FORM)
+        )
+        st.slider("Beams", 1, MOST_BEAMS, **n_beams)
+        st.slider(
+            "Length penalty α",
+            0.0,
+            LARGEST_ALPHA,
+            step=0.1,
+            help="0: by probability alone, which favours short texts. 0.6: as in “Attention Is All You Need”, sec. 6.1",
+            **penalty,
+        )
+        st.segmented_control("Divided by", [*FORMS], format_func=FORMS.__getitem__, required=True, **form)
+
+
+def _chosen(field: Field) -> dict[str, Any]:
+    """Return what makes a control show a field, and set it."""
+    key = f"{field.key}-choice"
+    st.session_state[key] = min(field.value, LARGEST_ALPHA) if field is decoding_state.PENALTY else field.value
+    return {"key": key, "on_change": lambda: decoding_state.choose(field, st.session_state[key])}
+
+
+def _search(scene: Scene, arguments: dict[str, Any]) -> Search:
+    """Search, and return what is drawn of it."""
+    from transformer_core.decoding.beam_tree import search_beams
+    from transformer_core.decoding.session import DecodingSession
+
+    with models.on(scene.source.device), scene.source.changed(scene.tree.model):
+        tree = search_beams(scene.tree, **arguments)
+        greedy = [*DecodingSession.of(scene.tree).follow({}, max_new_tokens=arguments["max_new_tokens"])]
+    nodes = given_nodes(scene)
+    paths: dict[int, tuple[int, ...]] = {node.id: () for node in nodes}
+    ids, dropped, ends = {scene.tree.start: nodes[-1].id}, set[int](), list[BranchEnd]()
+    best = tuple(step.token for step in tree.best.written())
+    on_path = {*numbers(nodes[-1].id, best)}
+    for level in tree.levels:
+        alternatives = {parent: _alternatives(scene, parent) for parent in {one.parent for one in level}}
+        ranked = [(one, numbers(ids[one.parent], [one.token])[-1]) for one in level]
+        straight: dict[DecodingStep, BeamCandidate] = {}  # what goes on in the line of each beam
+        for one, _ in sorted(ranked, key=lambda it: (it[1] not in on_path, it[0].fate == "dropped")):
+            straight.setdefault(one.parent, one)
+        # What was dropped is short: it stands near the beam that it came from, before others that go on.
+        for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
+            paths[node] = (*paths[ids[one.parent]], one.token)
+            nodes.append(_node(scene, one, node, ids[one.parent], alternatives[one.parent], node in on_path))
+            if one.step is None:
+                dropped.add(node)
+            else:
+                ids[one.step] = node
+            if one.fate == "ended":
+                text = text_of(scene, paths[node])
+                end = BranchEnd(id=node, text=text, total=one.total, n_tokens=len(paths[node]), score=one.score)
+                ends.append(end)
+    return Search(
+        nodes=tuple(nodes),
+        ends=tuple(ends),
+        paths=paths,
+        dropped=frozenset(dropped),
+        best=best,
+        greedy=(tuple(step.token for step in greedy), greedy[-1].total_log_prob),
+    )
+
+
+def _node(
+    scene: Scene,
+    one: "BeamCandidate",
+    node: int,
+    parent: int,
+    alternatives: tuple[tuple[str, float], ...],
+    on_path: bool,
+) -> Node:
+    context = [step.token for step in one.parent.path()[-CONTEXT:]]
+    assert one.parent.outlook is not None, "the search has read it"
+    return Node(
+        id=node,
+        parent=parent,
+        position=one.parent.position + 1,
+        label=scene.tokenizer.labels([*context, one.token])[-1],
+        log_prob=one.log_prob,
+        rank=one.parent.outlook.candidate(one.token).rank,
+        alternatives=alternatives,
+        kind=one.fate,
+        score=one.score,
+        on_path=on_path,
+    )
+
+
+def _alternatives(scene: Scene, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
+    """Return what is most probable behind a step."""
+    assert step.outlook is not None, "the search has read it"
+    found = step.outlook.candidates(N_ALTERNATIVES)
+    return tuple((scene.tokenizer.labels([one.token])[0], one.probability) for one in found)
+
+
+def _open(found: Search) -> None:
+    """A token was clicked: its moment is looked at; one that was dropped begins a branch."""
+    node = sent_node(KEY)
+    if node in found.paths:
+        path = found.paths[node]
+        decoding_state.open_path(path, forced=[len(path) - 1] if node in found.dropped else ())
+
+
+def _in_words(scene: Scene, found: Search) -> str:
+    """Say what was found, and what always taking the most probable token gives instead."""
+    best = next(end for end in found.ends if found.paths[end.id] == found.best)
+    assert best.score is not None, "it was searched for"
+    text = f"“{isolate(best.text)}” ({signed(best.total)} nats, score {signed(best.score)})"
+    tokens, total = found.greedy
+    if tokens == found.best:
+        return f"The search found {text}, as greedy decoding does, which always takes the most probable token."
+    other = f"“{isolate(text_of(scene, tokens))}” ({signed(total)} nats)"
+    return f"The search found {text}. Greedy decoding, which always takes the most probable token, writes {other}."
+
+
+def _n_bytes(found: Search) -> int:
+    return sum(_NODE_BYTES + 8 * len(path) for path in found.paths.values())

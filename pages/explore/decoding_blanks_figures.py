@@ -1,0 +1,194 @@
+"""The blanks of a text in pictures: what may stand in each open one, and where the mask of one of them looks."""
+
+import csv
+import html
+import io
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.explore import decoding_blanks_moment
+from pages.explore.decoding_blanks_moment import N_BARS, Moment, before
+from pages.explore.heads_scene import theme
+from pages.shared import decoding_state, state, takeaway
+from pages.shared.answer import probability
+from pages.shared.components import figures
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.blank_bars import blank_bars
+from transformer_core.figures.row_bars import row_bars
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.filling import BlankOutlook
+
+MOST_DRAWN = 12  # blanks whose candidates are drawn
+N_OFFERED = 24  # candidates in the list to choose from
+HEIGHT = 250  # px, of where a mask looks
+MEANS = {"": "one head", "layer": "mean of the layer", "all": "mean of all heads"}
+LOOKED = """
+from transformer_core.decoding.looking import Aim
+
+blank = tree.read(filling.first({n})).blanks[{place}]
+row = {aim!r}.of(blank.rows)
+print(row)  # [key]: where the mask looks
+"""
+
+
+def candidates(moment: Moment) -> None:
+    """Draw what may stand in each blank, or might have before it was filled; of many, in the most certain open ones."""
+    masks, steps = moment.given.tree.masks, moment.steps
+    n_open = len(moment.state.blanks)
+    is_all = len(masks) <= MOST_DRAWN or not n_open
+    surest = [blank.position for blank in moment.state.certain_first]
+    places = sorted((masks if is_all else surest)[:MOST_DRAWN])
+    blanks = [moment.blank(place) for place in places]
+    found = [blank.candidates(N_BARS) for blank in blanks]
+    values = [np.array([one.probability for one in of_blank]) for of_blank in found]
+    labels = [[moment.label(one.token) for one in of_blank] for of_blank in found]
+    more = "" if is_all else f": the {len(places)} most certain of {n_open}"
+    figure = blank_bars(
+        values,
+        labels,
+        names=[f"blank {place}" for place in places],
+        entropies=np.array([blank.entropy for blank in blanks]),
+        next_one=places.index(surest[0]) if surest else None,
+        filled={i for i, place in enumerate(places) if place in steps},
+        title=f"What may stand in each blank{more}",
+        theme=theme(),
+        width=760,
+    )
+    name = f"{moment.card.name}-blanks"
+
+    def files() -> Mapping[str, bytes]:
+        return takeaway.files(
+            name=name,
+            csv=lambda: _csv(places, labels, values),
+            arrays=lambda: {"places": np.array(places), "log_probs": np.stack([blank.log_probs for blank in blanks])},
+            code=moment.code(),
+            state=st.query_params.to_dict(),
+            model=moment.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="blanks-bars", files=files, height=figure.layout.height)
+
+
+def one_blank(moment: Moment) -> None:
+    """Draw one blank: another token for it, and where its mask looks."""
+    blank, steps = moment.blank(moment.place), moment.steps
+    chosen = steps[moment.place].chosen if moment.place in steps else None
+    offered = {one.token: one for one in (*blank.candidates(N_OFFERED), *([chosen] if chosen else ()))}
+    with st.container(key="hl-blanks-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.session_state["blanks-place-box"] = moment.place
+        st.selectbox(
+            "Blank",
+            moment.given.tree.masks,
+            key="blanks-place-box",
+            format_func=lambda place: f"{place}, {'filled' if place in steps else 'open'}",
+            on_change=lambda: decoding_blanks_moment.look_at(st.session_state["blanks-place-box"]),
+            width=120,
+        )
+        st.session_state["blanks-token-box"] = chosen.token if chosen else None
+        st.selectbox(
+            "Fill it with",
+            [*offered],
+            key="blanks-token-box",
+            format_func=lambda token: f"{moment.label(token)} {probability(offered[token].probability)}",
+            on_change=_choose_token,
+            args=(moment.place,),
+            placeholder="Choose or type",
+            accept_new_options=True,
+        )
+        with st.popover("Whose attention", type="tertiary"):
+            _whose(moment)
+    _looks(moment, blank)
+
+
+def _whose(moment: Moment) -> None:
+    """Choose whose attention is shown: a head, the mean of a layer, or of all heads."""
+    config, aim = moment.card.config, moment.aim
+    choices: tuple[tuple[str, str, Sequence[Any], Any, bool], ...] = (
+        ("Of", decoding_state.MEAN.key, [*MEANS], aim.mean, True),
+        ("Layer", state.LAYER, range(config.n_encoder_layers), aim.layer, aim.mean != "all"),
+        ("Head", state.HEAD, range(config.n_heads), aim.head, not aim.mean),
+    )
+    for label, key, options, chosen, is_used in choices:
+        box = f"blanks-{label.lower()}-box"
+        st.session_state[box] = chosen
+        st.selectbox(
+            label,
+            options,
+            key=box,
+            format_func=lambda option: MEANS.get(option, str(option)),
+            disabled=not is_used,
+            on_change=_choose_head,
+            args=(key, box),
+        )
+
+
+def _looks(moment: Moment, blank: "BlankOutlook") -> None:
+    """Draw where the mask of one blank looks, and say what every open one looks at most."""
+    aim, filled_before = moment.aim, before(moment.at, blank.position)
+    labels = moment.labels(filled_before)
+    whose = {
+        "": f"layer {aim.layer}, head {aim.head}",
+        "layer": f"layer {aim.layer}, mean of its heads",
+        "all": "mean of all heads",
+    }[aim.mean]
+    row = aim.of(blank.rows)
+    figure = row_bars(
+        row.astype(np.float64),
+        labels,
+        query=blank.position,
+        query_token=labels[blank.position],
+        title=f"Where blank {blank.position} looks: {whose}",
+        key_name="key: the text",
+        theme=theme(),
+        width=460,
+        height=HEIGHT,
+    )
+    name = f"{moment.card.name}-blank{blank.position}-looks"
+    names = [f"{place} {label}" for place, label in enumerate(labels)]
+
+    def files() -> Mapping[str, bytes]:
+        looked = LOOKED.format(n=len(filled_before.steps), place=blank.position, aim=aim)
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(row[None], "blank", [str(blank.position)], "key", names, "weight"),
+            arrays=lambda: {"row": row, "key_tokens": np.array(labels)},
+            code=moment.code() + looked,
+            state=st.query_params.to_dict(),
+            model=moment.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="blanks-looks", files=files, height=HEIGHT)
+    text, told = moment.labels(moment.at), []
+    for place, other in moment.state.blanks.items():
+        key, weight = other.looks_most_at(aim)
+        told.append(f"blank {place} at “<bdi>{html.escape(text[key])}</bdi>” {weight:.2f}")
+    if told:
+        st.html(f"<p class='hl-small'><b>They look most</b> ({whose}): {', '.join(told)}.</p>")
+
+
+def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequence[np.ndarray]) -> str:
+    """Return a line for each candidate that is drawn."""
+    lines = io.StringIO()
+    table = csv.writer(lines)
+    table.writerow(("place", "rank", "token", "probability"))
+    for place, of_blank, probabilities in zip(places, labels, values, strict=True):
+        for rank, (label, value) in enumerate(zip(of_blank, probabilities.tolist(), strict=True)):
+            table.writerow((place, rank, label, value))
+    return lines.getvalue()
+
+
+def _choose_token(place: int) -> None:
+    """A token was chosen for a blank, or a word typed."""
+    chosen = st.session_state["blanks-token-box"]
+    if chosen is not None:
+        decoding_blanks_moment.ask((place, chosen))
+
+
+def _choose_head(key: str, box: str) -> None:
+    """Another head, or a mean, was chosen."""
+    st.session_state[key] = st.session_state[box]
+    state.act()

@@ -1,0 +1,229 @@
+"""What the page Decoding shows of a text with blanks at one time: which are filled, with what, and what is said."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared import code, decoding_state, kept, models, readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from transformer_core.errors import TextError
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.filling import BlankOutlook, Filling, FillingState, FillingStep, FillingTree
+    from transformer_core.decoding.looking import Aim
+    from transformer_core.text.interface import Tokenizer
+
+MOST_MIB = 256  # of all trees
+MOST_GIVEN = 512  # tokens of a text
+MOST_BLANKS = 24  # of a text
+N_BARS = 6  # candidates of a blank that are drawn
+CODE = """tree = FillingTree(model, torch.tensor([ids]{device}), mask_id=tokenizer.mask_id)
+filling = tree.follow({choices})  # place and token of each blank, in the order in which they were filled
+for place, blank in tree.read(filling).blanks.items():
+    candidates = blank.candidates({n})
+    print(place, [(tokenizer.labels([one.token])[0], one.probability) for one in candidates], blank.entropy)
+print(filling.total_log_prob, "nats")
+"""
+_WISH = "decoding-blanks-wish"  # what a person asked for: "next", "all", or a place with a token or a word
+_PLACE = "decoding-blanks-place"  # of the blank that is looked at; where there is none, the next one
+_FORM = re.compile(r"\d{1,5}:\d{1,7}(?:\.\d{1,5}:\d{1,7})*")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """A text with blanks as the model was given it, and all ways in which they were filled so far."""
+
+    tree: "FillingTree"
+    tokenizer: "Tokenizer"
+    labels: tuple[str, ...]
+    left_out: range  # places of the tokens of the text that were not read, for want of room
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Moment:
+    """Some blanks filled, the others open; all parts of the page draw from it."""
+
+    card: ModelCard
+    given: Given
+    whole: "Filling"  # all that was filled, beyond this moment too where one has gone back
+    at: "Filling"  # what is filled at this moment
+    state: "FillingState"
+    beside: "Filling | None"  # in the same order, what the model says all at once; None before all are filled
+    notes: tuple[str, ...]  # a sentence for each thing that could not be done
+
+    @property
+    def steps(self) -> "dict[int, FillingStep]":
+        """What was filled up to this moment, by place, in the order in which it was."""
+        return {step.position: step for step in self.at.steps}
+
+    @property
+    def next_place(self) -> int | None:
+        """The blank that is filled next; None where none is open."""
+        surest = self.state.certain_first
+        return surest[0].position if surest else None
+
+    @property
+    def place(self) -> int:
+        """The blank that is looked at: the chosen one, else the next, else the one that was filled last."""
+        chosen = st.session_state.get(_PLACE)
+        if chosen in self.given.tree.masks:
+            return int(chosen)
+        return self.at.steps[-1].position if self.next_place is None else self.next_place
+
+    def blank(self, place: int) -> "BlankOutlook":
+        """Return what the model says at a blank, or said just before it was filled."""
+        return self.given.tree.read(before(self.at, place)).blanks[place]
+
+    def labels(self, filling: "Filling") -> list[str]:
+        """Return the labels of the text with some of its blanks filled."""
+        labels = [*self.given.labels]
+        for step in filling.steps:
+            labels[step.position] = self.label(step.chosen.token)
+        return labels
+
+    def label(self, token: int) -> str:
+        """Return the label of a token of the vocabulary."""
+        return self.given.tokenizer.labels([token])[0]
+
+    @property
+    def aim(self) -> "Aim":
+        """Whose attention is looked at: a head, or a mean."""
+        from transformer_core.decoding.looking import Aim
+
+        view, n_layers = state.current(), self.card.config.n_encoder_layers
+        return Aim(layer=min(view.layer, n_layers - 1), head=view.head, mean=decoding_state.MEAN.value)
+
+    def code(self) -> str:
+        """Return the lines of Python that give what is said at this moment."""
+        view = state.current()
+        needs = "from transformer_core.decoding.filling import FillingTree"
+        lines = code.loading(self.card, view, self.given.left_out, needs)
+        choices = [(place, step.chosen.token) for place, step in self.steps.items()]
+        return "\n".join([*lines, CODE.format(device=code.on_device(view), choices=choices, n=N_BARS)])
+
+
+def current(card: ModelCard, source: Source, text: str) -> Moment:
+    """Return what is to be seen now, after what a person has just asked for.
+
+    Raises:
+        HeadlightError: the model or the text has nothing to fill in, or the device fails.
+    """
+    decoding_state.fit((source, text))
+    given, texts = _given(card, source, text)
+    tree, notes = given.tree, list[str]()
+    with models.on(source.device), source.changed(tree.model):
+        whole = _filled(tree, notes)
+        n = decoding_state.STEP.value
+        at = whole if n is None else whole.first(n)
+        try:
+            at = _granted(given, at, st.session_state.pop(_WISH, None))
+        except TextError as error:
+            notes.append(sentence(error))
+        if whole.first(len(at.steps)) != at:
+            whole = at
+        said, beside = tree.read(at), None
+        if not said.blanks:
+            alone = tree.at_once()
+            beside = tree.follow((step.position, alone[step.position].token) for step in at.steps)
+    texts.measure((source, text))
+    if given.left_out:
+        notes.append(f"This text is long: its first {given.left_out.start} tokens were read here.")
+    decoding_state.FILLED.set(".".join(f"{step.position}:{step.chosen.token}" for step in whole.steps))
+    decoding_state.STEP.set(None if at == whole else len(at.steps))
+    return Moment(card=card, given=given, whole=whole, at=at, state=said, beside=beside, notes=tuple(notes))
+
+
+def before(filling: "Filling", place: int) -> "Filling":
+    """Return what was filled before one blank was; all of it where that one is open."""
+    places = [step.position for step in filling.steps]
+    return filling.first(places.index(place)) if place in places else filling
+
+
+def sentence(error: Exception) -> str:
+    """Return what an error says as a sentence."""
+    words = str(error)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def ask(wish: Any) -> None:
+    """A person wants blanks filled: "next", "all", or a place with a token or a word."""
+    st.session_state[_WISH] = wish
+    look_at(None)
+
+
+def look_at(place: int | None) -> None:
+    """Another blank was chosen; None: the next one."""
+    st.session_state[_PLACE] = place
+    state.act()
+
+
+def go_back(n_steps: int) -> None:
+    """Look at the moment at which so many blanks were filled."""
+    look_at(None)
+    decoding_state.go_to(n_steps)
+
+
+def start_again() -> None:
+    """Forget what was filled."""
+    decoding_state.FILLED.set("")
+    decoding_state.STEP.set(None)
+    look_at(None)
+
+
+def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Store[Given]]":
+    """Return the text as the model was given it, which all who read it share, and where that is kept."""
+    texts: kept.Store[Given] = kept.store("texts filled in", most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes)
+
+    def make() -> Given:
+        from transformer_core.analysis.watching import Given as Read
+        from transformer_core.analysis.watching import tensor_of
+        from transformer_core.decoding.filling import FillingTree
+
+        model, tokenizer = source.load()
+        read = Read.of(tokenizer, text, "encoder_only", min(MOST_GIVEN, readings.max_tokens(card.config)))
+        tree = FillingTree(model, tensor_of(read.ids, model), mask_id=tokenizer.mask_id)
+        n = len(tree.masks)
+        if n > MOST_BLANKS:
+            raise TextError(f"this text has {n} blanks, and up to {MOST_BLANKS} are filled here; write words in some")
+        return Given(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
+
+    return texts.get((source, text), make), texts
+
+
+def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
+    """Return what the session, or the address, says was filled; nothing, and a note, where that cannot be."""
+    from transformer_core.decoding.filling import NOTHING
+
+    written = decoding_state.FILLED.value
+    if written and not _FORM.fullmatch(written):
+        notes.append(f"The address asks for filled “{written[:40]}”; it is written as place:token, joined by points.")
+        return NOTHING
+    pairs = [pair.partition(":") for pair in written.split(".") if pair]
+    try:
+        return tree.follow((int(place), int(token)) for place, _, token in pairs)
+    except TextError as error:
+        notes.append(f"The address asks for what cannot be filled in: {error}.")
+        return NOTHING
+
+
+def _granted(given: Given, at: "Filling", wish: Any) -> "Filling":
+    """Return what is filled after a wish; a blank that is filled anew opens those again that came after it.
+
+    Raises:
+        TextError: it cannot be done.
+    """
+    from transformer_core.decoding.filling import token_of
+
+    match wish:
+        case None:
+            return at
+        case "next":
+            return given.tree.fill(at)
+        case "all":
+            return given.tree.fill_all(at)
+    place, chosen = wish
+    token = token_of(given.tokenizer, chosen) if isinstance(chosen, str) else chosen
+    return given.tree.fill(before(at, place), place, token)

@@ -1,0 +1,172 @@
+"""The KV cache at this moment: what it holds, what this step computed, and what the step would cost without it."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.decoding_code import opening
+from pages.explore.decoding_scene import Scene
+from pages.explore.heads_code import KEEP
+from pages.explore.heads_scene import theme
+from pages.shared import takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.kv_cache import cost_lines, kv_cache_grid
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.tree import DecodingStep, Outlook
+
+KIB = 1 << 10
+LOOK_FOR = (
+    "With the cache a step reads one token, and only looking back costs more as the text grows; without it every token "
+    "is read again at every step."
+)
+GRID = """
+from transformer_core.decoding.cost import cache_bytes
+from transformer_core.figures.kv_cache import kv_cache_grid
+
+figure = kv_cache_grid(
+    {labels!r},
+    n_layers=model.config.n_decoder_layers,
+    n_cached={n_cached},
+    source_labels={sources!r},
+)
+{keep}print(cache_bytes(model.config, {n_positions}, {n_src}, bytes_per_number={width}))
+"""
+LINES = """
+import numpy as np
+
+from transformer_core.decoding.cost import step_costs
+from transformer_core.figures.kv_cache import cost_lines
+
+cached, uncached = (
+    np.array([
+        step.total
+        for step in step_costs(model.config, {n_steps}, n_given={n_given}, n_src={n_src}, cached=is_cached)
+    ])
+    for is_cached in (True, False)
+)
+figure = cost_lines(cached, uncached, at={at})
+{keep}print(cached, uncached)  # multiply-adds [step]
+"""
+
+
+def show(scene: Scene) -> None:
+    """Draw what is stored and what was new, then what it costs."""
+    last = scene.at if scene.outlook is not None else scene.at.parent  # what ends a text is not read
+    if last is None or last.outlook is None:
+        return
+    _grid(scene, last, last.outlook)
+    _facts(scene, last, last.outlook)
+    _costs(scene, last)
+    st.html(f"<p class='hl-small'>{html.escape(LOOK_FOR)}</p>")
+
+
+def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
+    """Draw the keys and values of every layer and position."""
+    labels = scene.output_labels[: last.position + 1]
+    figure = kv_cache_grid(
+        labels,
+        n_layers=scene.card.config.n_decoder_layers,
+        n_cached=outlook.n_cached,
+        source_labels=scene.source_labels,
+        theme=theme(),
+    )
+    name = scene.file_name("cache", f"step{scene.n_written}")
+
+    def files() -> Mapping[str, bytes]:
+        state = np.array([["stored" if place < outlook.n_cached else "new" for place in range(len(labels))]]).T
+        places = [f"{place} {label}" for place, label in enumerate(labels)]
+        told = {
+            "labels": list(labels),
+            "sources": list(scene.source_labels),
+            "n_cached": outlook.n_cached,
+            "n_positions": len(labels),
+            "n_src": len(scene.source_labels),
+            "width": _bytes_per_number(last),
+            "keep": KEEP.format(title="What the KV cache holds", text=scene.view.text, file=f"{name}.html"),
+        }
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(state, "position", places, "of", ["keys and values"], "state"),
+            arrays=lambda: {"state": state[:, 0], "tokens": np.array(labels)},
+            code=opening(scene) + GRID.format(**told),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="decoding-cache", files=files, height=int(figure.layout.height))
+
+
+def _facts(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
+    """Tell how much is stored, and what this step cost with and without that."""
+    from transformer_core.decoding.cost import cache_bytes, step_cost
+
+    config, n_src, width = scene.card.config, len(scene.source_labels), _bytes_per_number(last)
+    held, of_one = (cache_bytes(config, n, n_src, width) for n in (last.position + 1, 1))
+    n_new = last.position + 1 - outlook.n_cached
+    cached, uncached = (
+        step_cost(config, outlook.n_cached, n_new=n_new, n_src=n_src, cached=is_cached).total
+        for is_cached in (True, False)
+    )
+    read = [f"{outlook.n_read} tokens were read at once"] if outlook.n_read > 1 else []
+    read += [f"{outlook.n_rows} texts side by side"] if outlook.n_rows > 1 else []
+    facts = [
+        ("the cache holds", _size(held.total)),
+        *([("of it the source’s share, fixed", _size(held.cross_attn))] if n_src else []),
+        ("each token adds", _size(of_one.self_attn)),
+        ("this step took", f"{outlook.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
+        ("its multiply-adds", f"{cached:,}"),
+        ("without the cache", f"{uncached:,} ({uncached / cached:.1f} times as many)"),
+    ]
+    cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts)
+    st.html(f"<div class='hl-facts-list'>{cells}</div>")
+
+
+def _costs(scene: Scene, last: "DecodingStep") -> None:
+    """Draw what the steps of this branch cost, with the cache and without."""
+    from transformer_core.decoding.cost import step_costs
+
+    start = scene.tree.start.position
+    given = {"n_given": start + 1, "n_src": len(scene.source_labels)}
+    at = last.position - start
+    n_steps = max(len(scene.branch), at + 1)
+    cached, uncached = (
+        np.array([step.total for step in step_costs(scene.card.config, n_steps, cached=is_cached, **given)])
+        for is_cached in (True, False)
+    )
+    figure = cost_lines(cached, uncached, at=at, theme=theme())
+    name = scene.file_name("cost")
+
+    def files() -> Mapping[str, bytes]:
+        keep = KEEP.format(title="What each step costs", text=scene.view.text, file=f"{name}.html")
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(
+                np.stack([cached, uncached], axis=1),
+                "step",
+                range(n_steps),
+                "cache",
+                ["with", "without"],
+                "multiply-adds",
+            ),
+            arrays=lambda: {"cached": cached, "uncached": uncached},
+            code=opening(scene) + LINES.format(n_steps=n_steps, at=at, keep=keep, **given),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="decoding-cost", files=files, height=int(figure.layout.height))
+
+
+def _bytes_per_number(step: "DecodingStep") -> int:
+    """Return how wide the numbers are that are stored."""
+    return 4 if step.kept is None else step.kept.dtype.itemsize
+
+
+def _size(n_bytes: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{n_bytes / KIB:,.1f} KiB" if n_bytes < KIB * KIB else f"{n_bytes / KIB / KIB:,.1f} MiB"

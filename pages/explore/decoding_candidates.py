@@ -1,0 +1,166 @@
+"""What may come next at this moment: the candidates as bars, how one of them is chosen, and a person's own words."""
+
+import hashlib
+import html
+import math
+from typing import Any
+
+import streamlit as st
+
+from pages.explore.decoding_scene import Scene
+from pages.shared import decoding_state
+from pages.shared.components.candidates import candidates, sent_sampling, sent_token
+from pages.shared.fields import Field
+from transformer_core.decoding.settings import Sampling
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import isolate
+
+KEY = "decoding-candidates"
+OWN = "decoding-own"  # the box for one's own words
+OWN_NOTE = "decoding-own-note"
+NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
+LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
+MOST_SEED = 999_999
+BROKEN = (
+    "The model says nothing that is a number here, so no token is more probable than another. Its weights are broken, "
+    "as after a training that diverged; take an earlier moment of that training."
+)
+ABOUT_PENALTY = (
+    "Above 1, tokens that are there already become less probable: positive logits are divided by it, negative ones "
+    "multiplied. 1 changes nothing."
+)
+ABOUT_SEED = "The same seed draws the same tokens. At temperature 0 nothing is drawn."
+
+
+def show(scene: Scene) -> None:
+    """Draw what may come next, or say why nothing does."""
+    place = "" if scene.tree.has_ended(scene.at) else f"token {scene.n_written}, {_behind(scene)}"
+    st.html(f"<h2 class='hl-subtitle'>What may come next<span>{html.escape(place)}</span></h2>")
+    if scene.ended:
+        st.html(f"<p class='hl-note'>{html.escape(scene.ended)}</p>")
+    if scene.outlook is None:
+        return
+    if not math.isfinite(scene.outlook.entropy):
+        st.html(f"<p class='hl-note'>{BROKEN}</p>")
+        return
+    _bars(scene)
+    with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
+        _number(
+            "Repetition",
+            decoding_state.REPETITION,
+            {"min_value": min(LEAST_PENALTY, decoding_state.REPETITION.value), "max_value": MOST_PENALTY, "step": 0.1},
+            help=ABOUT_PENALTY,
+        )
+        _number(
+            "Seed",
+            decoding_state.SEED,
+            {"min_value": 0, "max_value": MOST_SEED, "step": 1, "disabled": scene.session.sampling.temperature == 0},
+            help=ABOUT_SEED,
+        )
+        _own_words(scene)
+    if note := st.session_state.pop(OWN_NOTE, ""):
+        st.html(f"<p class='hl-note'>{html.escape(note)}</p>")
+
+
+def _bars(scene: Scene) -> None:
+    """Draw the candidates."""
+    from transformer_core.decoding.session import DecodingSession
+
+    outlook, sampling, version = scene.outlook, scene.session.sampling, _version(scene)
+    assert outlook is not None, "something comes next"
+    penalty = Sampling(repetition_penalty=sampling.repetition_penalty)
+    scores = DecodingSession.of(scene.tree, sampling=penalty).distribution(scene.at)
+    candidates(
+        scores=scores.numpy(),
+        log_probs=outlook.log_probs.numpy(),
+        entropy=outlook.entropy,
+        label=lambda token: scene.tokenizer.labels([token])[0],
+        sampling=sampling,
+        next_token=scene.session.choice(scene.at) if scene.tree.has_room(scene.at) else None,
+        version=version,
+        key=KEY,
+        on_token=lambda: _take(scene, sent_token(KEY, version=version)),
+        on_sampling=_choose,
+        name=_behind(scene),
+    )
+
+
+def _take(scene: Scene, token: int | None) -> None:
+    """A token was chosen; what came from the browser is checked like any input."""
+    if token is not None and token < scene.card.config.vocab_size and scene.tree.has_room(scene.at):
+        decoding_state.fork([token])
+
+
+def _choose() -> None:
+    """A slider was let go."""
+    if sampling := sent_sampling(KEY, decoding_state.sampling()):
+        decoding_state.set_sampling(
+            {
+                decoding_state.TEMPERATURE: sampling.temperature,
+                decoding_state.TOP_K: sampling.top_k,
+                decoding_state.TOP_P: sampling.top_p,
+                decoding_state.MIN_P: sampling.min_p,
+            }
+        )
+
+
+def _number(label: str, field: Field, limits: dict[str, Any], *, help: str) -> None:
+    """Draw a number of the sampling that has no slider."""
+    key = f"{field.key}-box"
+    st.session_state[key] = field.value
+    st.number_input(
+        label,
+        key=key,
+        on_change=lambda: decoding_state.set_sampling({field: st.session_state[key]}),
+        help=help,
+        width=NUMBER_WIDTH,
+        **limits,
+    )
+
+
+def _own_words(scene: Scene) -> None:
+    """Draw a box for words that the model is led along from this moment on."""
+    spaces_count = scene.tokenizer.encode(" a") != scene.tokenizer.encode("a")
+    st.text_input(
+        "Write your own here",
+        key=OWN,
+        on_change=_lead,
+        args=(scene,),
+        disabled=not scene.tree.has_room(scene.at),
+        placeholder="… a space begins a new word" if spaces_count else "Words to go on with, then Enter",
+        autocomplete="off",
+        help="The model is led along these words, and goes on by itself behind them.",
+        width=OWN_WIDTH,
+    )
+
+
+def _lead(scene: Scene) -> None:
+    """Lead the model along what was typed, or say why that cannot be."""
+    text, st.session_state[OWN] = st.session_state[OWN], ""
+    try:
+        tokens = scene.tokenizer.encode(text) if text.strip() else []
+    except HeadlightError as error:
+        st.session_state[OWN_NOTE] = f"This cannot be written: {error}."
+        return
+    room = min(
+        scene.tree.max_positions - scene.at.position - 1,
+        decoding_state.MOST_LED - scene.n_written,
+    )
+    if len(tokens) > room:
+        st.session_state[OWN_NOTE] = f"These are {len(tokens):,} tokens, but here is room for {room:,}; write less."
+    elif tokens:
+        if scene.tokenizer.unk_id in tokens:
+            st.session_state[OWN_NOTE] = (
+                "Some of it has no token of its own: the model reads a stand-in for what it does not know."
+            )
+        decoding_state.fork(tokens)
+
+
+def _behind(scene: Scene) -> str:
+    return f"behind “{isolate(scene.labels([scene.at])[0])}”"
+
+
+def _version(scene: Scene) -> str:
+    """Return what tells this moment from all others."""
+    moment = (scene.source, scene.view.text, [step.token for step in scene.at.path()])
+    return hashlib.sha256(repr(moment).encode()).hexdigest()

@@ -1,0 +1,122 @@
+"""Where every head looks at this moment, in order to say the next token: over the source, and over what is written."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.decoding_code import opening
+from pages.explore.decoding_scene import Scene
+from pages.explore.heads_code import KEEP
+from pages.explore.heads_scene import theme
+from pages.shared import decoding_state, state, takeaway
+from pages.shared.components import figures
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.labels import isolate, shorten
+from transformer_core.figures.step_rows import LayerRows, layer_rows, step_rows
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.looking import Kind
+    from transformer_core.decoding.tree import Outlook
+
+KEYS: "dict[Kind, str]" = {"cross": "key: source token", "decoder": "key: what was read so far"}
+AGAIN = """
+from transformer_core.figures.step_rows import layer_rows, step_rows
+
+rows = layer_rows(at.outlook.{rows}, layer={layer}, head={head}, mean={mean!r})
+figure = step_rows(
+    rows.values,
+    {labels!r},
+    rows.labels,
+    title={title!r},
+    chosen=rows.chosen,
+    key_name={key_name!r},
+    row_name=rows.name,
+)
+{keep}print(rows.values)  # [row, key]
+"""
+
+
+def show(scene: Scene) -> None:
+    """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
+    if scene.outlook is None:
+        st.html("<p class='hl-small'>The text has ended here, so nobody looks for what comes next: go back a step.</p>")
+        return
+    for kind in scene.kinds():
+        _draw(scene, scene.outlook, kind)
+
+
+def _draw(scene: Scene, outlook: "Outlook", kind: "Kind") -> None:
+    """Draw the rows of one attention."""
+    aim = scene.aim
+    patterns = outlook.self_rows if kind == "decoder" else outlook.cross_rows
+    assert patterns is not None, "the scene names the attentions that there are"
+    rows = layer_rows(patterns, layer=aim.layer, head=aim.head, mean=aim.mean)
+    read = scene.output_labels
+    n_read = scene.at.position + 1
+    labels = scene.source_labels if kind == "cross" else read[:n_read]
+    part = "each layer" if aim.mean == "all" else f"layer {aim.layer}"
+    title = f"{ATTENTIONS[kind].title}, {part}: where it looks from “{isolate(shorten(read[n_read - 1]))}”"
+    key = f"decoding-rows-{kind}"
+    figure = step_rows(
+        rows.values,
+        labels,
+        rows.labels,
+        title=title,
+        chosen=rows.chosen,
+        n_keys=len(labels) if kind == "cross" else len(read),
+        key_name=KEYS[kind],
+        row_name=rows.name,
+        theme=theme(),
+    )
+    figures.live_figure(
+        figure,
+        name=scene.file_name(kind, f"step{scene.n_written}"),
+        key=key,
+        files=lambda: _files(scene, kind, rows, labels, title),
+        height=int(figure.layout.height),
+        on_cell=lambda: _open(figures.sent_cell(key), len(rows.values) - 1, scene),
+    )
+
+
+def _open(cell: tuple[int, int] | None, n_rows: int, scene: Scene) -> None:
+    """A cell was clicked: its head, or its layer's mean, becomes the one that is looked at."""
+    row = n_rows if cell is None else cell[0]
+    if row > n_rows:
+        return  # sent by somebody else than the figure
+    if scene.aim.mean == "all":
+        if row < n_rows:
+            st.session_state[state.LAYER] = row
+            decoding_state.MEAN.set("layer")
+    elif row < n_rows:
+        st.session_state[state.HEAD] = row
+        decoding_state.MEAN.set("")
+    else:
+        decoding_state.MEAN.set("layer")
+    state.act()
+
+
+def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...], title: str) -> Mapping[str, bytes]:
+    """Return the numbers of the figure, and the lines that draw it again."""
+    aim, name = scene.aim, scene.file_name(kind, f"step{scene.n_written}")
+    keys = [f"{place} {label}" for place, label in enumerate(labels)]
+    told = {
+        "rows": "self_rows" if kind == "decoder" else "cross_rows",
+        "layer": aim.layer,
+        "head": aim.head,
+        "mean": aim.mean,
+        "labels": list(labels),
+        "title": title,
+        "key_name": KEYS[kind],
+        "keep": KEEP.format(title=title, text=scene.view.text, file=f"{name}.html"),
+    }
+    return takeaway.files(
+        name=name,
+        csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
+        arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(labels)},
+        code=opening(scene) + AGAIN.format(**told),
+        state=st.query_params.to_dict(),
+        model=scene.card.path,
+    )

@@ -1,0 +1,183 @@
+"""Teacher forcing beside free running: what the model is led along, what it writes by itself, and where they part."""
+
+import html
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore.decoding_code import opening
+from pages.explore.decoding_scene import Scene
+from pages.shared import answer, decoding_state, models, state
+from transformer_core.decoding.settings import GREEDY
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import isolate
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.session import Comparison
+    from transformer_core.decoding.tree import Candidate, DecodingStep
+
+LEAD = (
+    "Led along (teacher forcing), the model reads the tokens of a given text whatever it would have written itself, as "
+    "in training. Running free, it reads its own."
+)
+BOXES = {  # by architecture: the text that is typed, and what stands in the empty box
+    "encoder_decoder": ("Target", "Type what the model is made to write; empty: the branch that you look at"),
+    "decoder_only": ("Continuation", "Type how the text goes on; empty: the branch that you look at"),
+}
+CLOSING = ".,;:!?…)]}’'"  # no space comes before them
+N_FIRST = 3  # of the model's choices, when a token is pointed at
+CODE = """
+comparison = session.beside_free_running({tokens})
+led, free = ((*comparison.shared, *rest) for rest in (comparison.a, comparison.b))
+for name, steps in {{"led along": led, "by itself": free}}.items():
+    labels = tokenizer.target.labels([step.token for step in steps])
+    print(name, [(label, round(step.chosen.probability, 3)) for label, step in zip(labels, steps)])
+    print(steps[-1].total_log_prob, "nats in all")
+print("they part at position", comparison.parting)
+"""
+_BOX = "decoding-led-box"
+_IS_NEW = "decoding-led-is-new"  # the bar on top of the page shows the target too
+
+
+def show(scene: Scene) -> None:
+    """Draw a box for a target, and below it the text led along and the free one, each token with its probability."""
+    if st.session_state.pop(_IS_NEW, False):
+        st.rerun()
+    st.html(f"<p class='hl-small'>{LEAD}</p>")
+    _box(scene)
+    try:
+        tokens, n_left_out = _target(scene)
+        if not tokens:
+            st.html("<p class='hl-small'>There is no token here that the model could be led along.</p>")
+            return
+        with models.on(scene.source.device), scene.source.changed(scene.tree.model):
+            comparison = scene.session.beside_free_running(tokens)
+    except HeadlightError as error:
+        st.warning(f"The model cannot be led along this text: {error}.")
+        return
+    if n_left_out:
+        remark = f"The text is long: its first {len(tokens):,} tokens are read, the rest was left out."
+        st.html(f"<p class='hl-note'>{remark}</p>")
+    _rows(scene, comparison)
+    with st.popover("Show the code", type="tertiary", icon=":material/code:"):
+        st.code(opening(scene) + CODE.format(tokens=tokens), language="python")
+
+
+def _box(scene: Scene) -> None:
+    """Draw where the text is typed, and a button that takes up what was written."""
+    label, placeholder = BOXES[scene.card.config.architecture]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-led-box"):
+        st.session_state[_BOX] = _typed(scene)
+        st.text_input(
+            label,
+            key=_BOX,
+            on_change=lambda: _choose(scene, st.session_state[_BOX]),
+            placeholder=placeholder,
+            autocomplete="off",
+        )
+        if _typed(scene):
+            st.button("Clear it", key="decoding-led-clear", on_click=_choose, args=(scene, ""))
+        else:
+            written = scene.tokenizer.decode([step.token for step in scene.branch]).rstrip("\ufffd")
+            st.button(
+                "Change what was written",
+                key="decoding-led-take",
+                on_click=_choose,
+                args=(scene, written),
+                disabled=not state.clean(written),
+                help="Take up the branch that you look at, and change some of its words",
+            )
+
+
+def _typed(scene: Scene) -> str:
+    return (scene.view.target or "") if scene.card.config.has_encoder else decoding_state.CONTINUATION.value
+
+
+def _choose(scene: Scene, text: str) -> None:
+    """A text was typed, taken up, or cleared; that of an encoder-decoder is the target of all pages."""
+    text = state.clean(text)
+    if scene.card.config.has_encoder:
+        state.set_target(text or None)
+        st.session_state[_IS_NEW] = True
+    else:
+        decoding_state.choose(decoding_state.CONTINUATION, text)
+
+
+def _target(scene: Scene) -> tuple[list[int], int]:
+    """Return the tokens that the model is led along, as far as there is room, and how many were left out."""
+    typed, room = _typed(scene), scene.tree.max_positions - len(scene.given)
+    if not typed:
+        return [step.token for step in scene.branch], 0
+    encode_for = scene.tokenizer.encode_for
+    if scene.card.config.has_encoder:
+        tokens = encode_for(typed, "encoder_decoder")
+    else:  # as they are cut behind the text, if that stays as it was
+        typed = typed if typed[0] in CLOSING else f" {typed}"
+        prompt, whole = (encode_for(text, "decoder_only") for text in (scene.view.text, scene.view.text + typed))
+        tokens = whole[len(prompt) :] if whole[: len(prompt)] == prompt else scene.tokenizer.encode(typed)
+    return tokens[:room], max(0, len(tokens) - room)
+
+
+def _rows(scene: Scene, comparison: "Comparison") -> None:
+    """Draw both texts, and say where they part."""
+    n_shared = len(comparison.shared)
+    led, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
+    led_labels, free_labels = scene.labels(led), scene.labels(free)
+    parting = n_shared if comparison.parting is not None else None
+    text = BOXES[scene.card.config.architecture][0].lower() if _typed(scene) else "branch"
+    if parting is None:
+        sentence = f"By itself the model writes just what this {text} has."
+    else:
+        instead, has = (
+            f"“{isolate(labels[parting])}” ({answer.probability(_chosen(steps[parting]).probability)})"
+            for labels, steps in ((free_labels, free), (led_labels, led))
+        )
+        sentence = f"By itself the model would write {instead} where the {text} has {has}."
+    n_first = sum(_chosen(step).rank == 0 for step in led)
+    by_itself = "By itself" if scene.session.sampling == GREEDY else "By itself, drawn as chosen"
+    is_cut = not scene.tree.has_ended(free[-1])
+    rows = (
+        _row(scene, "Led along", f"{n_first} of {len(led)} its first choice", led, led_labels, parting),
+        _row(scene, by_itself, f"cut after {len(free)}" if is_cut else "to its end", free, free_labels, parting),
+    )
+    st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-led'>{''.join(rows)}</div>")
+
+
+def _row(
+    scene: Scene, name: str, remark: str, steps: "Sequence[DecodingStep]", labels: Sequence[str], parting: int | None
+) -> str:
+    """Return one text: a line about the whole, and its tokens."""
+    tokens = (
+        f"<li style='--hl-p:{_chosen(step).probability:.3f}' class='{'hl-parts' if place == parting else ''}' "
+        f"title='{html.escape(_in_words(scene, step, label))}'>"
+        f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
+        for place, (step, label) in enumerate(zip(steps, labels, strict=True))
+    )
+    about = f"{_signed(steps[-1].total_log_prob)} nats in all, {remark}"
+    return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
+
+
+def _in_words(scene: Scene, step: "DecodingStep", label: str) -> str:
+    """Return what there is to say of a token: how probable it was, and what the model would rather have had there."""
+    assert step.decision is not None, "the given tokens are not drawn here"
+    first, chosen = step.decision.candidates(N_FIRST), _chosen(step)
+    names = scene.tokenizer.labels([one.token for one in first])
+    choices = ", ".join(
+        f"“{isolate(name)}” {answer.probability(one.probability)}" for name, one in zip(names, first, strict=True)
+    )
+    return (
+        f"“{isolate(label)}”: probability {answer.probability(chosen.probability)}, {_signed(step.log_prob)} nats, "
+        f"number {chosen.rank + 1} of the model’s choices, which begin with {choices}"
+    )
+
+
+def _chosen(step: "DecodingStep") -> "Candidate":
+    """Return a token as one that the model chose among, whether it would have taken it or not."""
+    assert step.chosen is not None, "the given tokens are not drawn here"
+    return step.chosen
+
+
+def _signed(nats: float) -> str:
+    """Return a log-probability for reading; what rounds to nothing has no sign."""
+    return f"{round(nats, 2) + 0.0:.2f}".replace("-", "−")

@@ -1,0 +1,129 @@
+"""All branches of a text that is being written, in one tree; or, drawn in the same way, the beams of a search."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.explore import decoding_beams
+from pages.explore.decoding_nodes import given_nodes, numbers, text_of
+from pages.explore.decoding_scene import Scene
+from pages.shared import decoding_state
+from pages.shared.components.branches import BranchEnd, Kind, Node, branches, sent_node
+from transformer_core.figures import isolate
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.tree import DecodingStep
+
+KEY = "decoding-branch-tree"
+
+
+def show(scene: Scene) -> None:
+    """Draw the beams where they were chosen, else the tree of all branches, and a row about each."""
+    if decoding_state.PART.value == "beams":
+        decoding_beams.show(scene)
+        return
+    _tree(scene)
+    _table(scene)
+    if here := decoding_state.BRANCH.value:
+        st.button("Forget the branch that is looked at", on_click=decoding_state.without, args=(here,), type="tertiary")
+
+
+def _tree(scene: Scene) -> None:
+    nodes, steps = _nodes(scene)
+    id_of = {step: node for node, step in steps.items()}
+    ends = [
+        BranchEnd(
+            id=id_of[branch[-1]],
+            text=_text(scene, branch),
+            total=branch[-1].total_log_prob,
+            n_tokens=len(branch),
+        )
+        for branch in scene.branches
+        if branch
+    ]
+    branches(
+        nodes=nodes,
+        at=id_of[scene.at],
+        ends=ends,
+        key=KEY,
+        on_node=lambda: _open(steps),
+        name="Tree of all branches",
+    )
+
+
+def _table(scene: Scene) -> None:
+    last = [branch[-1] if branch else scene.tree.start for branch in scene.branches]
+    totals = [step.total_log_prob for step in last]
+    lengths = [len(branch) for branch in scene.branches]
+    columns = {
+        "branch": [_text(scene, branch) for branch in scene.branches],
+        "tokens": lengths,
+        "nats": totals,
+        "nats a token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
+    }
+    if len(last) > 1:
+        columns["parts from the first"] = [_parting(scene, last[0], step) for step in last]
+    st.dataframe(
+        columns,
+        hide_index=True,
+        height="content",
+        column_config={
+            "branch": st.column_config.TextColumn(width=250),
+            "tokens": st.column_config.NumberColumn(width=60),
+            "nats": st.column_config.NumberColumn(
+                width=70, format="%.2f", help="Log-probability of all that was written on it: the sum over its tokens"
+            ),
+            "nats a token": st.column_config.NumberColumn(width=95, format="%.3f", help="The mean over its tokens"),
+        },
+    )
+
+
+def _nodes(scene: Scene) -> "tuple[list[Node], dict[int, DecodingStep]]":
+    """Return each token of all branches once, and the step of each."""
+    nodes = given_nodes(scene)
+    steps = {node.id: step for node, step in zip(nodes, scene.given, strict=True)}
+    start = nodes[-1].id
+    on_path = {*numbers(start, [step.token for step in scene.branch])}
+    for branch, led in zip(scene.branches, decoding_state.BRANCHES.value, strict=True):
+        ids = numbers(start, [step.token for step in branch])
+        n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
+        new = zip(branch[n_known:], scene.said(branch[n_known:]), strict=True)
+        for place, (step, said) in enumerate(new, n_known):
+            kind: Kind = "forced" if place in led.forced else "written"
+            node = Node(
+                id=ids[place + 1],
+                parent=ids[place],
+                position=step.position,
+                label=said.label,
+                log_prob=said.log_prob,
+                rank=said.rank,
+                alternatives=said.alternatives,
+                kind="ended" if scene.tree.has_ended(step) else kind,
+                on_path=ids[place + 1] in on_path,
+            )
+            nodes.append(node)
+            steps[node.id] = step
+    return nodes, steps
+
+
+def _open(steps: "dict[int, DecodingStep]") -> None:
+    """A token was clicked: the moment behind it is looked at; behind a given one, the beginning."""
+    step = steps.get(sent_node(KEY) or 0)
+    if step is not None:
+        decoding_state.open_path([one.token for one in step.written()])
+
+
+def _text(scene: Scene, branch: "Sequence[DecodingStep]") -> str:
+    return text_of(scene, [step.token for step in branch])
+
+
+def _parting(scene: Scene, first: "DecodingStep", other: "DecodingStep") -> str:
+    """Say where a branch goes another way than the first one."""
+    if first is other:
+        return ""
+    comparison = scene.session.compare(first, other)
+    if not comparison.a or not comparison.b:
+        return "is a part of it" if not comparison.b else "goes on behind it"
+    has, instead = (isolate(scene.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
+    return f"token {comparison.parting}: {instead} for {has}"

@@ -1,0 +1,79 @@
+"""The text as it is written: source and output as tokens, where the model looks at this moment, and the player."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from pages.explore.decoding_scene import Said, Scene
+from pages.shared import decoding_state
+from pages.shared.components.writing import Token, sent_at, sent_forward, writing
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.tree import DecodingStep
+
+KEY = "decoding-writing"
+
+_TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
+"""What there is to say of a step stays the same, but for who chose it and how it is labeled; it is asked for once."""
+
+
+def show(scene: Scene) -> None:
+    """Draw what is given and written on this branch, what is looked at, and the player."""
+    has_encoder = scene.card.config.has_encoder
+    writing(
+        source=scene.source_labels,
+        output=_tokens(scene),
+        n_given=len(scene.given),
+        at=scene.n_written,
+        weights_source=scene.weights("cross") if has_encoder else None,
+        weights_output=scene.weights("decoder"),
+        aim_source=scene.who("cross") if has_encoder else "",
+        aim_output=scene.who("decoder"),
+        ended=replace(scene, at=scene.branch[-1]).ended if scene.branch else scene.ended,
+        key=KEY,
+        on_at=_on_at,
+        on_forward=_on_forward,
+    )
+
+
+def _on_at() -> None:
+    """A person wants to see another moment of this branch."""
+    n = sent_at(KEY)
+    if n is not None:
+        decoding_state.go_to(min(n, len(decoding_state.path())))
+
+
+def _on_forward() -> None:
+    """A person wants to go on, or the player does."""
+    n = sent_forward(KEY)
+    if n is not None:
+        decoding_state.go_on(n)
+
+
+def _tokens(scene: Scene) -> list[Token]:
+    """Return the given tokens, and those of the branch."""
+    steps = (*scene.given, *scene.branch)
+    n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
+    fresh = steps[n_known:]
+    for step, said in zip(fresh, scene.said(fresh), strict=True):
+        _TOKENS[step] = _token(said)
+    forced = {len(scene.given) + place for place in decoding_state.BRANCHES.value[decoding_state.BRANCH.value].forced}
+    tokens = []
+    for place, (step, label) in enumerate(zip(steps, scene.output_labels, strict=True)):
+        token = _TOKENS[step]
+        if token.label != label:  # letters are put together from neighbours, and those behind a token may be others
+            token = replace(token, label=label)
+        tokens.append(replace(token, kind="forced") if place in forced else token)
+    return tokens
+
+
+def _token(said: Said) -> Token:
+    """Return what there is to say of a token, as the component takes it."""
+    return Token(
+        label=said.label,
+        kind="given" if said.kind == "given" else "written",
+        log_prob=None if said.probability is None else said.log_prob,
+        rank=said.rank,
+        entropy=said.entropy,
+        alternatives=said.alternatives,
+    )

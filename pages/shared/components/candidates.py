@@ -1,0 +1,134 @@
+"""What may come next: the most probable tokens as bars, and sliders for how one of them is chosen.
+
+What the sliders do to the distribution is worked out in the browser, over the whole vocabulary, by the same arithmetic
+as `transformer_core.decoding.sampling.next_log_probs`. What a person chooses comes back as triggers of the component's
+key, each for one run; `sent_token` and `sent_sampling` check them like any input.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+from jaxtyping import Float
+
+from pages.shared.components.mounting import component
+from pages.shared.components.packing import packed
+from transformer_core.decoding.settings import Sampling
+from transformer_core.errors import ConfigError
+from transformer_core.figures import isolate
+
+SLIDERS = ("temperature", "top_k", "top_p", "min_p")  # fields of a sampling
+MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
+
+
+def candidates(
+    *,
+    scores: Float[np.ndarray, " vocab"],
+    log_probs: Float[np.ndarray, " vocab"],
+    entropy: float,
+    label: Callable[[int], str],
+    sampling: Sampling,
+    next_token: int | None,
+    version: str,
+    key: str,
+    on_token: Callable[[], None],
+    on_sampling: Callable[[], None],
+    name: str = "",
+    n_most: int = 40,
+    height: int | None = None,
+) -> None:
+    """Bars for the most probable tokens, by the model itself and by the settings, under sliders for the settings.
+
+    While a slider is moved the bars are drawn anew at once and nothing is asked of the server; where it is let go, the
+    server is told. Until it has answered, the mark of the token that it takes next is gone.
+
+    Args:
+        scores: logits after the repetition penalty; adding a number to all of them changes nothing. -inf for what is
+            never written.
+        log_probs: of the model itself, in nats.
+        entropy: of the model's own distribution, in nats.
+        label: what is written for a token.
+        sampling: the settings that hold.
+        next_token: the one that is taken next by these settings; None: nobody knows.
+        version: of the moment that is shown; it comes back with a chosen token.
+        key: the component's key.
+        on_token: called before the run in which `sent_token` gives the token that a person wants written instead.
+        on_sampling: called before the run in which `sent_sampling` gives the settings that a person wants.
+        name: of the moment, behind the words "What may come next", for who cannot see the page.
+        n_most: so many tokens have bars, twelve of them at once and the others when asked for; and the next one.
+        height: px; None: as high as it needs to be for twelve tokens.
+
+    Raises:
+        ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
+    """
+    if scores.shape != log_probs.shape:
+        raise ValueError(
+            f"There are {len(scores)} scores and {len(log_probs)} log-probabilities; give one of each for every token."
+        )
+    if not np.isfinite(scores.max(initial=-np.inf)) or np.isnan(log_probs).any():
+        raise ValueError("The scores and log-probabilities must be numbers, and one token at least must be possible.")
+    order = np.argsort(scores, kind="stable")[::-1]  # of equal ones the higher token first: top-p keeps those longest
+    n = min(n_most, int(np.isfinite(scores).sum()))
+    places = list(range(n))
+    if next_token is not None and (place := int(np.flatnonzero(order == next_token)[0])) >= n:
+        places.append(place)
+    header = {
+        "rows": [
+            {
+                "token": token,
+                "place": place,
+                "label": isolate(label(token)),
+                "log_prob": float(log_probs[token]),
+                "rank": int((log_probs > log_probs[token]).sum()),
+            }
+            for place, token in ((place, int(order[place])) for place in places)
+        ],
+        "n": n,
+        "entropy": entropy,
+        "sampling": {field: getattr(sampling, field) for field in SLIDERS},
+        "next": next_token,
+        "name": name,
+        "version": version,
+        "height": height,
+    }
+    component("candidates", isolated=True)(
+        key=key,
+        data=packed(header, scores[order].astype("<f4").tobytes()),
+        on_token_change=on_token,
+        on_sampling_change=on_sampling,
+    )
+
+
+def sent_token(key: str, *, version: str) -> int | None:
+    """Return the token that a person wants written at this moment; None: there is none, or it was another moment."""
+    sent = _sent(key, "token")
+    token = sent.get("token")
+    return token if type(token) is int and token >= 0 and sent.get("version") == version else None
+
+
+def sent_sampling(key: str, sampling: Sampling) -> Sampling | None:
+    """Return the settings that a person wants, in the place of those that hold; None where they cannot be.
+
+    Args:
+        key: the component's key.
+        sampling: the settings that hold; what has no slider stays as it is there.
+    """
+    sent = _sent(key, "sampling")
+    values: list[Any] = [sent.get(field) for field in SLIDERS]
+    if not all(type(value) in (int, float) for value in values):
+        return None
+    temperature, top_k, top_p, min_p = values
+    if type(top_k) is not int or top_k > MOST_TOP_K:
+        return None
+    try:
+        return replace(sampling, temperature=float(temperature), top_k=top_k, top_p=float(top_p), min_p=float(min_p))
+    except (ConfigError, OverflowError):  # numbers that cannot be, or too large for one
+        return None
+
+
+def _sent(key: str, event: str) -> Mapping[str, Any]:
+    """Return what the component of this key sent for this run."""
+    sent = st.session_state.get(key, {}).get(event)
+    return sent if isinstance(sent, Mapping) else {}

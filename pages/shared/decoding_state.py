@@ -1,0 +1,226 @@
+"""What defines the view of the page Decoding, beside the model, the text and the head: what was written, and how.
+
+The text is a handful of branches. Each begins with tokens that it was led along, among them those that a person put in
+the place of the model's own; from there on the model writes by itself, the same from the same seed. So the address of
+a step says all that makes it.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import state
+from pages.shared.fields import Field, number, one_of, text_up_to
+from transformer_core.decoding.settings import Sampling
+
+PAGE = "decoding"
+MOST_BRANCHES = 12
+MOST_LED = 1000  # tokens of a branch that stand in the address
+MOST_BEAMS = 8
+LIMIT_STEP = 200  # tokens that may be written, and by how many more a person can allow
+_PATHS = "decoding-paths"  # the tokens of each branch as they were last drawn
+_BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What a branch begins with, whatever the model would write."""
+
+    tokens: tuple[int, ...] = ()  # behind <bos> or the prompt
+    forced: tuple[int, ...] = ()  # places among them where a person chose
+
+    def __str__(self) -> str:
+        """Return it as an address holds it: "12.!44.7", a forced token behind an exclamation mark."""
+        return ".".join(f"{'!' if place in self.forced else ''}{token}" for place, token in enumerate(self.tokens))
+
+
+def _branches(text: str) -> tuple[Branch, ...]:
+    """Read branches.
+
+    Raises:
+        ValueError: they are not written as branches are.
+    """
+    parts = text.split("~")
+    if len(parts) > MOST_BRANCHES or not all(map(_BRANCH.fullmatch, parts)):
+        form = f"up to {MOST_BRANCHES} branches joined by ~, each of tokens joined by points"
+        raise ValueError(f"it is written as {form}: ~12.!44.7")
+    found = []
+    for part in parts:
+        tokens = [token for token in part.split(".") if token][:MOST_LED]
+        forced = tuple(place for place, token in enumerate(tokens) if token.startswith("!"))
+        found.append(Branch(tuple(int(token.removeprefix("!")) for token in tokens), forced))
+    return tuple(dict.fromkeys(found))
+
+
+def _in_words(branches: Sequence[Branch]) -> str:
+    return "~".join(map(str, branches))
+
+
+def _decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[str], float]:
+    """Return a check for a number within limits; `above`: larger than the lowest."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not (lowest < value or (not above and value == lowest)) or not value <= highest:
+            raise ValueError(f"it is a number {'above' if above else 'from'} {lowest:g} to {highest:g}")
+        return value
+
+    return read
+
+
+def _plain(value: float) -> str:
+    return str(value).removesuffix(".0")
+
+
+STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the moment that is looked at
+LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
+LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
+BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
+BRANCH = Field(PAGE, "branch", 0, number)  # which of them is looked at
+
+TEMPERATURE = Field(PAGE, "temperature", 0.0, _decimal(0, 5), _plain)  # 0: greedy
+TOP_K = Field(PAGE, "top_k", 0, number)
+TOP_P = Field(PAGE, "top_p", 1.0, _decimal(0, 1, above=True), _plain)
+MIN_P = Field(PAGE, "min_p", 0.0, _decimal(0, 1), _plain)
+REPETITION = Field(PAGE, "repetition", 1.0, _decimal(0, 10, above=True), _plain)
+SEED = Field(PAGE, "seed", 0, number)
+
+MEAN = Field(PAGE, "mean", "layer", one_of("", "layer", "all"))  # of heads; "": the chosen one alone
+PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams", "cache", "led"))
+N_BEAMS = Field(PAGE, "beams", 4, number)
+PENALTY = Field(PAGE, "penalty", 0.6, _decimal(0, 5), _plain)  # alpha
+PENALTY_FORM = Field(PAGE, "form", "paper", one_of("paper", "length"))
+CONTINUATION = Field(
+    PAGE, "led", "", text_up_to(2000)
+)  # what a decoder is led along; an encoder-decoder: `state.TARGET`
+FILLED = Field(PAGE, "filled", "", lambda text: text[:2000])  # of a masked model: see decoding_blanks.py
+
+_SAMPLING = (TEMPERATURE, TOP_K, TOP_P, MIN_P, REPETITION, SEED)
+FIELDS = (
+    *(STEP, LENGTH, LIMIT, BRANCHES, BRANCH),
+    *_SAMPLING,
+    *(MEAN, PART, N_BEAMS, PENALTY, PENALTY_FORM, CONTINUATION, FILLED),
+)
+
+
+def sampling() -> Sampling:
+    """Return how the next token is chosen."""
+    return Sampling(
+        temperature=TEMPERATURE.value,
+        top_k=TOP_K.value,
+        top_p=TOP_P.value,
+        min_p=MIN_P.value,
+        repetition_penalty=REPETITION.value,
+        seed=SEED.value,
+    )
+
+
+def choose(field: Field, value: Any) -> None:
+    """A control of the page was used."""
+    field.set(value)
+    state.act()
+
+
+def go_to(n_written: int) -> None:
+    """Look at the moment at which so many tokens of this branch were written."""
+    STEP.set(max(0, n_written))
+    state.act()
+
+
+def go_on(n_tokens: int) -> None:
+    """Go forward by so many tokens; where they are not written yet, they will be."""
+    go_to((STEP.value or 0) + n_tokens)
+    LENGTH.set(max(LENGTH.value or 0, STEP.value))
+
+
+def allow_more() -> None:
+    """The limit was reached, and the person wants the model to write on."""
+    LIMIT.set(LIMIT.value + LIMIT_STEP)
+    go_on(1)
+
+
+def fork(tokens: Sequence[int]) -> None:
+    """Put tokens in the place of what the model would write next here; what there is stays a branch of its own."""
+    at = STEP.value or 0
+    here = BRANCHES.value[BRANCH.value]
+    led = (*path()[:at], *tokens)
+    forced = (*(place for place in here.forced if place < at), *range(at, len(led)))
+    open_path(led, forced=forced)
+
+
+def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
+    """Look at the moment at which these tokens were written: on the branch that has them, or on a new one."""
+    led = tuple(tokens)
+    drawn = st.session_state.get(_PATHS, ())
+    beginning = [place for place, of_branch in enumerate(drawn) if tuple(of_branch[: len(led)]) == led]
+    if beginning:
+        BRANCH.set(BRANCH.value if BRANCH.value in beginning else beginning[0])
+    else:
+        kept = BRANCHES.value[: MOST_BRANCHES - 1]
+        BRANCHES.set((*kept, Branch(led, tuple(forced))))
+        BRANCH.set(len(kept))
+    go_to(len(led))
+
+
+def choose_branch(index: int) -> None:
+    """Look at another branch, at its last token."""
+    if 0 <= index < len(BRANCHES.value):
+        BRANCH.set(index)
+        drawn = st.session_state.get(_PATHS, ())
+        go_to(len(drawn[index]) if index < len(drawn) else 0)
+
+
+def start_again() -> None:
+    """Forget all branches, and write anew."""
+    for field in (BRANCHES, BRANCH, LENGTH, LIMIT):
+        field.set(field.usual)
+    go_to(0)
+
+
+def set_sampling(values: Mapping[Field, Any]) -> None:
+    """Choose in another way from here on; what was written up to here stays."""
+    at, here = STEP.value or 0, BRANCHES.value[BRANCH.value]
+    kept = Branch(tuple(path()[:at]), tuple(place for place in here.forced if place < at))
+    branches = [*BRANCHES.value]
+    branches[BRANCH.value] = kept if len(kept.tokens) >= len(here.tokens) else here
+    BRANCHES.set(tuple(branches))
+    for field, value in values.items():
+        field.set(value)
+    state.act()
+
+
+def path() -> tuple[int, ...]:
+    """Return the tokens of this branch as they were last drawn."""
+    drawn = st.session_state.get(_PATHS, ())
+    return drawn[BRANCH.value] if BRANCH.value < len(drawn) else BRANCHES.value[BRANCH.value].tokens
+
+
+def drawn(paths: Sequence[tuple[int, ...]], at: int) -> None:
+    """Remember what is drawn now: the tokens of each branch, and how many of this one were written at this moment."""
+    st.session_state[_PATHS] = tuple(paths)
+    STEP.set(at)
+
+
+def fit(key: object) -> None:
+    """Keep what is chosen within what there is; with another text or model, all that was written is another."""
+    if st.session_state.get("decoding-of", key) != key:
+        for field in (STEP, LENGTH, LIMIT, BRANCHES, BRANCH, CONTINUATION, FILLED):
+            field.set(field.usual)
+        st.session_state.pop(_PATHS, None)
+    st.session_state["decoding-of"] = key
+    BRANCH.set(min(BRANCH.value, len(BRANCHES.value) - 1))
+    N_BEAMS.set(min(max(N_BEAMS.value, 1), MOST_BEAMS))
+
+
+def without(branch: int) -> None:
+    """Forget a branch; the first one stays."""
+    if 0 < branch < len(BRANCHES.value):
+        BRANCHES.set(tuple(one for place, one in enumerate(BRANCHES.value) if place != branch))
+        BRANCH.set(0)
+        state.act()

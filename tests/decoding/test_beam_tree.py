@@ -1,0 +1,237 @@
+"""Beam search in a tree against the search without one and against transformers' own, and what it says of each beam."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import DECODER, random_tokens, shaken_model, small_config
+from transformer_core.decoding.beam import PenaltyForm
+from transformer_core.decoding.beam_tree import BeamCandidate, BeamTree, search_beams
+from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.errors import ConfigError, TextError
+
+EOS = 2
+N_NEW = 7
+ARCHITECTURES: dict[str, dict[str, Any]] = {"decoder_only": DECODER, "encoder_decoder": {}}
+FORMS: list[PenaltyForm] = ["paper", "length"]
+
+
+def wide_awake(architecture: str, *, seed: int = 3, **changes: Any) -> tc.Transformer:
+    """A model whose probabilities are far from even, so that searches differ."""
+    config = small_config(**(ARCHITECTURES[architecture] | {"n_decoder_layers": 2, "tie_embeddings": "none"} | changes))
+    model = shaken_model(config, seed=seed)
+    with torch.no_grad():
+        model.unembed.weight.mul_(4)
+    return model
+
+
+def bent(model: tc.Transformer, token: int, by: float) -> tc.Transformer:
+    """The model, with one token's logit moved."""
+    with torch.no_grad():
+        model.unembed.bias[token] += by
+    return model
+
+
+def tokens_of(steps: list[DecodingStep]) -> list[int]:
+    return [step.token for step in steps]
+
+
+def kept(level: tuple[BeamCandidate, ...]) -> list[BeamCandidate]:
+    return [one for one in level if one.fate == "kept"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_it_finds_what_the_search_without_a_tree_finds(architecture: str, form: PenaltyForm):
+    """Many models, beams and penalties; texts that end, and texts that run out of room."""
+    for seed, n_beams in enumerate((2, 3, 4, 5, 2, 3, 4, 5)):
+        model = wide_awake(architecture, seed=seed)
+        given = random_tokens([4], vocab_size=13, seed=seed)
+        penalty = (0.0, 0.6, 1.0, 2.0, 0.6)[seed % 5]
+        found = tc.beam_search(
+            model, given, n_beams=n_beams, length_penalty=penalty, penalty_form=form, max_new_tokens=N_NEW
+        )
+        searched = search_beams(
+            DecodingTree(model, given),
+            n_beams=n_beams,
+            length_penalty=penalty,
+            penalty_form=form,
+            max_new_tokens=N_NEW,
+        )
+        path = searched.best.path()
+        assert tokens_of(path) == found.tokens[0].tolist()
+        n_written = len(searched.best.written())
+        log_probs = found.log_probs[0, -n_written:].tolist()
+        assert [step.log_prob for step in path[-n_written:]] == pytest.approx(log_probs, abs=1e-5)
+        check(searched, n_beams)
+
+
+def check(searched: BeamTree, n_beams: int) -> None:
+    """What holds of every search."""
+    before: set[DecodingStep | None] | None = None
+    for depth, level in enumerate(searched.levels, start=1):
+        assert [one.rank for one in level] == [*range(len(level))]
+        assert [one.total for one in level] == sorted((one.total for one in level), reverse=True)
+        assert [one.score for one in level] == sorted((one.score for one in level), reverse=True)
+        assert len(kept(level)) <= n_beams
+        worst = min((one.score for one in kept(level)), default=math.inf)
+        for one in level:
+            assert before is None or one.parent in before
+            assert one.parent.outlook is not None
+            assert one.log_prob == one.parent.outlook.candidate(one.token).log_prob
+            assert one.total == pytest.approx(one.parent.total_log_prob + one.log_prob)
+            assert (one.step is None) == (one.fate == "dropped")
+            if one.step is not None:
+                assert one.step is one.parent.children[one.token]
+                assert len(one.step.written()) == depth
+                assert one.step.total_log_prob == pytest.approx(one.total)
+            if one.fate == "dropped":
+                assert one.token == EOS or one.score <= worst
+            if one.fate == "kept":
+                assert one.token != EOS
+            if one.token == EOS:
+                assert (one.fate == "ended") == (one.rank < n_beams)
+        before = {one.step for one in kept(level)}
+    assert not before, "after the last level nothing goes on"
+    ended = [one for level in searched.levels for one in level if one.fate == "ended"]
+    assert [*searched.finished] == sorted(ended, key=lambda one: -one.score)[:n_beams]
+    assert searched.best is searched.finished[0].step
+
+
+@pytest.mark.parametrize("n_beams, penalty", [(2, 0.0), (4, 1.0), (5, 2.0)])
+def test_it_is_the_search_of_transformers(n_beams: int, penalty: float):
+    transformers = pytest.importorskip("transformers")
+    from tests.decoding.foreign import as_gpt2
+
+    model = wide_awake("decoder_only", positions="learned", norm_position="pre", scale_embeddings=False)
+    theirs = as_gpt2(model, transformers)
+    prompts = random_tokens([3, 3, 3, 3], vocab_size=13)
+    expected = theirs.generate(
+        prompts,
+        attention_mask=torch.ones_like(prompts),
+        num_beams=n_beams,
+        do_sample=False,
+        max_new_tokens=8,
+        length_penalty=penalty,
+        early_stopping=False,
+        bad_words_ids=[[model.config.pad_id]],
+    )
+    for prompt, text in zip(prompts, expected[:, 3:].tolist(), strict=True):
+        searched = search_beams(
+            DecodingTree(model, prompt[None]),
+            n_beams=n_beams,
+            length_penalty=penalty,
+            penalty_form="length",
+            max_new_tokens=8,
+        )
+        assert tokens_of(searched.best.written()) == (text[: text.index(EOS) + 1] if EOS in text else text)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_one_beam_is_greedy_decoding(architecture: str):
+    for seed in range(4):
+        model, given = wide_awake(architecture, seed=seed), random_tokens([4], vocab_size=13, seed=seed)
+        searched = search_beams(DecodingTree(model, given), n_beams=1, max_new_tokens=6)
+        greedy = tc.greedy_decode(model, given, max_new_tokens=6)
+        assert tokens_of(searched.best.path()) == greedy.tokens[0].tolist()
+        assert len(searched.finished) == 1
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_nothing_is_computed_twice(architecture: str, monkeypatch: pytest.MonkeyPatch):
+    model, given = wide_awake(architecture), random_tokens([5], vocab_size=13)
+    read = count_reading(model, monkeypatch)
+    tree = DecodingTree(model, given)
+    first = search_beams(tree, n_beams=3, max_new_tokens=N_NEW)
+    n_first = 1 if architecture == "encoder_decoder" else 5
+    assert read == [(1, n_first)] + [(len(kept(level)), 1) for level in first.levels[:-1]]
+    read.clear()
+    again = search_beams(tree, n_beams=3, max_new_tokens=N_NEW)
+    assert read == []
+    assert again.best is first.best
+    wider = search_beams(tree, n_beams=4, length_penalty=0.0, max_new_tokens=N_NEW)
+    known = {one.step for level in first.levels[:-1] for one in kept(level)}
+    new = [[one for one in kept(level) if one.step not in known] for level in wider.levels[:-1]]
+    assert read == [(len(level), 1) for level in new if level]
+
+
+def count_reading(model: tc.Transformer, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, ...]]:
+    """The shapes [row, new] of all tokens that the decoder reads from now on."""
+    shapes: list[tuple[int, ...]] = []
+    decode = model.decode
+
+    def counted(tokens: Tensor, *rest: Any) -> Tensor:
+        shapes.append(tuple(tokens.shape))
+        return decode(tokens, *rest)
+
+    monkeypatch.setattr(model, "decode", counted)
+    return shapes
+
+
+def test_a_search_from_within_a_text_is_the_search_behind_that_prompt():
+    model, prompt = wide_awake("decoder_only"), random_tokens([6], vocab_size=13)
+    tree = DecodingTree(model, prompt[:, :4])
+    within = tree.lead(tree.start, prompt[0, 4:].tolist())
+    searched = search_beams(tree, within, n_beams=3, max_new_tokens=5)
+    expected = search_beams(DecodingTree(model, prompt), n_beams=3, max_new_tokens=5)
+    assert tokens_of(searched.best.path()) == tokens_of(expected.best.path())
+    for mine, theirs in zip(searched.levels, expected.levels, strict=True):
+        assert [(one.token, one.fate) for one in mine] == [(one.token, one.fate) for one in theirs]
+        assert [one.total for one in mine] == pytest.approx([one.total for one in theirs], abs=1e-5)
+        assert [one.score for one in mine] == pytest.approx([one.score for one in theirs], abs=1e-5)
+
+
+def test_the_score_is_the_total_by_the_penalty():
+    tree = DecodingTree(wide_awake("encoder_decoder"), random_tokens([4], vocab_size=13))
+    by_paper = search_beams(tree, length_penalty=0.6, max_new_tokens=4)
+    for n, level in enumerate(by_paper.levels, start=1):
+        for one in level:
+            assert one.score == pytest.approx(one.total / ((5 + n) / 6) ** 0.6)
+
+
+def test_a_text_that_ends_at_once():
+    """All but the last of the probability goes to <eos>: the empty text is best, and beams fill up meanwhile."""
+    model = bent(wide_awake("encoder_decoder", unembed_bias=True), EOS, 60.0)
+    searched = search_beams(DecodingTree(model, random_tokens([4], vocab_size=13)), n_beams=3, length_penalty=0.0)
+    assert tokens_of(searched.best.written()) == [EOS]
+    assert searched.levels[0][0].fate == "ended"
+    assert len(searched.levels) == 2, "each of the beams ends at its first chance"
+    check(searched, 3)
+
+
+@pytest.mark.parametrize("by", [-60.0, 60.0])
+def test_room_for_one_token(by: float):
+    model = bent(wide_awake("decoder_only", unembed_bias=True), EOS, by)
+    searched = search_beams(DecodingTree(model, random_tokens([11], vocab_size=13)), n_beams=3)
+    (level,) = searched.levels
+    assert [one.fate for one in level] == ["ended"] * 3 + ["dropped"] * 3
+    assert len(searched.best.written()) == 1
+    assert (searched.best.token == EOS) == (by > 0)
+
+
+def test_more_beams_than_there_are_tokens():
+    tree = DecodingTree(wide_awake("decoder_only"), random_tokens([3], vocab_size=13))
+    searched = search_beams(tree, n_beams=20, max_new_tokens=2)
+    assert len(searched.levels[0]) == 12, "all tokens but padding, which is never written"
+    assert len(searched.finished) == 20
+
+
+def test_what_makes_no_sense_is_refused():
+    model = wide_awake("decoder_only")
+    tree, other = (DecodingTree(model, random_tokens([3], vocab_size=13)) for _ in range(2))
+    with pytest.raises(ConfigError, match="n_beams must be at least 1, got 0"):
+        search_beams(tree, n_beams=0)
+    with pytest.raises(ConfigError, match=r"max_new_tokens \(10\) must be from 1 to 9"):
+        search_beams(tree, max_new_tokens=10)
+    with pytest.raises(ConfigError, match="length_penalty"):
+        search_beams(tree, length_penalty=math.nan)
+    with pytest.raises(TextError, match="of another tree"):
+        search_beams(tree, other.start)
+    with pytest.raises(TextError, match="has ended here"):
+        search_beams(tree, tree.go_on(tree.start, EOS))
+    with pytest.raises(TextError, match="at most 12 tokens"):
+        search_beams(tree, tree.lead(tree.start, [5] * 9))

@@ -1,0 +1,107 @@
+"""What steps cost, held against what torch counts while real models take them, and what their caches really hold."""
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+import transformer_core as tc
+from tests.model.building import DECODER, ENCODER, VARIATIONS, odd_config, random_tokens, shaken_model
+from transformer_core.decoding.cache import KeyValueCache
+from transformer_core.decoding.cost import cache_bytes, source_cost, step_cost, step_costs
+from transformer_core.errors import ConfigError
+from transformer_core.instrument.capture import capture
+
+N_SRC = 5
+each_that_costs_otherwise = pytest.mark.parametrize(
+    "variation", ["the paper's", "rotary, groups", "decoder, rotary", "decoder, q/k norm"]
+)
+
+
+def multiply_adds(model: tc.Transformer, *inputs: Any) -> int:
+    """What torch counts in one `decode`, attention written out; a floating-point operation is half of one."""
+    with FlopCounterMode(display=False) as counted, capture(model, "decoder.*.hook_pattern"):
+        model.decode(*inputs)
+    assert counted.get_total_flops() % 2 == 0
+    return counted.get_total_flops() // 2
+
+
+@each_that_costs_otherwise
+@torch.inference_mode()
+def test_steps_cost_what_torch_counts(variation: str):
+    """Three tokens, then two more behind them, then all five without a cache."""
+    config = odd_config(**VARIATIONS[variation])
+    model = shaken_model(config)
+    src = random_tokens([N_SRC], vocab_size=config.vocab_size) if config.has_encoder else None
+    memory = None if src is None else model.encode(src)
+    n_src = 0 if src is None else N_SRC
+    tokens = random_tokens([5], vocab_size=config.vocab_size, seed=3)
+    cache = KeyValueCache(config.n_decoder_layers, max_positions=5)
+    first = multiply_adds(model, tokens[:, :3], memory, src, cache)
+    then = multiply_adds(model, tokens[:, 3:], memory, src, cache)
+    without = multiply_adds(model, tokens, memory, src)
+    assert step_cost(config, 0, n_new=3, n_src=n_src).total == first
+    assert step_cost(config, 3, n_new=2, n_src=n_src).total == then
+    assert step_cost(config, 3, n_new=2, n_src=n_src, cached=False).total == without
+
+
+@torch.inference_mode()
+def test_the_source_costs_what_torch_counts():
+    model = shaken_model(odd_config(n_kv_heads=1, gated=True, d_head=10))
+    src = random_tokens([N_SRC], vocab_size=model.config.vocab_size)
+    with FlopCounterMode(display=False) as counted, capture(model, "encoder.*.hook_pattern"):
+        model.encode(src)
+    assert 2 * source_cost(model.config, N_SRC).total == counted.get_total_flops()
+
+
+@each_that_costs_otherwise
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@torch.inference_mode()
+def test_a_cache_holds_as_many_bytes(variation: str, dtype: torch.dtype):
+    config = odd_config(**VARIATIONS[variation])
+    model = shaken_model(config).to(dtype)
+    src = random_tokens([N_SRC], vocab_size=config.vocab_size) if config.has_encoder else None
+    cache = KeyValueCache(config.n_decoder_layers, max_positions=9)
+    model.decode(
+        random_tokens([6], vocab_size=config.vocab_size), None if src is None else model.encode(src), src, cache
+    )
+    told = cache_bytes(config, 6, N_SRC if src is not None else 0, bytes_per_number=dtype.itemsize)
+    written = [block.self_attn.k_v[:, :, :6] for block in cache.blocks if block.self_attn.k_v is not None]
+    assert told.self_attn == sum(part.nbytes for part in written)
+    of_source = [part for block in cache.blocks for part in (block.cross_attn.kept() if src is not None else ())]
+    assert told.cross_attn == sum(part.nbytes for part in of_source)
+    assert told.total == told.self_attn + told.cross_attn
+
+
+@pytest.mark.parametrize("changes", [{}, DECODER, DECODER | {"n_kv_heads": 1}], ids=["both", "decoder", "groups"])
+def test_a_cache_spares_more_with_every_step(changes: dict[str, Any]):
+    config = odd_config(**changes)
+    n_src = N_SRC if config.has_encoder else 0
+    cached, uncached = (
+        [step.total for step in step_costs(config, 12, n_given=3, n_src=n_src, cached=is_cached)]
+        for is_cached in (True, False)
+    )
+    assert len(cached) == len(uncached) == 12
+    assert cached[0] == uncached[0] == step_cost(config, 0, n_new=3, n_src=n_src).total
+    assert cached[1] == step_cost(config, 3, n_src=n_src).total
+    ratios = [less / more for less, more in zip(cached, uncached, strict=True)]
+    assert ratios == sorted(ratios, reverse=True)
+    one_more_to_look_at = 2 * config.n_decoder_layers * config.n_heads * config.head_width  # a key, and a value
+    assert {later - earlier for earlier, later in pairwise(cached[1:])} == {one_more_to_look_at}
+
+
+def test_the_parts_are_told_apart():
+    config = odd_config(d_ff=0)
+    cost = step_cost(config, 4, n_src=N_SRC)
+    assert cost.feed_forward == 0 and cost.unembedding == config.d_model * config.vocab_size
+    assert cost.total == cost.projections + cost.attention + cost.unembedding
+    assert step_costs(config, 0, n_src=N_SRC) == []
+    assert source_cost(odd_config(**DECODER), N_SRC).total == 0
+    assert cache_bytes(odd_config(**DECODER), 3, N_SRC).cross_attn == 0
+
+
+def test_a_model_that_does_not_write_has_no_steps():
+    with pytest.raises(ConfigError, match="encoder-only"):
+        step_cost(odd_config(**ENCODER), 0)

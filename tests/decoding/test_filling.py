@@ -1,0 +1,249 @@
+"""Filling in blanks is a plain loop that puts tokens in by hand and reads everything anew, only each state once."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from itertools import permutations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch.nn import functional as F
+
+from tests.model.building import ENCODER, shaken_model, small_config
+from transformer_core.decoding.filling import NOTHING, BlankOutlook, Filling, FillingTree, token_of
+from transformer_core.decoding.looking import Aim
+from transformer_core.errors import ConfigError, TextError
+from transformer_core.instrument.capture import capture
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import train_tokenizer
+
+MASK, PAD = 4, 0
+TEXT = [1, 5, MASK, 7, MASK, MASK, 9, 2]
+PLACES = [2, 4, 5]
+SEEDS = range(6)
+every_seed = pytest.mark.parametrize("seed", SEEDS)
+
+
+@cache
+def model_of(seed: int) -> Transformer:
+    return shaken_model(small_config(**ENCODER, n_encoder_layers=2), seed=seed)
+
+
+def tree_of(seed: int, text: list[int] = TEXT) -> FillingTree:
+    return FillingTree(model_of(seed), torch.tensor([text]), mask_id=MASK)
+
+
+shared_tree = cache(tree_of)
+
+
+@torch.no_grad()
+def said_naively(model: Transformer, text: list[int], place: int) -> list[float]:
+    """One forward on the whole text; log-probabilities of all tokens at a place, none for mask and padding."""
+    log_probs: list[float] = F.log_softmax(model(torch.tensor([text]))[0, place], dim=0).tolist()
+    return [-math.inf if token in (MASK, PAD) else value for token, value in enumerate(log_probs)]
+
+
+def filled_naively(model: Transformer, text: list[int]) -> list[tuple[int, int, float]]:
+    """Place, token and log-probability of each choice: look through all masks for the largest number, put it in."""
+    text, found = text.copy(), []
+    while MASK in text:
+        best = (-1, -1, -math.inf)
+        for place, held in enumerate(text):
+            if held == MASK:
+                for token, value in enumerate(said_naively(model, text, place)):
+                    if value > best[2] + 1e-7:
+                        best = (place, token, value)
+        text[best[0]] = best[1]
+        found.append(best)
+    return found
+
+
+def told(filling: Filling) -> list[tuple[int, int]]:
+    return [(step.position, step.chosen.token) for step in filling.steps]
+
+
+def n_forwards(model: Transformer, run: Callable[[], object]) -> int:
+    """How often the model's encoder is run meanwhile."""
+    calls: list[None] = []
+    assert model.encoder is not None
+    handle = model.encoder.register_forward_hook(lambda *_: calls.append(None))
+    try:
+        run()
+    finally:
+        handle.remove()
+    return len(calls)
+
+
+@every_seed
+def test_the_most_certain_first_is_the_naive_loop(seed: int):
+    end, by_hand = tree_of(seed).fill_all(), filled_naively(model_of(seed), TEXT)
+    assert told(end) == [(place, token) for place, token, _ in by_hand]
+    assert [step.chosen.log_prob for step in end.steps] == pytest.approx([p for *_, p in by_hand], abs=1e-5)
+    assert end.total_log_prob == pytest.approx(sum(p for *_, p in by_hand), abs=1e-5)
+    assert all(step.is_models_own and step.chosen.rank == 0 for step in end.steps)
+
+
+def test_the_order_is_not_always_from_left_to_right():
+    """Else these tests would not see that the most certain one is first."""
+    assert len({tuple(place for place, _ in told(shared_tree(seed).fill_all())) for seed in SEEDS}) > 1
+
+
+@every_seed
+def test_what_is_said_at_each_blank(seed: int):
+    tree = tree_of(seed)
+    filling = tree.fill(NOTHING, 4, 11)
+    text = [11 if place == 4 else token for place, token in enumerate(TEXT)]
+    state = tree.read(filling)
+    assert state.tokens == tuple(text) and [*state.blanks] == [2, 5] and state.ms > 0
+    for place, blank in state.blanks.items():
+        by_hand = said_naively(model_of(seed), text, place)
+        np.testing.assert_allclose(blank.log_probs, by_hand, atol=1e-5)
+        assert blank.entropy == pytest.approx(-sum(math.exp(p) * p for p in by_hand if p > -math.inf), abs=1e-5)
+        ranked = sorted(range(len(by_hand)), key=lambda token: -by_hand[token])
+        found = blank.candidates(100)
+        assert [one.token for one in found] == ranked[: len(ranked) - 2]  # without mask and padding
+        assert [one.rank for one in found] == [*range(len(found))]
+        assert blank.best == found[0] == blank.candidate(ranked[0])
+        assert 1 - sum(one.probability for one in found) >= -1e-6
+
+
+@every_seed
+def test_where_it_looked(seed: int):
+    tree, model = tree_of(seed), model_of(seed)
+    state = tree.read(tree.fill(NOTHING, 2, 6))
+    with torch.no_grad(), capture(model, "encoder.*.hook_pattern") as acts:
+        model(torch.tensor([state.tokens]))
+    patterns = np.stack([acts[f"encoder.blocks.{layer}.self_attn.hook_pattern"][0].numpy() for layer in (0, 1)])
+    for place, blank in state.blanks.items():
+        np.testing.assert_allclose(blank.rows, patterns[:, :, place], atol=1e-6)
+        np.testing.assert_allclose(blank.rows.sum(axis=-1), 1, atol=1e-5)
+        row = patterns[1, :, place].mean(axis=0).tolist()
+        key, weight = blank.looks_most_at(Aim(layer=1, head=0, mean="layer"))
+        assert key == row.index(max(row)) and weight == pytest.approx(max(row), abs=1e-6)
+
+
+@given(st.lists(st.sampled_from([5, 9, 12]), min_size=3, max_size=3), st.sampled_from([0, 1]))
+def test_a_state_does_not_depend_on_the_order(tokens: list[int], seed: int):
+    tree, choices = shared_tree(seed), list(zip(PLACES, tokens, strict=True))
+    for n in (1, 2, 3):
+        fillings = [tree.follow(ways) for ways in permutations(choices[:n])]
+        assert len({filling.key for filling in fillings}) == 1
+        assert len({id(tree.read(filling)) for filling in fillings}) == 1
+        assert {tuple(told(filling)) for filling in fillings} == set(permutations(choices[:n]))
+
+
+def test_nothing_is_computed_twice():
+    tree, model = tree_of(0), model_of(0)
+    assert n_forwards(model, tree.read) == 1
+    assert n_forwards(model, tree.at_once) == 0
+    assert n_forwards(model, tree.fill_all) == 2  # the first state is there, and behind the last blank nothing is said
+    assert n_forwards(model, tree.fill_all) == 0
+    one, other = tree.follow([(2, 6), (5, 7)]), [(5, 7), (2, 6)]
+    assert n_forwards(model, lambda: tree.read(one)) == 1
+    assert n_forwards(model, lambda: tree.read(tree.follow(other))) == 1  # only with place 5 filled and 2 open
+    n_states = len(tree._states)
+    assert n_forwards(model, lambda: [tree.follow(ways) for ways in ([(2, 6)], other, [(2, 6), (5, 7)])]) == 0
+    assert len(tree._states) == n_states
+    assert tree.n_bytes == sum(state.n_bytes for state in tree._states.values())
+
+
+@every_seed
+def test_all_at_once_no_blank_knows_of_another(seed: int):
+    tree = tree_of(seed)
+    for place, best in tree.at_once().items():
+        by_hand = said_naively(model_of(seed), TEXT, place)
+        assert best.token == max(range(len(by_hand)), key=by_hand.__getitem__)
+        assert best.log_prob == pytest.approx(max(by_hand), abs=1e-5)
+    one = tree.fill()
+    assert [*tree.at_once(one)] == [place for place in PLACES if place != one.steps[0].position]
+    assert tree.at_once(tree.fill_all()) == {}
+
+
+def test_a_person_chooses_blank_and_token():
+    tree = tree_of(1)
+    surest = tree.read().certain_first[0]
+    assert tree.fill(NOTHING, surest.position).steps == tree.fill().steps == tree.fill(token=surest.best.token).steps
+    other = next(place for place in PLACES if place != surest.position)
+    (step,) = tree.fill(NOTHING, other, 12).steps
+    assert not step.is_models_own and (step.position, step.chosen.token) == (other, 12)
+    assert step.chosen == tree.read().blanks[other].candidate(12)
+    (best,) = tree.fill(NOTHING, other).steps
+    assert not best.is_models_own and best.chosen == tree.read().blanks[other].best
+    forked = tree.fill(tree.fill(NOTHING, other, 12))
+    assert forked.first(1) == tree.fill(NOTHING, other, 12) and forked.first(0) == NOTHING
+
+
+def test_of_equal_blanks_the_leftmost_is_first():
+    """A model without weights before its logits finds all tokens equal, everywhere."""
+    model = shaken_model(small_config(**ENCODER))
+    torch.nn.init.zeros_(model.unembed.weight)
+    tree = FillingTree(model, torch.tensor([TEXT]), mask_id=MASK)
+    assert len({blank.best.log_prob for blank in tree.read().blanks.values()}) == 1
+    assert [blank.position for blank in tree.read().certain_first] == PLACES
+    assert told(tree.fill_all()) == [(place, 1) for place in PLACES]  # token 0 is padding
+
+
+def test_equal_tokens_share_their_rank_and_the_first_is_best():
+    even = np.log(np.array([0.2, 0.3, 0.3, 0.2], dtype=np.float32))
+    blank = BlankOutlook(position=0, log_probs=even, rows=np.ones((1, 1, 1), dtype=np.float32))
+    assert [(one.token, one.rank) for one in blank.candidates(4)] == [(1, 0), (2, 0), (0, 2), (3, 2)]
+    assert blank.best.token == 1
+
+
+@pytest.mark.parametrize(
+    ("position", "token", "words"),
+    [
+        (3, 5, "no blank at place 3; choose one of 2, 4, 5"),
+        (99, 5, "no blank at place 99"),
+        (5, 13, "token 13 is not in the vocabulary; there are 0 to 12"),
+        (5, -1, "token -1 is not in the vocabulary"),
+        (5, MASK, "token 4 is a mask or padding"),
+        (None, PAD, "token 0 is a mask or padding"),
+        (2, 5, "the blank at place 2 is filled already"),
+    ],
+)
+def test_what_cannot_be_filled_in_is_told(position: int | None, token: int, words: str):
+    tree = tree_of(0)
+    filling = tree.fill(NOTHING, 2, 6)
+    with pytest.raises(TextError, match=words):
+        tree.fill(filling, position, token)
+
+
+def test_a_text_that_is_full_takes_nothing_more():
+    tree = tree_of(0)
+    end = tree.fill_all()
+    assert tree.read(end).blanks == {} and MASK not in tree.read(end).tokens
+    with pytest.raises(TextError, match="every blank is filled; go back"):
+        tree.fill(end)
+
+
+def test_texts_and_models_that_have_nothing_to_fill():
+    with pytest.raises(TextError, match="no blank in this text; write ____"):
+        tree_of(0, [1, 5, 6, 2])
+    with pytest.raises(TextError, match="one text, got 2"):
+        FillingTree(model_of(0), torch.tensor([TEXT, TEXT]), mask_id=MASK)
+    with pytest.raises(ConfigError, match="no mask token"):
+        FillingTree(model_of(0), torch.tensor([TEXT]), mask_id=None)
+    with pytest.raises(ConfigError, match="is encoder-decoder: it writes"):
+        FillingTree(shaken_model(small_config()), torch.tensor([TEXT]), mask_id=MASK)
+
+
+def test_padding_that_also_ends_texts_may_be_filled_in():
+    model = shaken_model(small_config(**ENCODER, pad_id=2, eos_id=2))
+    tree = FillingTree(model, torch.tensor([[1, 5, MASK]]), mask_id=MASK)
+    assert np.isinf(tree.read().blanks[2].log_probs).nonzero()[0].tolist() == [MASK]
+
+
+def test_a_word_that_a_person_types_is_one_token():
+    words = train_tokenizer(["the red ball"], kind="word", mask=True)
+    assert words.labels([token_of(words, " Ball ")]) == ["ball"]
+    for typed, said in (("red ball", "is 2 tokens"), ("  ", "is no tokens"), ("kite", "never seen “kite”")):
+        with pytest.raises(TextError, match=said):
+            token_of(words, typed)
+    letters = train_tokenizer(["the red ball"], kind="character", mask=True)
+    assert letters.tokens([token_of(letters, "b")]) == ["b"]
+    pieces = train_tokenizer(["the red ball the red ball"], kind="byte_bpe", vocab_size=280, mask=True)
+    assert pieces.tokens([token_of(pieces, "red")]) == [" red"]

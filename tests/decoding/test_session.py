@@ -1,0 +1,310 @@
+"""A session writes what decoding without one writes, goes anywhere in its tree, and says how branches differ."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import DECODER, random_tokens, shaken_model, small_config
+from transformer_core.decoding.contrast import contrasted
+from transformer_core.decoding.sampling import draw, next_log_probs
+from transformer_core.decoding.session import DecodingSession
+from transformer_core.decoding.settings import GREEDY, Sampling
+from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.errors import ConfigError, TextError
+from transformer_core.hooks import handling, named_hook_points
+
+PAD, BOS, EOS, VOCAB = 0, 1, 2, 13
+ARCHITECTURES: dict[str, dict[str, Any]] = {"decoder_only": DECODER, "encoder_decoder": {}}
+each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES)
+
+
+def wide_awake(architecture: str = "decoder_only", *, seed: int = 3, **changes: Any) -> tc.Transformer:
+    """A model whose probabilities are far from even, and that ends some of its texts."""
+    parts = {"n_decoder_layers": 2, "tie_embeddings": "none", "positions": "learned"}
+    model = shaken_model(small_config(**ARCHITECTURES[architecture] | parts | changes), seed=seed)
+    with torch.no_grad():
+        model.unembed.weight.mul_(4)
+    return model
+
+
+def text(seed: int = 0) -> Tensor:
+    return random_tokens([4], vocab_size=VOCAB, seed=seed)
+
+
+def endless(architecture: str = "decoder_only", **changes: Any) -> tc.Transformer:
+    """A model that never ends a text by itself."""
+    model = wide_awake(architecture, unembed_bias=True, **changes)
+    with torch.no_grad():
+        model.unembed.bias[EOS] = -100
+    return model
+
+
+ENDLESS = endless()
+
+
+def tokens_of(steps: "list[DecodingStep] | tuple[DecodingStep, ...]") -> list[int]:
+    return [step.token for step in steps]
+
+
+@each_architecture
+@pytest.mark.parametrize("seed", range(6))
+def test_greedy_is_greedy_decoding(architecture: str, seed: int):
+    model, given = wide_awake(architecture, seed=seed), text(seed)
+    end = DecodingSession(model, given).to_end()
+    expected = tc.greedy_decode(model, given)
+    assert tokens_of(end.path()) == expected.tokens[0].tolist()
+    log_probs = [step.log_prob for step in end.path()[1:]]
+    assert log_probs == pytest.approx(expected.log_probs[0].tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("penalty", [1.0, 1.7])
+def test_greedy_is_that_of_transformers(penalty: float):
+    transformers = pytest.importorskip("transformers")
+    from tests.decoding.foreign import as_gpt2
+
+    n_ended = 0
+    for seed in range(4):
+        model = wide_awake(seed=seed, norm_position="pre", scale_embeddings=False)
+        prompt = text(seed)
+        expected = as_gpt2(model, transformers).generate(
+            prompt,
+            attention_mask=torch.ones_like(prompt),
+            do_sample=False,
+            max_new_tokens=8,
+            repetition_penalty=penalty,
+            bad_words_ids=[[PAD]],
+        )
+        end = DecodingSession(model, prompt, sampling=Sampling(temperature=0, repetition_penalty=penalty)).to_end()
+        assert tokens_of(end.path()) == expected[0].tolist()
+        n_ended += end.token == EOS
+    assert penalty > 1 or 0 < n_ended < 4, "some texts should end and some not"
+
+
+@each_architecture
+def test_samples_are_drawn_from_a_plain_forward(architecture: str):
+    model, given = endless(architecture), text()
+    sampling = Sampling(temperature=0.8, top_k=6, top_p=0.9, repetition_penalty=1.2, seed=5)
+    end = DecodingSession(model, given, sampling=sampling).to_end()
+    tokens = [BOS] if model.encoder else given[0].tolist()
+    with torch.no_grad():
+        while len(tokens) < 12:
+            now = torch.tensor([tokens])
+            logits = (model(given, now) if model.encoder else model(now))[0, -1]
+            logits[PAD] = -math.inf
+            tokens.append(draw(next_log_probs(logits, tokens, sampling), seed=5, position=len(tokens)))
+    assert tokens_of(end.path()) == tokens
+
+
+def test_the_seed_says_what_is_written_whoever_wrote_before():
+    model, given = endless(), text()
+    texts = {}
+    shared = DecodingTree(model, given)
+    for seed in (1, 2, 3):
+        alone = DecodingSession(model, given, sampling=Sampling(seed=seed))
+        beside = DecodingSession.of(shared, sampling=Sampling(seed=seed))
+        step_by_step = [alone.forward(), alone.forward()]
+        alone.back()
+        assert [alone.forward()] == step_by_step[1:]
+        texts[seed] = tokens_of(alone.to_end().written())
+        assert tokens_of(beside.to_end().written()) == texts[seed]
+        assert tokens_of([*beside.follow({})]) == texts[seed]
+    assert len({tuple(written) for written in texts.values()}) == 3
+
+
+def test_forward_back_and_the_branch_between():
+    session = DecodingSession(endless(), text())
+    start = session.at
+    first, second = session.forward(), session.forward()
+    assert session.back() is first and session.back() is start and session.back() is start
+    assert session.forward() is first and session.forward() is second
+    assert session.tips == [second]
+
+
+def test_a_fork_is_a_branch_of_its_own():
+    session = DecodingSession(endless(), text())
+    end = session.to_end(max_new_tokens=4)
+    first, second, *_ = end.written()
+    session.jump(first)
+    other = session.fork(next(token for token in range(3, VOCAB) if token != second.token))
+    assert other.parent is first and session.tips == [end, other]
+    longer = session.forward()
+    assert session.tips == [end, longer]
+    assert session.jump(first) is first
+    assert session.forward() is other, "one goes forward along the branch that was begun last"
+    session.jump(first)
+    assert session.fork(second.token) is second and session.tips == [end, longer], "this branch is there already"
+    assert session.forward() is end.written()[2]
+
+
+def test_a_text_of_one_s_own_is_read_in_one_forward():
+    session = DecodingSession(endless(), text())
+    session.fork(5, 6, 7, 8)
+    assert tokens_of(session.at.written()) == [5, 6, 7, 8]
+    assert [step.outlook.n_read for step in session.at.written() if step.outlook] == [3, 3, 3]
+    at, tips = session.at, session.tips
+    with pytest.raises(TextError, match="token 13 is not in the vocabulary"):
+        session.fork(5, VOCAB)
+    assert session.at is at and session.tips == tips and not at.children
+
+
+def test_a_jump_goes_anywhere_in_the_tree_and_nowhere_else():
+    tree = DecodingTree(endless(), text())
+    one, other = DecodingSession.of(tree), DecodingSession.of(tree)
+    end = one.fork(5, 6)
+    assert other.jump(end) is end and other.tips == [tree.start]
+    assert other.forward().parent is end and other.tips == [other.at]
+    assert tree.start.parent is not None
+    for step in (tree.start.parent, DecodingTree(endless(), text()).start):
+        with pytest.raises(TextError, match=r"^this step is of another tree, or of the prompt; choose one"):
+            one.jump(step)
+
+
+def test_where_the_text_has_ended_nothing_comes_next():
+    session = DecodingSession(endless(), text())
+    end = session.fork(EOS)  # the first token
+    assert session.has_ended and session.to_end() is end
+    for act in (session.forward, lambda: session.choice(end), lambda: session.distribution(end)):
+        with pytest.raises(TextError, match=r"^the text has ended here, so nothing comes next; go back to go on"):
+            act()
+    session.back()
+    assert session.forward() is end and session.has_ended
+
+
+def test_where_the_room_ends_nothing_can_be_written():
+    session = DecodingSession(endless(), text())
+    end = session.to_end()
+    assert end.position == 11 and session.has_ended
+    with pytest.raises(TextError, match="12 tokens here; there is room for 0 more"):
+        session.forward()
+    assert session.distribution(end).exp().sum() == 1, "what would come next can be asked for"
+
+
+def test_to_end_goes_as_far_as_it_is_asked_to():
+    session = DecodingSession(endless(), text())
+    assert session.to_end(max_new_tokens=0) is session.tree.start
+    assert session.to_end(max_new_tokens=3).position == 6
+    assert session.to_end(max_new_tokens=100).position == 11
+
+
+def test_the_distribution_is_redrawn_without_reading_again():
+    model = endless()
+    session = DecodingSession(model, text())
+
+    def refuse(value: Tensor) -> Tensor:
+        raise AssertionError("the model reads again")
+
+    with handling({named_hook_points(model)["decoder.hook_embed"]: refuse}):
+        for sampling in (GREEDY, Sampling(temperature=0.5), Sampling(top_k=100), Sampling(top_p=0.1, min_p=0.2)):
+            session.sampling = sampling
+            assert float(session.distribution(session.at).exp().sum()) == pytest.approx(1)
+
+
+forced_texts = st.lists(st.integers(3, VOCAB - 1), min_size=1, max_size=3)
+
+
+@settings(max_examples=20)
+@given(st.dictionaries(st.integers(0, 7), forced_texts, max_size=3), st.integers(0, 20))
+def test_forced_tokens_stand_where_they_belong(forced: dict[int, list[int]], seed: int):
+    """Between them stands what is chosen behind them."""
+    session = DecodingSession(ENDLESS, text(), sampling=Sampling(seed=seed))
+    expected: list[int] = []
+    waiting: list[int] = []
+    for place in range(5):
+        waiting = [*forced.get(place, waiting)]
+        behind = session.tree.lead(session.tree.start, expected)
+        expected.append(waiting.pop(0) if waiting else session.choice(behind))
+    assert tokens_of([*session.follow({k: v for k, v in forced.items() if k < 5}, max_new_tokens=5)]) == expected
+
+
+def test_what_is_forced_is_read_in_one_forward():
+    steps = [*DecodingSession(ENDLESS, text()).follow({0: [5, 6, 7]}, max_new_tokens=4)]
+    assert [step.outlook.n_read for step in steps[:2] if step.outlook] == [2, 2]
+
+
+def test_forced_tokens_that_have_no_place():
+    session = DecodingSession(ENDLESS, text())
+    refused: dict[str, list[int]] = {
+        "token 13 is not in the vocabulary": [5, VOCAB],
+        "the text has ended here": [5, EOS, 6],
+        "there is room for 8 more, not for 9": [5] * 9,
+    }
+    for message, forced in refused.items():
+        with pytest.raises(TextError, match=message):
+            [*session.follow({0: forced})]
+    assert tokens_of([*session.follow({0: [5, EOS], 2: [7]})]) == [5, EOS], "what is behind the end is left out"
+    assert [*session.follow({0: [5]}, max_new_tokens=0)] == []
+
+
+def test_branches_are_compared():
+    session = DecodingSession(ENDLESS, text())
+    one = session.fork(5, 6, 7)
+    session.jump(one.written()[0])
+    other = session.fork(8)
+    found = session.compare(one, other)
+    assert (tokens_of(found.shared), tokens_of(found.a), tokens_of(found.b)) == ([5], [6, 7], [8])
+    assert found.parting == 5  # behind a prompt of 4 tokens and one that they share
+    within = session.compare(one.written()[1], one)
+    assert (tokens_of(within.shared), within.a, tokens_of(within.b)) == ([5, 6], (), [7])
+    assert within.parting is None and session.compare(one, one).parting is None
+
+
+@each_architecture
+def test_led_and_free(architecture: str):
+    model, given = endless(architecture), text()
+    free = tc.greedy_decode(model, given, max_new_tokens=6).tokens[0, -6:].tolist()
+    target = free.copy()
+    target[3] = next(token for token in range(3, VOCAB) if token != free[3])
+    session = DecodingSession(model, given)
+    found = session.beside_free_running(target)
+    assert tokens_of(found.shared) == free[:3]
+    assert tokens_of(found.a) == target[3:] and tokens_of(found.b) == free[3:]
+    assert found.parting == session.tree.start.position + 4
+    same = session.beside_free_running(free)
+    assert tokens_of(same.shared) == free and same.parting is None
+    nothing = session.beside_free_running([])
+    assert nothing.shared == nothing.a == nothing.b == ()
+
+
+@each_architecture
+def test_with_an_amateur_the_contrast_chooses(architecture: str):
+    given, n_changed = text(), 0
+    able = endless(architecture)
+    alone = tokens_of(DecodingSession(able, given).to_end().path())
+    for seed in range(4):
+        weak = endless(architecture, seed=seed, n_decoder_layers=1)
+        amateur = DecodingTree(weak, given)
+        session = DecodingSession(able, given, amateur=amateur)
+        tokens = tokens_of(session.to_end().path())
+        start = session.tree.start.position
+        with torch.no_grad():
+            now = torch.tensor([tokens[:-1]])
+            logits = [(model(given, now) if model.encoder else model(now))[0] for model in (able, weak)]
+        for one in logits:
+            one[:, PAD] = -math.inf
+        scores = [contrasted(*pair) for pair in zip(*logits, strict=True)]
+        assert tokens[start + 1 :] == [int(one.argmax()) for one in scores[start:]]
+        n_changed += tokens != alone
+        drawing = DecodingSession.of(session.tree, sampling=Sampling(seed=1), amateur=amateur)
+        found = drawing.distribution(session.tree.start)
+        torch.testing.assert_close(found, scores[start].log_softmax(dim=-1), rtol=0, atol=1e-5)
+    assert n_changed, "else nothing was seen of it"
+
+
+def test_an_amateur_that_does_not_fit():
+    given = text()
+    tree = DecodingTree(endless(), given)
+    for name, mine, others in (("vocab_size", 13, 14), ("eos_id", 2, 3), ("pad_id", 0, None)):
+        amateur = DecodingTree(endless(**{name: others}), given)
+        with pytest.raises(
+            ConfigError, match=rf"^the amateur's {name} \({others}\) must be that of the .* \({mine}\);"
+        ):
+            DecodingSession.of(tree, amateur=amateur)
+    short = DecodingTree(endless(), given, max_new_tokens=5)
+    with pytest.raises(ConfigError, match=r"room for 5 new tokens, fewer than the model's 8; .* max_new_tokens=5$"):
+        DecodingSession.of(tree, amateur=short)

@@ -1,0 +1,409 @@
+"""A tree of steps: whichever way it was walked, each step is what reading its path anew gives, and is read once."""
+
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Barrier, Thread
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+import transformer_core as tc
+from tests.model.building import DECODER, ENCODER, VARIATIONS, odd_config, random_tokens, shaken_model, varied_model
+from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.errors import ConfigError, TextError
+from transformer_core.hooks import handling, named_hook_points
+
+PAD, BOS, EOS, VOCAB = 0, 1, 2, 37
+WRITERS = [name for name in VARIATIONS if not name.startswith("encoder")]
+
+
+@cache
+def writer(variation: str) -> tc.Transformer:
+    return varied_model(variation).double()
+
+
+def given_tokens(n: int = 5) -> Tensor:
+    return random_tokens([n], vocab_size=VOCAB)
+
+
+def all_steps(tree: DecodingTree) -> list[DecodingStep]:
+    found = [tree.start.path()[0]]
+    for step in found:
+        found.extend(step.children.values())
+    return found
+
+
+def tokens_of(step: DecodingStep) -> list[int]:
+    return [one.token for one in step.path()]
+
+
+@torch.no_grad()
+def check(tree: DecodingTree, given: Tensor) -> None:
+    """Every step that was read says what one forward over its path says, without a cache."""
+    model = tree.model
+    for end in (step for step in all_steps(tree) if not any(child.outlook for child in step.children.values())):
+        if end.outlook is None:
+            continue
+        text = torch.tensor([tokens_of(end)])
+        with tc.capture(model, "decoder.*.hook_pattern") as acts:
+            logits = model(given, text) if model.encoder else model(text)
+        log_probs = logits[0].log_softmax(dim=-1)
+        for step in end.path():
+            assert step.outlook is not None
+            written = torch.tensor([token != model.config.never_written for token in range(VOCAB)])
+            torch.testing.assert_close(
+                step.outlook.log_probs[written],
+                log_probs[step.position, written].float(),
+                rtol=0,
+                atol=1e-5,
+            )
+            assert (step.outlook.logits[~written] == -math.inf).all()
+            for kind, rows in (("self", step.outlook.self_rows), ("cross", step.outlook.cross_rows)):
+                if rows is None:
+                    assert kind == "cross" and model.encoder is None
+                    continue
+                patterns = [acts[f"decoder.blocks.{i}.{kind}_attn.hook_pattern"] for i in range(2)]
+                n_keys = step.position + 1 if kind == "self" else given.shape[1]
+                expected = torch.stack([pattern[0, :, step.position, :n_keys] for pattern in patterns])
+                torch.testing.assert_close(torch.from_numpy(rows), expected.float(), rtol=0, atol=1e-6)
+
+
+@contextmanager
+def counting(model: tc.Transformer, site: str = "decoder.hook_embed", *, axis: int = 1) -> Iterator[list[int]]:
+    """The positions that pass a site, those of all texts of a forward, one number a forward."""
+    passed: list[int] = []
+
+    def count(value: Tensor) -> Tensor:
+        passed.append(value.shape[0] * value.shape[axis])
+        return value
+
+    with handling({named_hook_points(model)[site]: count}):
+        yield passed
+
+
+tokens = st.integers(3, VOCAB - 1)
+places = st.integers(0, 30)  # of a step, among those there are
+walks = st.lists(
+    st.one_of(
+        st.tuples(st.just("go on"), places, tokens),
+        st.tuples(st.just("lead"), places, st.lists(tokens, max_size=4)),
+        st.tuples(st.just("read"), st.lists(places, min_size=1, max_size=4), st.just(None)),
+        st.tuples(st.just("fan"), places, st.lists(tokens, min_size=2, max_size=4)),  # several ends side by side
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(max_examples=25)
+@given(st.sampled_from(WRITERS), st.integers(1, 4), walks)
+def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: int, walk: list[tuple[str, Any, Any]]):
+    model, source = writer(variation), given_tokens(n_given)
+    with counting(model) as n_read:
+        tree = DecodingTree(model, source)
+        steps = [tree.start]
+        for what, where, news in walk:
+            if what == "read":
+                tree.read(*(steps[place % len(steps)] for place in where))
+                continue
+            step = steps[where % len(steps)]
+            if what == "lead" and len(news) <= tree.room_behind(step):
+                steps.append(tree.lead(step, news))
+            elif what == "go on" and tree.has_room(step):
+                steps.append(tree.go_on(step, news))
+            elif what == "fan" and tree.has_room(step):
+                fan = [tree.go_on(step, token) for token in news]
+                tree.read(*fan)
+                steps += fan
+    assert sum(n_read) == sum(step.outlook is not None for step in all_steps(tree))
+    check(tree, source)
+
+
+@pytest.mark.parametrize("variation", WRITERS)
+def test_every_variation_forks_leads_and_fans(variation: str):
+    """The same walk for each part that a configuration can choose."""
+    model, source = writer(variation), given_tokens()
+    tree = DecodingTree(model, source)
+    end = tree.lead(tree.start, [5, 6, 7, 8, 9, 10])
+    fork = tree.lead(end.path()[tree.start.position + 3], [11, 12])
+    beams = [tree.go_on(tree.go_on(step, 13), 14) for step in (end, fork, tree.start)]
+    tree.read(*beams)
+    tree.read(*(tree.go_on(beam, 15) for beam in (beams[2], beams[0])))
+    check(tree, source)
+
+
+def test_the_memory_is_made_once_and_its_keys_too():
+    model = writer("the paper's")
+    with (
+        counting(model, "encoder.hook_embed") as encoded,
+        counting(model, "decoder.blocks.1.cross_attn.hook_k", axis=2) as projected,
+    ):
+        tree = DecodingTree(model, given_tokens(7))
+        for token in (5, 6, 7):
+            tree.read(tree.go_on(tree.start, token), tree.lead(tree.start, [token, token, token]))
+    assert encoded == projected == [7]
+
+
+def test_ends_at_one_place_are_read_side_by_side():
+    model = writer("decoder")
+    with counting(model) as n_read:
+        tree = DecodingTree(model, given_tokens(4))
+        fan = [tree.go_on(tree.start, token) for token in (5, 6, 7)]
+        longer = tree.go_on(fan[0], 8)
+        tree.read(*fan, *fan, longer)
+    assert n_read == [4, 1, 2, 1]
+    outlooks = [step.outlook for step in (tree.start, *fan, longer) if step.outlook]
+    assert [one.n_rows for one in outlooks] == [1, 1, 2, 2, 1]
+    assert [one.n_cached for one in outlooks] == [0, 4, 4, 4, 5]
+    assert [one.n_read for one in outlooks] == [4, 1, 1, 1, 1]
+    assert all(one.ms > 0 for one in outlooks)
+
+
+def test_a_prompt_is_read_as_a_whole_and_its_tokens_are_steps():
+    model, prompt = writer("decoder, rotary"), given_tokens(4)
+    tree = DecodingTree(model, prompt)
+    assert tokens_of(tree.start) == prompt[0].tolist()
+    assert all(step.is_given for step in tree.start.path()) and tree.start.written() == []
+    assert tree.start.total_log_prob == 0
+    with torch.no_grad():
+        log_probs = model(prompt).log_softmax(dim=-1)[0]
+    for step in tree.start.path()[1:]:
+        assert step.log_prob == pytest.approx(float(log_probs[step.position - 1, step.token]), abs=1e-5)
+    assert tree.start.path()[0].chosen is None
+
+
+def test_what_is_written_has_log_probabilities():
+    model, source = writer("pre-norm, no biases of norms"), given_tokens()
+    tree = DecodingTree(model, source)
+    written = [9, 30, 4]
+    end = tree.lead(tree.start, written)
+    assert tokens_of(tree.start) == [BOS]
+    with torch.no_grad():
+        log_probs = model(source, torch.tensor([[BOS, *written]])).log_softmax(dim=-1)[0]
+    expected = [float(log_probs[i, token]) for i, token in enumerate(written)]
+    assert [step.log_prob for step in end.written()] == pytest.approx(expected, abs=1e-5)
+    assert end.total_log_prob == pytest.approx(sum(expected), abs=1e-5)
+    assert end.decision is end.written()[1].outlook and end.outlook is None
+
+
+def test_candidates_are_all_tokens_in_the_order_of_their_probability():
+    outlook = DecodingTree(writer("the paper's"), given_tokens()).start.outlook
+    assert outlook is not None
+    log_probs = outlook.log_probs.tolist()
+    best = sorted(range(1, VOCAB), key=lambda token: -log_probs[token])
+    found = outlook.candidates(1000)
+    assert [one.token for one in found] == best  # padding is never written
+    assert [one.rank for one in found] == [*range(VOCAB - 1)]
+    assert [one.log_prob for one in found] == [log_probs[token] for token in best]
+    assert outlook.candidates(3) == found[:3]
+    assert all(outlook.candidate(one.token) == one for one in found)
+    assert found[0].probability == pytest.approx(math.exp(found[0].log_prob))
+    assert outlook.entropy == pytest.approx(-sum(p * math.exp(p) for p in log_probs if p > -math.inf), abs=1e-5)
+
+
+def test_equal_tokens_share_a_rank():
+    model = varied_model("the paper's", tie_embeddings="none")
+    with torch.no_grad():
+        model.unembed.weight[5] = model.unembed.weight[6]
+    outlook = DecodingTree(model, given_tokens()).start.outlook
+    assert outlook is not None
+    found = {one.token: one for one in outlook.candidates(VOCAB)}
+    assert found[5].rank == found[6].rank == outlook.candidate(5).rank == outlook.candidate(6).rank
+    assert sorted({one.rank for one in found.values()}) == [i for i in range(VOCAB - 1) if i != found[5].rank + 1]
+
+
+def test_the_tree_has_each_step_once_and_follows_what_was_read():
+    tree = DecodingTree(writer("decoder"), given_tokens())
+    end = tree.lead(tree.start, [5, 6])
+    assert tree.lead(tree.start, [5, 6]) is end is tree.go_on(tree.go_on(tree.start, 5), 6)
+    assert tree.lead(end, []) is end
+    assert [*tree.follow([5, 6])] == end.written()
+    assert [*tree.follow([5, 6, 7])] == end.written()  # goes as far as there is something
+    assert [*tree.follow([9])] == []
+
+
+def test_memory_is_counted_and_nothing_else_is_held():
+    tree = DecodingTree(writer("the paper's"), given_tokens())
+    tree.lead(tree.start, [5, 6, 7, 8, 9])
+    tree.read(*(tree.go_on(tree.start, token) for token in (10, 11, 12)))
+    read = [step for step in all_steps(tree) if step.outlook is not None]
+    tensors = [tensor for step in read if step.outlook for tensor in (step.outlook.logits, step.kept)]
+    storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t is not None}
+    rows = [x for step in read if step.outlook for x in (step.outlook.self_rows, step.outlook.cross_rows)]
+    assert all(x is not None and x.base is None for x in rows)
+    assert tree.n_bytes == sum(storages.values()) + sum(x.nbytes for x in rows if x is not None)
+
+
+def test_a_step_says_what_it_is_in_a_line():
+    tree = DecodingTree(writer("decoder"), given_tokens())
+    assert repr(tree.go_on(tree.start, 7)) == "DecodingStep(token=7, position=5, is_given=False)"
+
+
+def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
+    model, source = writer("the paper's"), given_tokens()
+    tree = DecodingTree(model, source)
+    step = tree.go_on(tree.start, 5)
+
+    def stop(value: Tensor) -> Tensor:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), handling({named_hook_points(model)["decoder.blocks.1.hook_mlp_out"]: stop}):
+        tree.read(step)
+    assert step.outlook is None
+    tree.read(tree.go_on(step, 6))
+    check(tree, source)
+
+
+def test_who_looks_from_outside_sees_the_model_s_own_logits():
+    """Padding is taken out of what is kept, not of what another capture holds."""
+    model = varied_model("decoder")
+    with tc.capture(model, "hook_logits") as acts:
+        tree = DecodingTree(model, given_tokens())
+    assert acts["hook_logits"].isfinite().all()
+    assert tree.start.outlook is not None and tree.start.outlook.logits[PAD] == -math.inf
+
+
+def test_half_of_the_bits():
+    model = varied_model("decoder, rotary").to(torch.bfloat16)
+    tree = DecodingTree(model, given_tokens())
+    tree.read(*(tree.go_on(tree.start, token) for token in (5, 6)))
+    outlook = tree.start.children[6].outlook
+    assert outlook is not None and outlook.logits.dtype == torch.float32
+    assert outlook.self_rows.dtype == "float32" and outlook.self_rows.sum(-1) == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("variation", ["the paper's", "decoder"])
+def test_threads_that_share_a_tree_read_each_step_once(variation: str):
+    model, source = writer(variation), given_tokens()
+    texts = [[random.Random(f"{place} {i}").randint(3, 6) for place in range(6)] for i in range(8)]
+    n_read: list[list[int]] = []
+    ends: list[dict[int, DecodingStep]] = [{} for _ in range(4)]
+    failures: list[BaseException] = []
+    with counting(model) as first:
+        tree = DecodingTree(model, source)
+    barrier = Barrier(4, timeout=20)
+
+    def write(worker: int) -> None:
+        try:
+            barrier.wait()
+            with counting(model) as mine:
+                n_read.append(mine)
+                for i in random.Random(worker).sample(range(8), 8):
+                    step = tree.start
+                    for token in texts[i]:
+                        step = tree.go_on(step, token)
+                    tree.read(step)
+                    ends[worker][i] = step
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [Thread(target=write, args=(worker,)) for worker in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert ends[0] == ends[1] == ends[2] == ends[3]
+    assert sum(first) + sum(map(sum, n_read)) == len(all_steps(tree))
+    check(tree, source)
+
+
+def test_what_is_known_waits_for_nobody():
+    """While one thread computes, another looks at what is there and begins a branch behind it."""
+    model = writer("decoder")
+    tree = DecodingTree(model, given_tokens())
+    begun, ended = Barrier(2, timeout=20), Barrier(2, timeout=20)
+
+    def compute() -> None:
+        def wait(value: Tensor) -> Tensor:
+            begun.wait()
+            ended.wait()
+            return value
+
+        with handling({named_hook_points(model)["decoder.hook_embed"]: wait}):
+            tree.read(tree.go_on(tree.start, 5))
+
+    thread = Thread(target=compute)
+    thread.start()
+    begun.wait()
+    tree.read(tree.start)
+    assert tree.go_on(tree.start, 6).parent is tree.start
+    ended.wait()
+    thread.join()
+    assert tree.start.children[5].outlook is not None
+
+
+def test_what_cannot_begin():
+    for variation in ("the paper's", "decoder"):
+        model = writer(variation)
+        with pytest.raises(TextError, match=r"^there is no token to go on from; give at least one$"):
+            DecodingTree(model, torch.empty(1, 0, dtype=torch.int64))
+        with pytest.raises(TextError, match=r"^a tree begins with one text, got 2; make a tree for each$"):
+            DecodingTree(model, random_tokens([3, 3], vocab_size=VOCAB))
+        for token in (VOCAB, -1):
+            with pytest.raises(TextError, match=rf"^token {token} is not in the vocabulary; there are 0 to 36$"):
+                DecodingTree(model, torch.tensor([[5, token]]))
+    with pytest.raises(TextError, match="25 tokens are more than the 24 that this model takes; shorten the text"):
+        DecodingTree(writer("the paper's"), given_tokens(25))
+    with pytest.raises(
+        ConfigError, match=r"24 tokens and the model 24 positions, so there is no room to write; shorten"
+    ):
+        DecodingTree(writer("decoder"), given_tokens(24))
+    with pytest.raises(ConfigError, match=r"^max_new_tokens \(20\) must be from 1 to 19"):
+        DecodingTree(writer("decoder"), given_tokens(), max_new_tokens=20)
+    with pytest.raises(TextError, match=r"^the prompt contains padding \(token 0\), which nobody reads; leave it out$"):
+        DecodingTree(writer("decoder"), torch.tensor([[5, 6, PAD]]))
+    with pytest.raises(ConfigError, match=r"^this model is encoder-only"):
+        DecodingTree(shaken_model(odd_config(**ENCODER)), given_tokens())
+
+
+def test_what_cannot_come_next():
+    tree = DecodingTree(writer("decoder"), given_tokens(4), max_new_tokens=3)
+    start, ended = tree.start, tree.go_on(tree.start, EOS)
+    refused: list[tuple[DecodingStep, list[int], str]] = [
+        (start, [VOCAB], r"^token 37 is not in the vocabulary; there are 0 to 36$"),
+        (start, [-1], r"^token -1 is not in the vocabulary"),
+        (start, [5, PAD], r"^token 0 is padding, which nobody writes; choose another$"),
+        (start, [5, EOS, 6], r"^the text has ended here; go back to go on in another way$"),
+        (ended, [5], r"^the text has ended here"),
+        (start, [5, 6, 7, 8], r"^a text has at most 7 tokens here; there is room for 3 more, not for 4; go back, or"),
+    ]
+    for step, written, message in refused:
+        with pytest.raises(TextError, match=message):
+            tree.lead(step, written)
+    assert [*start.children] == [EOS] and not ended.children, "what is refused leaves nothing behind"
+    full = tree.lead(start, [5, 6, 7])
+    tree.read(full)  # the last position can be read, and only nothing can be written behind it
+    assert tree.is_over(full) and not tree.has_ended(full) and not tree.has_room(full)
+    with pytest.raises(TextError, match="there is room for 0 more, not for 1"):
+        tree.go_on(full, 8)
+    assert tree.has_ended(ended) and tree.has_room(ended) and tree.is_over(ended)
+
+
+def test_an_end_that_was_given_ends_nothing():
+    """Some models begin their texts with the token that ends them."""
+    tree = DecodingTree(writer("decoder"), torch.tensor([[5, EOS]]))
+    assert not tree.has_ended(tree.start)
+    assert tree.has_ended(tree.go_on(tree.start, EOS))
+
+
+@pytest.mark.parametrize("pad_id", [BOS, EOS, None])
+def test_padding_that_is_another_token_too(pad_id: int | None):
+    """Where padding also begins texts it may be given, and where it also ends them it may be written."""
+    model = shaken_model(odd_config(**DECODER, pad_id=pad_id)).double()
+    given = torch.tensor([[BOS, 5, 6]])
+    tree = DecodingTree(model, given)
+    tree.read(tree.lead(tree.start, [7, 8]))
+    if pad_id != BOS:
+        assert tree.has_ended(tree.go_on(tree.start, EOS))
+    check(tree, given)
+    if pad_id is not None:
+        with pytest.raises(TextError, match="the prompt contains padding"):
+            DecodingTree(model, torch.tensor([[5, pad_id, 6]]))

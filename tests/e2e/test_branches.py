@@ -1,0 +1,238 @@
+"""The tree of branches in a real Chromium, on a page of its own: forks, beams, walking, growing, and long texts."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+
+from tests.e2e.browser import Server, serve
+from tests.e2e.conftest import VIEWPORT, watched
+
+pytestmark = pytest.mark.browser
+
+SLOW = 20_000  # ms: two busy cores
+SCRIPT = Path(__file__).with_name("branches_page.py")
+FIRST = "Le chat n' a pas vu le chien parce qu' il était fatigué . <eos>".split()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """The page of these tests."""
+    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
+        yield server
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.fixture
+def open_tree(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """Opens a page with a tree, as another visitor."""
+    with ExitStack() as stack:
+
+        def open_at(address: str, **options: Any) -> Page:
+            context = browser.new_context(**{"viewport": VIEWPORT, "base_url": server.url, **options})
+            stack.enter_context(watched(context, urlsplit(server.url).netloc))
+            stack.callback(context.close)
+            page = context.new_page()
+            page.goto(address)
+            expect(nodes(page).first).to_be_visible(timeout=3 * SLOW)
+            return page
+
+        yield open_at
+
+
+def nodes(page: Page) -> Locator:
+    return page.locator("button.node")
+
+
+def node(page: Page, label: str, place: int = 0) -> Locator:
+    """The token of this label, one of several from the first branch on."""
+    word = page.locator(".word", has_text=re.compile(f"^{re.escape(label)}$"))
+    return page.locator("button.node", has=word).nth(place)
+
+
+def tip(page: Page) -> Locator:
+    return page.locator(".tip")
+
+
+def box(item: Locator) -> FloatRect:
+    found = item.bounding_box()
+    assert found is not None
+    return found
+
+
+def y_of(item: Locator) -> float:
+    found = box(item)
+    return found["y"] + found["height"] / 2
+
+
+def test_time_runs_from_left_to_right_and_forks_lie_below(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=forks&at=3")
+    boxes = [box(node(page, label)) for label in FIRST]
+    assert all(one["x"] + one["width"] < other["x"] for one, other in pairwise(boxes))
+    assert len({one["y"] for one in boxes}) == 1
+    assert y_of(node(page, "Le")) < y_of(node(page, "elle")) < y_of(node(page, "son"))  # so that no lines cross
+    assert box(node(page, "elle"))["x"] == box(node(page, "il"))["x"]  # the same moment
+    expect(page.locator("path")).to_have_count(nodes(page).count() - 1)
+    expect(page.locator(".taken path")).to_have_count(len(FIRST))
+
+
+@pytest.mark.parametrize("address", ["/?tree=forks", "/?tree=beams", "/?tree=tall"])
+@pytest.mark.parametrize("size", [VIEWPORT, {"width": 1024, "height": 700}, {"width": 720, "height": 450}])
+def test_nothing_overlaps(open_tree: Callable[..., Page], address: str, size: dict[str, int]):
+    page = open_tree(address, viewport=size)
+    boxes = [box(item) for item in page.locator(".node, .end").all()]
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert (
+                one["x"] >= other["x"] + other["width"]
+                or other["x"] >= one["x"] + one["width"]
+                or one["y"] >= other["y"] + other["height"]
+                or other["y"] >= one["y"] + one["height"]
+            ), (one, other)
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def test_a_branch_ends_with_its_text_and_its_log_probability(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=forks")
+    end = page.locator(".end").nth(1)
+    expect(end).to_contain_text("son petit frère <img·src=x> . <eos>")
+    expect(end).to_contain_text("−9.00 nats · −1.50 a token")
+    end.hover()
+    expect(tip(page)).to_contain_text("6 tokens, together −9.00 nats")
+    last = page.locator("button.ended").nth(1)
+    expect(last).to_have_accessible_name(re.compile("end of the branch “son petit frère .*−9.00 nats"))
+    assert page.locator("img").count() == 0
+
+
+def test_pointing_and_the_focus_say_what_could_have_stood_there(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=forks")
+    expect(tip(page)).to_be_hidden()
+    node(page, "n'").hover()
+    expect(tip(page)).to_contain_text("probability 0.86, 2 tokens were more probable")
+    expect(tip(page)).to_contain_text("log-probability −0.15 nats")
+    expect(tip(page).locator(".other")).to_have_text(["chat0.60", "chien0.25", "<b>x</b>0.10", "שלום0.030", "·0.020"])
+    expect(tip(page).locator(".other.own")).to_have_count(1)
+    page.mouse.move(0, 0)
+    expect(tip(page)).to_be_hidden()
+    node(page, "Le").focus()
+    page.keyboard.press("ArrowRight")
+    expect(tip(page)).to_contain_text("chat")
+    expect(tip(page)).to_contain_text("1 token was more probable")
+    page.keyboard.press("Escape")
+    expect(tip(page)).to_be_hidden()
+
+
+def test_a_click_or_enter_asks_for_a_moment_which_is_outlined(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=forks&at=3")
+    expect(page.locator("[aria-current='true']")).to_have_text("n'")
+    node(page, "elle").click()
+    expect(node(page, "elle")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(page.locator("[aria-current='true']")).to_have_count(1)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(node(page, "était", 1)).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "était", 1)).to_be_focused()
+    page.locator(".end").nth(1).click()
+    expect(page.locator("button.ended").nth(1)).to_have_attribute("aria-current", "true", timeout=SLOW)
+
+
+def test_arrow_keys_walk_along_branches_and_between_them(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=forks&at=11")
+    expect(page.locator("button.node[tabindex='0']")).to_have_count(1)
+    node(page, "il").focus()
+    walk = (("ArrowDown", "elle"), ("ArrowDown", "<img·src=x>"), ("ArrowLeft", "frère"), ("ArrowUp", "qu'"))
+    for key, label in (*walk, ("Home", "given0"), ("ArrowRight", "Le"), ("End", "<eos>"), ("ArrowRight", "<eos>")):
+        page.keyboard.press(key)
+        expect(node(page, label)).to_be_focused()
+    expect(page.locator("button.node[tabindex='0']")).to_have_count(1)
+
+
+def test_nothing_jumps_when_a_token_is_added(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=growing&at=3")
+    expect(page.locator(".end")).to_have_count(2)
+    page.evaluate(
+        "for (const it of document.querySelectorAll('*')) it.shadowRoot?.querySelectorAll('.node')"
+        ".forEach((node) => (node.wasThere = true))"
+    )
+    labels = "given0 Once there was a little cat who were two".split()
+    former = {label: box(node(page, label)) for label in labels}
+    button = box(page.get_by_role("button", name="Add a token"))
+    page.get_by_role("button", name="Add a token").click()
+    expect(node(page, "more0")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    page.get_by_role("button", name="Add a token").click()
+    expect(node(page, "more1")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    assert {label: box(node(page, label)) for label in labels} == former
+    assert box(page.get_by_role("button", name="Add a token")) == button
+    assert [it.evaluate("it => it.wasThere ?? false") for it in nodes(page).all()] == [True] * len(labels) + [False] * 2
+
+
+def test_beams_that_were_dropped_are_told_apart_and_say_their_score(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=beams&at=1")
+    dropped = page.locator("button.dropped")
+    expect(dropped.first).to_contain_text(re.compile(r"−\d+\.00$"))
+    expect(dropped.first.locator(".word")).to_have_css("border-top-style", "dashed")
+    expect(page.locator("path.dropped").first).not_to_have_css("stroke-dasharray", "none")
+    expect(page.locator("path.kept").first).to_have_css("stroke-dasharray", "none")
+    expect(page.locator(".end")).to_have_count(4)
+    expect(page.locator(".end").first).to_contain_text("score −4.50")
+    expect(page.locator(".legend")).to_contain_text("dashed: dropped, with its score")
+    dropped.first.hover()
+    expect(tip(page)).to_contain_text("dropped by the search")
+
+
+def test_a_long_text_is_scrolled_to_where_one_is_and_the_page_is_not(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=long&at=70", reduced_motion="reduce")
+    current, around = page.locator("[aria-current='true']"), box(page.locator(".scroller"))
+    expect(current).to_have_text("token69")
+    assert around["x"] < box(current)["x"] < around["x"] + around["width"] - box(current)["width"]
+    node(page, "token68").focus()
+    page.keyboard.press("End")
+    expect(node(page, "token119")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(node(page, "token119")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    last = box(node(page, "token119"))
+    assert around["x"] < last["x"] < around["x"] + around["width"] - last["width"]
+    assert box(page.locator(".scroller")) == around
+
+
+def test_many_branches_are_as_high_as_there_is_room_and_then_scrolled(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=tall&at=1")
+    scroller = page.locator(".scroller")
+    assert 300 < box(scroller)["height"] <= 400
+    assert scroller.evaluate("it => it.scrollHeight > it.clientHeight")
+    node(page, "Once").focus()
+    page.keyboard.press("ArrowRight")
+    for place in range(20):
+        page.keyboard.press("ArrowDown")
+        expect(node(page, f"branch{place}")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(node(page, "branch19")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "branch19")).to_be_in_viewport()
+
+
+def test_a_prompt_is_folded(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=prompt&at=42")
+    expect(nodes(page).locator(".word")).to_have_text(
+        ["… 37 tokens", "given37", "given38", "given39", "The", "cat", "sees", "the", "dog", "."]
+    )
+
+
+def test_colors_follow_the_theme(open_tree: Callable[..., Page]):
+    def color(scheme: str) -> str:
+        page = open_tree("/?tree=forks", color_scheme=scheme)
+        return str(node(page, "Le").locator(".word").evaluate("it => getComputedStyle(it).backgroundColor"))
+
+    assert color("light") != color("dark")
+
+
+def test_whoever_wants_no_motion_gets_none(open_tree: Callable[..., Page]):
+    page = open_tree("/?tree=forks", reduced_motion="reduce")
+    expect(nodes(page).first).to_have_css("animation-name", "none")
+    expect(page.locator(".scroller")).to_have_css("scroll-behavior", "auto")

@@ -1,0 +1,313 @@
+"""The writing of a text in a real Chromium, on a page of its own: chips, where the model looks, and the player."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from tests.e2e.browser import ROOT, Server, serve
+from tests.e2e.conftest import VIEWPORT, watched
+
+pytestmark = pytest.mark.browser
+
+SLOW = 20_000  # ms: two busy cores
+MARKUP = "<img src=x onerror=window.stolen=1>"
+BAR = 24  # px, the height of a weight of 1
+SCRIPT = ROOT / "tests" / "e2e" / "writing_page.py"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    """The page of these tests."""
+    with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
+        yield server
+        assert "Traceback" not in server.log.read_text()
+
+
+@pytest.fixture
+def open_writing(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+    """Opens the page of these tests, with what its address asks for and Playwright's context options."""
+    contexts = []
+
+    def open_page(address: str = "/", **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": VIEWPORT, "base_url": server.url, **options})
+        watch = watched(context, server.url.removeprefix("http://"))
+        watch.__enter__()
+        contexts.append((context, watch))
+        page = context.new_page()
+        page.goto(address)
+        expect(chip(page, 0)).to_be_visible(timeout=3 * SLOW)
+        return page
+
+    yield open_page
+    for context, watch in contexts:
+        context.close()
+        watch.__exit__(None, None, None)
+
+
+def chip(page: Page, place: int, side: str = "output") -> Locator:
+    """A token."""
+    return page.locator(f".{side} .chip").nth(place)
+
+
+def button(page: Page, name: str) -> Locator:
+    """One of the player's."""
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def is_at(page: Page, n: int, *, timeout: int = SLOW) -> None:
+    """Outlined is the token after which so many were written, with <bos> before them; nothing else is."""
+    expect(chip(page, n)).to_have_attribute("aria-current", "true", timeout=timeout)
+    expect(page.locator(".chip[aria-current]")).to_have_count(1)
+    expect(page.locator(".output .chip.faint")).to_have_count(page.locator(".output .chip").count() - n - 1)
+
+
+def asked(page: Page, wishes: str) -> None:
+    """The page was asked for these things and nothing else, in this order."""
+    expect(page.get_by_text(re.compile(rf"asked: {wishes};$"))).to_be_visible(timeout=SLOW)
+
+
+def settled(page: Page) -> None:
+    """Nothing is waited for."""
+    expect(page.locator(".busy")).to_have_attribute("hidden", "", timeout=SLOW)
+
+
+def test_every_token_says_how_it_came_to_stand_there(open_writing: Callable[..., Page]):
+    page = open_writing()
+    expect(page.locator(".output .word")).to_have_text(["<bos>", "L'", "animal", "n'", "a"])
+    expect(chip(page, 0)).to_have_accessible_name("output 0 '<bos>', given, not written by the model")
+    expect(chip(page, 2)).to_have_accessible_name(
+        "output 2 'animal', probability 0.50, rank 1, 0 being the most probable, log-probability −0.69 nats, "
+        "entropy of the decision 0.50 nats"
+    )
+    expect(chip(page, 3)).to_have_accessible_name(re.compile("^output 3 'n'', chosen by a person, .* rank 2"))
+    expect(chip(page, 1)).to_have_accessible_name(re.compile("probability 1.00, the most probable"))
+    expect(chip(page, 1).locator(".word")).to_have_css("background-color", "rgb(26, 29, 84)")  # the scale's deep end
+    expect(chip(page, 0).locator(".word")).not_to_have_css("background-color", "rgb(26, 29, 84)")
+    chip(page, 3).hover()
+    tip = page.locator(".tip")
+    expect(tip).to_be_visible()
+    expect(tip).to_contain_text("output 3 'n''chosen by a person")
+    expect(tip.locator(".alternatives bdi")).to_have_text(["n'", MARKUP, "\u2068שלום\u2069"])
+    expect(tip.locator(".probability")).to_have_text(["0.33", "0.13", "0.010"])
+    assert page.evaluate("window.stolen") is None and page.locator(".writing img").count() == 0
+    page.mouse.move(700, 700)
+    expect(tip).to_be_hidden()
+
+
+def test_bars_numbers_and_curves_say_where_the_model_looks(open_writing: Callable[..., Page]):
+    page = open_writing()
+    text = page.get_by_text(re.compile("^weights ")).text_content() or ""
+    weights = [float(number) for number in text.split()[1:]]
+    for place, weight in enumerate(weights):
+        height = chip(page, place, "source").evaluate("it => getComputedStyle(it).backgroundSize.split(' ').at(-1)")
+        found = re.search(r"[\d.]+(?=px\)?$)", height)
+        assert found is not None
+        assert float(found[0]) == pytest.approx(BAR * weight if weight >= 0.005 else 0, abs=0.1)
+        number = chip(page, place, "source").locator(".number")
+        expect(number).to_have_text([f"{weight:.2f}"] if weight >= 0.05 else [])
+    written = [f"{weight:.2f}" for weight in weights if weight >= 0.05]
+    expect(page.locator(".curves path")).to_have_count(len(written))
+    expect(chip(page, 0, "source")).to_have_accessible_name("source 0 'The'")
+    expect(chip(page, 0, "source")).to_have_accessible_description(f"looked at with {weights[0]:.2f}")
+    chip(page, 1, "source").hover()
+    expect(page.locator(".tip")).to_have_text(re.compile(r"^source 1 'animal'looked at with 0\.0\d+$"))
+    expect(page.locator(".source .aim")).to_have_text("looks at, by cross-attention, layer 1, head 3")
+    button(page, "One step back").click()
+    expect(page.get_by_text(re.compile("^shown 3 of 4"))).to_be_visible(timeout=SLOW)
+    assert page.locator(".source .number").all_text_contents() != written
+
+
+def test_going_back_is_seen_before_the_page_answers(open_writing: Callable[..., Page]):
+    page = open_writing("/?wait=1.5")
+    button(page, "One step back").click()
+    is_at(page, 3, timeout=500)
+    expect(page.locator(".writing")).to_have_class(re.compile("waiting"), timeout=500)
+    expect(page.locator(".count")).to_have_text("3 of 4 tokens so far")
+    button(page, "To the beginning").click()
+    is_at(page, 0, timeout=500)
+    asked(page, "at 3, at 0")
+    settled(page)
+    is_at(page, 0)
+    expect(page.locator(".writing")).not_to_have_class(re.compile("waiting"))
+    expect(button(page, "One step back")).to_have_attribute("aria-disabled", "true")
+
+
+def test_a_click_on_a_token_makes_it_the_last_one(open_writing: Callable[..., Page]):
+    page = open_writing("/?prompt")
+    chip(page, 4).click()
+    expect(page.locator(".count")).to_have_text("2 of 4 tokens so far")
+    asked(page, "at 2")
+    chip(page, 2).click()  # the prompt's last one
+    expect(chip(page, 2)).to_have_attribute("aria-current", "true")
+    asked(page, "at 2, at 0")
+    settled(page)
+    chip(page, 1).click()
+    expect(chip(page, 2)).to_have_attribute("aria-current", "true")
+    expect(page.locator(".source .title")).to_be_hidden()
+    expect(page.locator(".output .title")).to_have_text("Prompt and output")
+    asked(page, "at 2, at 0")
+
+
+def test_playing_writes_token_by_token_until_the_text_ends(open_writing: Callable[..., Page]):
+    page = open_writing("/?n=4&limit=8")
+    page.get_by_label("Speed").select_option("fast")
+    button(page, "Play").click()
+    expect(page.locator(".says")).to_have_text("The model ended its text here.", timeout=SLOW)
+    expect(button(page, "Play again")).to_be_visible()
+    expect(page.locator(".count")).to_have_text("8 of 8 tokens")
+    is_at(page, 8)
+    expect(page.locator(".caret")).to_be_hidden()
+    asked(page, "forward 1, forward 1, forward 1, forward 1")
+    expect(button(page, "One step forward")).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("ArrowRight")
+    asked(page, "forward 1, forward 1, forward 1, forward 1")
+    button(page, "One step back").click()
+    expect(page.locator(".says")).to_have_text("")
+    is_at(page, 7)
+
+
+def test_one_thing_is_asked_for_at_a_time_and_nothing_is_lost(open_writing: Callable[..., Page]):
+    page = open_writing("/?wait=0.6")
+    page.locator(".writing").focus()
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    asked(page, "forward 1, forward 3")
+    is_at(page, 8)
+    for key in ("ArrowLeft", "ArrowLeft", "ArrowRight"):
+        page.keyboard.press(key)
+    asked(page, "forward 1, forward 3, at 7")
+    settled(page)
+    is_at(page, 7)
+
+
+def test_space_plays_and_a_click_elsewhere_stops(open_writing: Callable[..., Page]):
+    page = open_writing("/?limit=500")
+    page.get_by_label("Speed").select_option("normal")
+    chip(page, 4).focus()
+    page.keyboard.press(" ")
+    expect(button(page, "Pause")).to_be_visible()
+    expect(page.locator(".count")).to_have_text(re.compile("^[6-9] of"), timeout=SLOW)
+    expect(chip(page, 4)).not_to_be_focused()  # the focus goes along
+    page.keyboard.press(" ")
+    expect(button(page, "Play")).to_be_visible()
+    settled(page)
+    page.keyboard.press(" ")
+    expect(button(page, "Pause")).to_be_visible()
+    page.get_by_role("button", name="Elsewhere").click()
+    expect(button(page, "Play")).to_be_visible()
+    settled(page)
+    before = page.locator(".count").text_content()
+    page.wait_for_timeout(700)
+    expect(page.locator(".count")).to_have_text(before or "")
+
+
+def test_to_the_end_streams_in_growing_parts_and_can_be_stopped(open_writing: Callable[..., Page]):
+    page = open_writing("/?n=0&limit=30")
+    button(page, "To the end").click()
+    expect(page.locator(".says")).to_have_text("The model ended its text here.", timeout=SLOW)
+    asked(page, "forward 1, forward 2, forward 4, forward 8, forward 8, forward 8")
+    is_at(page, 30)
+    other = open_writing("/?limit=100000&wait=0.2")
+    other.locator(".writing").focus()
+    other.keyboard.press("End")
+    expect(button(other, "Pause")).to_be_visible()
+    button(other, "Pause").click()
+    settled(other)
+    expect(button(other, "Play")).to_be_visible()
+
+
+def test_the_focus_moves_without_the_moment(open_writing: Callable[..., Page]):
+    page = open_writing()
+    expect(page.locator(".output .chip[tabindex='0']")).to_have_count(1)
+    expect(page.locator(".source .chip[tabindex='0']")).to_have_count(1)
+    chip(page, 4).focus()
+    page.keyboard.press("Shift+ArrowLeft")
+    expect(chip(page, 3)).to_be_focused()
+    expect(page.locator(".tip")).to_contain_text("output 3")
+    is_at(page, 4)
+    page.keyboard.press("ArrowUp")
+    expect(chip(page, 0, "source")).to_be_focused()
+    page.keyboard.press("ArrowRight")
+    expect(chip(page, 1, "source")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(chip(page, 4)).to_be_focused()
+    asked(page, "")
+    page.keyboard.press("ArrowLeft")
+    expect(chip(page, 3)).to_be_focused()
+    asked(page, "at 3")
+    page.keyboard.press("Enter")
+    is_at(page, 3)
+
+
+def test_nothing_jumps_when_tokens_are_added(open_writing: Callable[..., Page]):
+    page = open_writing("/?limit=60")
+    before = [page.locator(selector).bounding_box() for selector in (".writing", ".player", ".output .pane")]
+    first = chip(page, 1).bounding_box()
+    page.locator(".writing").focus()
+    page.keyboard.press("ArrowRight")
+    is_at(page, 5)
+    assert chip(page, 1).bounding_box() == first
+    page.keyboard.press("End")
+    is_at(page, 60)
+    settled(page)
+    after = [page.locator(selector).bounding_box() for selector in (".writing", ".player", ".output .pane")]
+    assert after == before
+
+
+@pytest.mark.parametrize("address", ["/?n=300&limit=400&prompt", "/?n=120&limit=200&times=8"])
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 768), (720, 450)])
+def test_a_long_text_follows_the_moment_and_nothing_overlaps(
+    open_writing: Callable[..., Page], address: str, size: tuple[int, int]
+):
+    page = open_writing(address, viewport={"width": size[0], "height": size[1]})
+    current = page.locator(".chip[aria-current]")
+    page.locator(".writing").focus()
+    for key in ("ArrowLeft", "Home", "End"):
+        page.keyboard.press(key)
+        pane, box = page.locator(".output .pane").bounding_box(), current.bounding_box()
+        assert pane is not None and box is not None
+        assert pane["y"] - 1 <= box["y"] and box["y"] + box["height"] <= pane["y"] + pane["height"]
+        assert page.locator(".writing").evaluate("it => it.scrollWidth <= it.clientWidth")
+    page.keyboard.press(" ")
+    settled(page)
+    boxes = page.locator(".number, .flag:visible").evaluate_all("all => all.map((it) => it.getBoundingClientRect())")
+    assert boxes
+    for i, one in enumerate(boxes):
+        for other in boxes[:i]:
+            assert (
+                one["left"] >= other["right"] - 0.5
+                or other["left"] >= one["right"] - 0.5
+                or one["top"] >= other["bottom"] - 0.5
+                or other["top"] >= one["bottom"] - 0.5
+            ), (one, other)
+
+
+def test_a_step_in_a_long_text_is_drawn_within_its_time(open_writing: Callable[..., Page]):
+    page = open_writing("/?n=1000&limit=1200&prompt")
+    page.locator(".writing").focus()
+    times = page.evaluate(
+        """async () => {
+          const find = (node) => node.querySelector?.(".writing") ?? [...node.querySelectorAll("*")]
+            .map((it) => it.shadowRoot && find(it.shadowRoot)).find(Boolean);
+          const root = find(document);
+          const times = [];
+          for (let i = 0; i < 3; i++) {
+            const start = performance.now();
+            root.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+            await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+            times.push(performance.now() - start);
+          }
+          return times;
+        }"""
+    )
+    assert sorted(times)[1] < 200  # ms, until the outline has moved
+    expect(page.get_by_text(re.compile("^shown 997 of 1000"))).to_be_visible(timeout=SLOW)
+
+
+def test_whoever_wants_no_motion_gets_none(open_writing: Callable[..., Page]):
+    page = open_writing(reduced_motion="reduce")
+    expect(page.locator(".caret")).to_have_css("animation-name", "none")

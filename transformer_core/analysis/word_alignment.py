@@ -1,0 +1,206 @@
+"""What was written beside what was read: which source words each word was made from, and how well a head tells.
+
+A link is a place in the target and a place in the source. The links of a head are read off its weights; the true ones
+are known for the pairs of a corpus that was made here, and the alignment error rate compares the two.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, takewhile
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.text.grouping import word_places
+from transformer_core.text.interface import Tokenizer
+
+Links = frozenset[tuple[int, int]]
+"""Pairs of a place in the target and a place in the source."""
+
+Units = Sequence[Sequence[int]]
+"""For each unit, a word or a token, the places of its tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AlignmentScore:
+    """How well some links agree with the true ones; nan where there is nothing to divide by."""
+
+    error_rate: float  # in [0, 1]; 0: they agree
+    precision: float  # the share of the links that are possible
+    recall: float  # the share of the sure links that were found
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundPair:
+    """A pair of a corpus, and which part it is of."""
+
+    pair: Pair
+    is_held_out: bool  # else it was trained on
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownAlignment:
+    """What truly depends on what, of a source and of as much of the target as was written.
+
+    A unit is a word or a character, whichever the corpus knows the alignment of. Units without a source are not judged.
+    """
+
+    links: Links  # between units that were written; at least one for each unit in `judged`
+    targets: tuple[tuple[int, ...], ...]  # for each unit of the true target, the places of its tokens among the written
+    sources: tuple[tuple[int, ...], ...]  # for each unit of the source, the places of its tokens
+    n_agreed: int  # tokens at the beginning of what was written that are those of the true target
+    n_written: int  # tokens, without special ones behind them
+
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """The units of the target that were written and depend on something, ascending."""
+        return tuple(sorted({target for target, _ in self.links}))
+
+    @property
+    def is_parted(self) -> bool:
+        """Whether something else was written than the true target; of what comes from there on nothing is known."""
+        return self.n_agreed < self.n_written
+
+    def cells(self, links: Links) -> Links:
+        """Return links between units as links between their tokens: of each unit all of them."""
+        return frozenset(
+            (place, key) for target, source in links for place in self.targets[target] for key in self.sources[source]
+        )
+
+    @property
+    def least_error_rate(self) -> float:
+        """The error rate of who links each judged unit with one unit only, a right one; nan where none is judged."""
+        n = len(self.judged)
+        return 1 - 2 * n / (n + len(self.links)) if n else math.nan
+
+    def found(self, weights: Float[np.ndarray, "tgt src"]) -> Links:
+        """Return the links of a head between the judged units and those of the source.
+
+        Args:
+            weights: of each token that was written, what was looked at to write it; more rows do no harm.
+        """
+        judged = self.judged
+        links = hard_alignment(weights, targets=[self.targets[unit] for unit in judged], sources=self.sources)
+        return frozenset((judged[row], source) for row, source in links)
+
+    def score(self, weights: Float[np.ndarray, "tgt src"]) -> AlignmentScore:
+        """Return how well a head tells the alignment; arguments as for `found`."""
+        return alignment_error_rate(self.found(weights), self.links)
+
+
+class KnownPairs:
+    """The pairs of a corpus, found by their sources."""
+
+    def __init__(self, corpus: Corpus) -> None:
+        """Look through all pairs once; a corpus of texts has none."""
+        self._held_out, self._train = (corpus.held_out, corpus.train) if corpus.is_pairs else ((), ())
+        items = chain(self._train, self._held_out)  # what is held out last: it is preferred
+        self._places = {item.source: place for place, item in enumerate(items)}
+
+    def __len__(self) -> int:
+        """Count the sources."""
+        return len(self._places)
+
+    def find(self, source: str) -> FoundPair | None:
+        """Return the pair of exactly this source, spaces around it left out; None where the corpus has none."""
+        place = self._places.get(source.strip())
+        if place is None:
+            return None
+        n = len(self._train)
+        pair = self._train[place] if place < n else self._held_out[place - n]
+        return FoundPair(pair=pair, is_held_out=place >= n)
+
+
+def hard_alignment(
+    weights: Float[np.ndarray, "tgt src"], *, targets: Units | None = None, sources: Units | None = None
+) -> Links:
+    """Return one link for each unit of the target: the unit of the source that has most of its attention.
+
+    Args:
+        weights: of each target token, what was looked at to write it.
+        targets: the units that get a link; of a unit's tokens the mean counts. None: each token by itself.
+        sources: the units that may be linked with; of a unit's tokens the sum counts. None: each token by itself.
+
+    Returns:
+        Links between the places of units in `targets` and in `sources`; of equal weights the first counts.
+
+    Source: Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", sec. 4.1 (argmax);
+    Clark et al. 2019, sec. 4.1, for words out of tokens.
+    """
+    rows = [(row,) for row in range(weights.shape[0])] if targets is None else targets
+    columns = [(column,) for column in range(weights.shape[1])] if sources is None else sources
+    if not columns:
+        return frozenset()
+    by_source = np.stack([weights[:, list(unit)].sum(axis=1) for unit in columns], axis=1)  # [tgt, unit]
+    return frozenset((i, int(by_source[list(unit)].mean(axis=0).argmax())) for i, unit in enumerate(rows))
+
+
+def alignment_error_rate(links: Links, sure: Links, possible: Links = frozenset()) -> AlignmentScore:
+    """Return AER = 1 - (|A and S| + |A and P|) / (|A| + |S|), precision |A and P| / |A|, recall |A and S| / |S|.
+
+    Args:
+        links: A, those that are judged.
+        sure: S, those that must be there.
+        possible: P, those that may be there; the sure ones are possible, too.
+
+    Source: Och and Ney 2003, "A Systematic Comparison of Various Statistical Alignment Models", sec. 4.1.
+    """
+    n_sure, n_possible = len(links & sure), len(links & (sure | possible))
+    n_all = len(links) + len(sure)
+    return AlignmentScore(
+        error_rate=1 - (n_sure + n_possible) / n_all if n_all else math.nan,
+        precision=n_possible / len(links) if links else math.nan,
+        recall=n_sure / len(sure) if sure else math.nan,
+    )
+
+
+def known_alignment(
+    pair: Pair, tokenizer: Tokenizer, source: Sequence[int], written: Sequence[int]
+) -> KnownAlignment | None:
+    """Return the true alignment of a pair, put on the tokens that were read and written.
+
+    Args:
+        pair: of a corpus that knows its alignment.
+        tokenizer: the model's own; a unit is one of its tokens or, where they are parts of words, one of its words.
+        source: the tokens that were read, special ones included.
+        written: the tokens that were written so far, without <bos>.
+
+    Returns:
+        Links as far as what was written agrees with the true target, a unit as soon as all of its tokens are there.
+        None where the pair knows no alignment, or its units are neither the tokens nor the words.
+    """
+    if pair.alignment is None:
+        return None
+    target = tokenizer.target.encode(pair.target)
+    sources, targets = _units(tokenizer, source), _units(tokenizer.target, target)
+    last_source = max(chain.from_iterable(pair.alignment), default=-1)
+    if len(targets) != len(pair.alignment) or last_source >= len(sources):
+        return None
+    spoken = written[: max(_spoken(tokenizer.target, written), default=-1) + 1]
+    n_agreed = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(spoken, target, strict=False)))
+    return KnownAlignment(
+        links=frozenset(
+            (unit, key) for unit, keys in enumerate(pair.alignment) if max(targets[unit]) < n_agreed for key in keys
+        ),
+        targets=targets,
+        sources=sources,
+        n_agreed=n_agreed,
+        n_written=len(spoken),
+    )
+
+
+def _units(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return the places of the tokens of each unit: special ones are none, and a word may have several."""
+    words = range(len(tokens)) if tokenizer.kind in ("word", "character") else word_places(tokenizer, tokens)
+    units: dict[int, list[int]] = {}
+    for place in _spoken(tokenizer, tokens):
+        units.setdefault(words[place], []).append(place)
+    return tuple(map(tuple, units.values()))
+
+
+def _spoken(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
+    """Return the places of the tokens that stand for something said, be it an unknown word."""
+    special = zip(tokens, tokenizer.is_special(tokens), strict=True)
+    return [place for place, (token, is_sign) in enumerate(special) if not is_sign or token == tokenizer.unk_id]

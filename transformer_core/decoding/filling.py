@@ -1,0 +1,285 @@
+"""Filling in: a masked model puts tokens into the blanks of a text, one at a time, the most certain first.
+
+What is filled in is read with the text from then on, so that each blank knows of those before it. What the model says
+depends on which blanks hold which tokens, and not on the order in which they came there: each such state is read once.
+
+>>> tree = FillingTree(model, tokens, mask_id=tokenizer.mask_id)
+>>> tree.read().blanks[7].candidates(5)            # what may stand at place 7; .entropy, .rows: where it looked
+>>> filling = tree.fill()                          # the most certain blank, with its best token
+>>> filling = tree.fill(filling, 7, other_token)   # a person's choice
+>>> end = tree.fill_all(filling)
+>>> end.total_log_prob, tree.at_once()             # nats; and what all blanks would hold if none knew of another
+
+Source: Ghazvininejad et al. 2019, "Mask-Predict", sec. 3: what the model is surest of stays.
+Differs: they fill all masks at once, mask the least certain ones again, and repeat that a fixed number of times; here
+one mask is filled at a time and never masked again, and the blanks are those of the text alone.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from threading import RLock
+from time import perf_counter
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from transformer_core.decoding.looking import Aim
+from transformer_core.decoding.tree import Candidate
+from transformer_core.errors import ConfigError, TextError
+from transformer_core.instrument.capture import LazyActivations, capture
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
+
+Key = tuple[tuple[int, int], ...]
+"""Which blanks are filled, with what: (place, token) each, from left to right."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BlankOutlook:
+    """What the model says at one mask, and where it looked to say it."""
+
+    position: int  # among the tokens of the text, from 0
+    log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding, whose probability nobody gets
+    rows: Float[np.ndarray, "layer head key"]  # weights over the tokens of the text; each row sums to 1
+
+    @cached_property
+    def best(self) -> Candidate:
+        """The most probable token; of equal ones the first of the vocabulary."""
+        return self.candidate(int(self.log_probs.argmax()))
+
+    @cached_property
+    def entropy(self) -> float:
+        """In nats."""
+        known = self.log_probs[np.isfinite(self.log_probs)].astype(np.float64)
+        return float(-(np.exp(known) * known).sum())
+
+    def candidates(self, n: int) -> tuple[Candidate, ...]:
+        """Return the `n` most probable tokens, the best first; fewer where the vocabulary has no more."""
+        ordered = np.argsort(-self.log_probs, kind="stable")[:n].tolist()
+        return tuple(self.candidate(token) for token in ordered if self.log_probs[token] > -math.inf)
+
+    def candidate(self, token: int) -> Candidate:
+        """Return one token as a candidate; equal ones share their rank."""
+        log_prob = self.log_probs[token]
+        return Candidate(token=token, log_prob=float(log_prob), rank=int((self.log_probs > log_prob).sum()))
+
+    def looks_most_at(self, aim: Aim) -> tuple[int, float]:
+        """Return the place that a head, or a mean, looks at most, and the weight of it; the leftmost of equal ones."""
+        row = aim.of(self.rows)
+        return int(row.argmax()), float(row.max())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FillingState:
+    """A text with some of its blanks filled, as the model reads it."""
+
+    tokens: tuple[int, ...]
+    blanks: Mapping[int, BlankOutlook]  # those that are open, by their places, from left to right
+    ms: float  # what reading it took; 0 where there was nothing left to say
+
+    @property
+    def certain_first(self) -> list[BlankOutlook]:
+        """The open blanks, the one with the most probable best token first; of equal ones the leftmost."""
+        return sorted(self.blanks.values(), key=lambda blank: -blank.best.log_prob)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that is kept, in bytes."""
+        return sum(blank.log_probs.nbytes + blank.rows.nbytes for blank in self.blanks.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class FillingStep:
+    """A blank that was filled: with what, and how probable that was just before."""
+
+    position: int
+    chosen: Candidate
+    is_models_own: bool  # the most certain blank, with its best token: what the model by itself would have done
+
+
+@dataclass(frozen=True)
+class Filling:
+    """Blanks that were filled one after the other."""
+
+    steps: tuple[FillingStep, ...] = ()
+
+    @property
+    def key(self) -> Key:
+        """Which blanks are filled, with what, whatever their order was."""
+        return tuple(sorted((step.position, step.chosen.token) for step in self.steps))
+
+    @property
+    def total_log_prob(self) -> float:
+        """Of all that was filled in, each behind those before it, in nats."""
+        return math.fsum(step.chosen.log_prob for step in self.steps)
+
+    def first(self, n: int) -> "Filling":
+        """Return what there was after the first `n` steps."""
+        return Filling(self.steps[:n])
+
+
+NOTHING = Filling()
+
+
+class FillingTree:
+    """All ways in which the blanks of one text were filled so far; it may be shared between threads.
+
+    Attributes:
+        tokens: the text, with its masks.
+        masks: their places, from left to right.
+        n_bytes: memory that is kept, in bytes.
+    """
+
+    def __init__(self, model: Transformer, tokens: Int[Tensor, "one pos"], *, mask_id: int | None) -> None:
+        """Take in the text; it is read when somebody asks.
+
+        Args:
+            model: encoder-only, in evaluation mode.
+            tokens: one text, special tokens included, without padding.
+            mask_id: the mask token; None: the model has none.
+
+        Raises:
+            ConfigError: a model that does not fill in masks.
+            TextError: a text without a mask, or more than one text.
+        """
+        config = model.config
+        if config.architecture != "encoder_only":
+            kind = config.architecture.replace("_", "-")
+            raise ConfigError(
+                f"this model is {kind}: it writes, and fills in no blanks; choose one that is encoder-only"
+            )
+        if mask_id is None:
+            raise ConfigError("this model has no mask token, so it was never asked to fill in a blank; choose another")
+        if tokens.shape[0] != 1:
+            raise TextError(f"a tree begins with one text, got {tokens.shape[0]}; make a tree for each")
+        self.model, self.device, self.mask_id = model, tokens.device, mask_id
+        self.tokens: tuple[int, ...] = tuple(tokens[0].tolist())
+        self.masks = tuple(place for place, token in enumerate(self.tokens) if token == mask_id)
+        if not self.masks:
+            raise TextError("there is no blank in this text; write ____ where the model should guess a word")
+        self.n_bytes = 0
+        self._nothing_to_fill = sorted({mask_id} if config.never_written is None else {mask_id, config.never_written})
+        self._states: dict[Key, FillingState] = {}
+        self._lock = RLock()
+
+    def read(self, filling: Filling = NOTHING) -> FillingState:
+        """Return what the model says at each blank that is open; the model runs once for each state."""
+        key = filling.key
+        with self._lock:
+            if key not in self._states:
+                self._states[key] = self._forward(key)
+                self.n_bytes += self._states[key].n_bytes
+            return self._states[key]
+
+    def fill(self, filling: Filling = NOTHING, position: int | None = None, token: int | None = None) -> Filling:
+        """Fill one more blank.
+
+        Args:
+            filling: what was filled so far.
+            position: which blank; None: the most certain one, whose best token is the most probable of all blanks'.
+            token: with what; None: its best token.
+
+        Returns:
+            What was filled so far and this; `filling` itself stays as it is.
+
+        Raises:
+            TextError: a place without an open blank, or a token that is not in the vocabulary or fills nothing.
+        """
+        state = self.read(filling)
+        if not state.blanks:
+            raise TextError("every blank is filled; go back to fill one in another way")
+        surest = state.certain_first[0]
+        blank = surest if position is None else self._open(state, position)
+        chosen = blank.best if token is None else blank.candidate(self._fitting(token))
+        is_models_own = blank is surest and chosen.token == surest.best.token
+        step = FillingStep(position=blank.position, chosen=chosen, is_models_own=is_models_own)
+        return Filling((*filling.steps, step))
+
+    def fill_all(self, filling: Filling = NOTHING) -> Filling:
+        """Fill all blanks that are open, one after the other, the most certain first."""
+        while len(filling.steps) < len(self.masks):
+            filling = self.fill(filling)
+        return filling
+
+    def follow(self, choices: Iterable[tuple[int, int]], filling: Filling = NOTHING) -> Filling:
+        """Fill blanks with these tokens, in this order: (place, token) each.
+
+        Raises:
+            TextError: a place without an open blank, or a token that is not in the vocabulary or fills nothing.
+        """
+        for position, token in choices:
+            filling = self.fill(filling, position, token)
+        return filling
+
+    def at_once(self, filling: Filling = NOTHING) -> dict[int, Candidate]:
+        """Return the best token of each open blank, by place, as though no other were filled after this."""
+        return {position: blank.best for position, blank in self.read(filling).blanks.items()}
+
+    def _open(self, state: FillingState, position: int) -> BlankOutlook:
+        if position not in self.masks:
+            places = ", ".join(map(str, self.masks[:12])) + (" ..." if len(self.masks) > 12 else "")
+            raise TextError(f"there is no blank at place {position}; choose one of {places}")
+        if position not in state.blanks:
+            raise TextError(f"the blank at place {position} is filled already; go back to fill it in another way")
+        return state.blanks[position]
+
+    def _fitting(self, token: int) -> int:
+        vocab_size = self.model.config.vocab_size
+        if not 0 <= token < vocab_size:
+            raise TextError(f"token {token} is not in the vocabulary; there are 0 to {vocab_size - 1}")
+        if token in self._nothing_to_fill:
+            raise TextError(f"token {token} is a mask or padding, which fills nothing; choose another")
+        return token
+
+    @torch.inference_mode()
+    def _forward(self, key: Key) -> FillingState:
+        """Run the model on the text with some of its blanks filled."""
+        filled = dict(key)
+        tokens = tuple(filled.get(place, token) for place, token in enumerate(self.tokens))
+        places = [place for place in self.masks if place not in filled]
+        if not places:
+            return FillingState(tokens=tokens, blanks={}, ms=0.0)
+        start = perf_counter()
+        with capture(self.model, "encoder.*.hook_pattern", lazy=True) as acts:
+            final = self.model.final_states(torch.tensor([tokens], device=self.device))
+        logits = self.model.logits_of(final[:, places])[0].float()
+        log_probs = logits.log_softmax(dim=-1)
+        log_probs[:, self._nothing_to_fill] = -math.inf
+        said = log_probs.cpu().numpy()  # [blank, vocab]; this waits for the device
+        looked = _rows(acts, places)
+        blanks = {
+            place: BlankOutlook(position=place, log_probs=said[i], rows=looked[i]) for i, place in enumerate(places)
+        }
+        return FillingState(tokens=tokens, blanks=blanks, ms=(perf_counter() - start) * 1e3)
+
+
+def token_of(tokenizer: Tokenizer, word: str) -> int:
+    """Return the token of a word that a person typed for a blank, the one behind a space before the one without.
+
+    Raises:
+        TextError: it is no single token, or one that the model has never seen.
+    """
+    ways = [tokenizer.encode(way) for way in (f" {word.strip()}", word.strip())]
+    single = next((way[0] for way in ways if len(way) == 1), None)
+    if not word.strip() or single is None:
+        n = min(map(len, ways)) if word.strip() else 0
+        raise TextError(f"“{word.strip()[:40]}” is {n or 'no'} tokens, and a blank takes one; type another word")
+    if single == tokenizer.unk_id:
+        raise TextError(f"the model has never seen “{word.strip()[:40]}”, so nothing can be filled in for it")
+    return single
+
+
+def _rows(acts: LazyActivations, places: list[int]) -> Float[np.ndarray, "blank layer head key"]:
+    """Return the pattern's rows of some places in all layers."""
+    patterns = list(acts.patterns.values())
+    n_heads, n_keys = patterns[0].shape[1], patterns[0].shape[3]
+    rows = np.zeros((len(places), len(patterns), n_heads, n_keys), dtype=np.float32)
+    for layer, pattern in enumerate(patterns):
+        for i, place in enumerate(places):
+            for _, keys, part in pattern.stretches(queries=slice(place, place + 1)):
+                rows[i, layer, :, keys] = part[:, 0].float().cpu().numpy()
+    return rows

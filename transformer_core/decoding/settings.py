@@ -1,0 +1,42 @@
+"""How a text is written: numbers that a person chooses, without torch, so that a page has them at once."""
+
+import math
+from dataclasses import dataclass
+
+from transformer_core.errors import ConfigError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampling:
+    """How the next token is chosen; as it stands, drawn from what the model says.
+
+    The filters act one after the other, in the order of the fields, each on what the one before has left.
+    """
+
+    repetition_penalty: float = 1.0  # positive logits of tokens that were there are divided by it, others multiplied
+    temperature: float = 1.0  # logits are divided by it; 0: always the most probable token, which is greedy decoding
+    top_k: int = 0  # so many of the most probable tokens stay; 0: all
+    top_p: float = 1.0  # nucleus: the fewest most probable tokens that together reach this probability stay
+    min_p: float = 0.0  # tokens less probable than this share of the most probable one go
+    seed: int = 0  # of the draws
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        checks = (
+            ("repetition_penalty", 0.01 <= self.repetition_penalty <= 100, "from 0.01 to 100; 1 changes nothing"),
+            (
+                "temperature",
+                self.temperature == 0 or 0.001 <= self.temperature <= 1000,
+                "0, which always takes the most probable token, or from 0.001 to 1000",
+            ),
+            ("top_k", self.top_k >= 0, "0 or above; 0 keeps all tokens"),
+            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1; 1 keeps all tokens"),
+            ("min_p", 0 <= self.min_p <= 1, "from 0 to 1; 0 keeps all tokens"),
+        )
+        for name, is_right, allowed in checks:
+            value = getattr(self, name)
+            if not is_right or not math.isfinite(value):
+                raise ConfigError(f"{name} ({value}) must be {allowed}")
+
+
+GREEDY = Sampling(temperature=0.0)
