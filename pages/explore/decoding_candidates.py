@@ -3,21 +3,25 @@
 import hashlib
 import html
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages.explore.decoding_scene import Scene
 from pages.shared import decoding_state
-from pages.shared.components.candidates import candidates, sent_sampling, sent_token
+from pages.shared.components.candidates import Moment, candidates, sent_sampling, sent_token
 from pages.shared.fields import Field
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
 
+if TYPE_CHECKING:
+    from transformer_core.decoding.tree import DecodingStep
+
 KEY = "decoding-candidates"
 OWN = "decoding-own"  # the box for one's own words
 OWN_NOTE = "decoding-own-note"
+MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the moments before and behind this one are sent as well
 NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
@@ -34,7 +38,7 @@ ABOUT_SEED = "The same seed draws the same tokens. At temperature 0 nothing is d
 
 def show(scene: Scene) -> None:
     """Draw what may come next, or say why nothing does."""
-    place = "" if scene.tree.has_ended(scene.at) else f"token {scene.n_written}, {_behind(scene)}"
+    place = "" if scene.tree.has_ended(scene.at) else f"token {scene.n_written}, {_behind(scene, scene.at)}"
     st.html(f"<h2 class='hl-subtitle'>What may come next<span>{html.escape(place)}</span></h2>")
     if scene.ended:
         st.html(f"<p class='hl-note'>{html.escape(scene.ended)}</p>")
@@ -64,24 +68,35 @@ def show(scene: Scene) -> None:
 
 def _bars(scene: Scene) -> None:
     """Draw the candidates."""
+    moment = _moment(scene, scene.at)
+    is_small = scene.card.config.vocab_size <= MOST_AHEAD
+    nearby = [_moment(scene, one) for one in scene.around(1).values() if one is not scene.at] if is_small else []
+    candidates(
+        moment,
+        nearby=[one for one in nearby if math.isfinite(one.entropy)],
+        label=lambda token: scene.tokenizer.labels([token])[0],
+        sampling=scene.session.sampling,
+        key=KEY,
+        on_token=lambda: _take(scene, sent_token(KEY, version=moment.version)),
+        on_sampling=_choose,
+    )
+
+
+def _moment(scene: Scene, step: "DecodingStep") -> Moment:
+    """Return what may come next behind a step that was read."""
     from transformer_core.decoding.session import DecodingSession
 
-    outlook, sampling, version = scene.outlook, scene.session.sampling, _version(scene)
-    assert outlook is not None, "something comes next"
-    penalty = Sampling(repetition_penalty=sampling.repetition_penalty)
-    scores = DecodingSession.of(scene.tree, sampling=penalty).distribution(scene.at)
-    candidates(
+    penalty = Sampling(repetition_penalty=scene.session.sampling.repetition_penalty)
+    scores = DecodingSession.of(scene.tree, sampling=penalty).distribution(step)
+    assert step.outlook is not None, "it was read to know its distribution"
+    return Moment(
+        n_written=step.position - scene.tree.start.position,
         scores=scores.numpy(),
-        log_probs=outlook.log_probs.numpy(),
-        entropy=outlook.entropy,
-        label=lambda token: scene.tokenizer.labels([token])[0],
-        sampling=sampling,
-        next_token=scene.session.choice(scene.at) if scene.tree.has_room(scene.at) else None,
-        version=version,
-        key=KEY,
-        on_token=lambda: _take(scene, sent_token(KEY, version=version)),
-        on_sampling=_choose,
-        name=_behind(scene),
+        log_probs=step.outlook.log_probs.numpy(),
+        entropy=step.outlook.entropy,
+        next_token=scene.session.choice(step) if scene.tree.has_room(step) else None,
+        version=_version(scene, step),
+        name=_behind(scene, step),
     )
 
 
@@ -156,11 +171,11 @@ def _lead(scene: Scene) -> None:
         decoding_state.fork(tokens)
 
 
-def _behind(scene: Scene) -> str:
-    return f"behind “{isolate(scene.labels([scene.at])[0])}”"
+def _behind(scene: Scene, step: "DecodingStep") -> str:
+    return f"behind “{isolate(scene.labels([step])[0])}”"
 
 
-def _version(scene: Scene) -> str:
+def _version(scene: Scene, step: "DecodingStep") -> str:
     """Return what tells this moment from all others."""
-    moment = (scene.source, scene.view.text, [step.token for step in scene.at.path()])
+    moment = (scene.source, scene.view.text, [one.token for one in step.path()])
     return hashlib.sha256(repr(moment).encode()).hexdigest()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MOST_MIB = 512  # of all trees
 MOST_GIVEN = 512  # tokens of a source or a prompt
 FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are written before anybody asks for more
+AHEAD = 8  # tokens that a decoder has written beyond this moment, so that a step forward has nothing to wait for
 N_ALTERNATIVES = 5
 
 
@@ -200,11 +201,19 @@ class Scene:
             return f"{name}, mean of all heads"
         return f"{name}, layer {aim.layer}, " + ("mean of its heads" if aim.mean else f"head {aim.head}")
 
-    def weights(self, kind: "Kind") -> "np.ndarray | None":
-        """Return where is looked at this moment in order to write the next token; None where nothing comes next."""
+    def weights(self, kind: "Kind", moment: "DecodingStep | None" = None) -> "np.ndarray | None":
+        """Return where is looked at a moment, or at this one, to say what comes next; None where nothing does."""
         from transformer_core.decoding.looking import weights
 
-        return None if self.outlook is None else weights(self.outlook, kind, self.aim)
+        outlook = self.outlook if moment is None else moment.outlook
+        return None if outlook is None else weights(outlook, kind, self.aim)
+
+    def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
+        """Return the moments before and behind this one at which more was read, by how many tokens were written."""
+        moments = (self.tree.start, *self.branch)
+        first = max(0, self.n_written - n_each_way)
+        near = enumerate(moments[first : self.n_written + n_each_way + 1], first)
+        return {n: moment for n, moment in near if moment.outlook is not None and not self.tree.has_ended(moment)}
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""
@@ -232,7 +241,8 @@ def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, An
 def _written(session: "DecodingSession", card: ModelCard) -> "tuple[tuple[DecodingStep, ...], ...]":
     """Return all branches, written as far as they have to be."""
     first = FIRST_LENGTH[card.config.architecture]
-    length = min(max(decoding_state.LENGTH.value or first, decoding_state.STEP.value or 0), decoding_state.LIMIT.value)
+    ahead = 0 if decoding_state.STEP.value is None else decoding_state.STEP.value + AHEAD
+    length = min(max(decoding_state.LENGTH.value or first, ahead), decoding_state.LIMIT.value)
     written = []
     for branch in decoding_state.BRANCHES.value:
         forced = {0: branch.tokens} if branch.tokens else {}

@@ -6,12 +6,13 @@ from weakref import WeakKeyDictionary
 
 from pages.explore.decoding_scene import Said, Scene
 from pages.shared import decoding_state
-from pages.shared.components.writing import Token, sent_at, sent_forward, writing
+from pages.shared.components.writing import Looked, Token, sent_at, sent_forward, writing
 
 if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingStep
 
 KEY = "decoding-writing"
+N_NEARBY = 4  # moments before and behind this one that a step shows at once
 
 _TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
 """What there is to say of a step stays the same, but for who chose it and how it is labeled; it is asked for once."""
@@ -31,9 +32,18 @@ def show(scene: Scene) -> None:
         aim_output=scene.who("decoder"),
         ended=replace(scene, at=scene.branch[-1]).ended if scene.branch else scene.ended,
         key=KEY,
+        nearby=_nearby(scene),
         on_at=_on_at,
         on_forward=_on_forward,
     )
+
+
+def _nearby(scene: Scene) -> dict[int, Looked]:
+    """Return where is looked at the moments around this one, as far as they are written."""
+    return {
+        n: (scene.weights("cross", moment) if scene.source_labels else None, scene.weights("decoder", moment))
+        for n, moment in scene.around(N_NEARBY).items()
+    }
 
 
 def _on_at() -> None:

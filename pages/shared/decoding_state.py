@@ -74,6 +74,18 @@ def _decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[
     return read
 
 
+def _temperature(text: str) -> float:
+    """Read 0, which is greedy, or what logits can be divided by.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    value = _decimal(0, 5)(text)
+    if 0 < value < 0.001:
+        raise ValueError("it is 0, or a number from 0.001 to 5")
+    return value
+
+
 def _plain(value: float) -> str:
     return str(value).removesuffix(".0")
 
@@ -84,11 +96,11 @@ LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
 BRANCH = Field(PAGE, "branch", 0, number)  # which of them is looked at
 
-TEMPERATURE = Field(PAGE, "temperature", 0.0, _decimal(0, 5), _plain)  # 0: greedy
+TEMPERATURE = Field(PAGE, "temperature", 0.0, _temperature, _plain)  # 0: greedy
 TOP_K = Field(PAGE, "top_k", 0, number)
 TOP_P = Field(PAGE, "top_p", 1.0, _decimal(0, 1, above=True), _plain)
 MIN_P = Field(PAGE, "min_p", 0.0, _decimal(0, 1), _plain)
-REPETITION = Field(PAGE, "repetition", 1.0, _decimal(0, 10, above=True), _plain)
+REPETITION = Field(PAGE, "repetition", 1.0, _decimal(0.01, 10), _plain)
 SEED = Field(PAGE, "seed", 0, number)
 
 MEAN = Field(PAGE, "mean", "layer", one_of("", "layer", "all"))  # of heads; "": the chosen one alone

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -195,13 +195,12 @@ def _card(place: Path) -> ModelCard:
         Exception: a file that is missing or says something else; the caller passes the folder over.
     """
 
-    def read(folder: Path) -> tuple[dict[str, Any], dict[str, Any], os.stat_result]:
-        card, config = (
-            json.loads((folder / name).read_text(encoding="utf-8")) for name in ("card.json", "config.json")
-        )
+    def read(folder: Path) -> tuple[str, str, os.stat_result]:
+        card, config = ((folder / name).read_text(encoding="utf-8") for name in ("card.json", "config.json"))
         return card, config, (folder / "model.safetensors").stat()
 
-    values, config, weights = reading(place, read)
+    card, config, weights = reading(place, read)
+    values = json.loads(card)
     return ModelCard(
         name=place.name,
         path=at_root(place),
@@ -212,9 +211,15 @@ def _card(place: Path) -> ModelCard:
         examples=tuple(map(str, values.get("examples", ()))),
         heads=tuple(str(head["does"]) for head in values.get("heads", ())),
         n_parameters=int(values.get("parameters", 0)),
-        success=_success(values.get("metrics", {}), config.get("architecture")),
-        config=ModelConfig.from_dict(config),
+        success=_success(values.get("metrics", {}), _config(config).architecture),
+        config=_config(config),
     )
+
+
+@lru_cache(maxsize=256)
+def _config(text: str) -> ModelConfig:
+    """Return what a configuration's file says; each is checked once, as pages ask for all models at every click."""
+    return ModelConfig.from_dict(json.loads(text))
 
 
 _SUCCESSES = {  # the measures of held-out texts that say most, the most telling first

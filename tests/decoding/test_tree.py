@@ -255,8 +255,9 @@ def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt), handling({named_hook_points(model)["decoder.blocks.1.hook_mlp_out"]: stop}):
-        tree.read(step)
+        tree.lead(step, [7, 8])
     assert step.outlook is None
+    assert [*tree.follow([5, 7, 8])] == [step], "of what comes behind it nobody knows anything yet"
     tree.read(tree.go_on(step, 6))
     check(tree, source)
 

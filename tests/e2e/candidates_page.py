@@ -53,18 +53,22 @@ def page() -> None:
     sampling = st.session_state.get("sampling", Sampling())
     log_probs = logits.log_softmax(dim=-1)
     allowed = log_probs[logits.isfinite()]
-    bars.candidates(
+    shown = bars.Moment(
+        n_written=moment,
         scores=logits.numpy(),
         log_probs=log_probs.numpy(),
         entropy=float(-(allowed.exp() * allowed).sum()),
-        label=label,
-        sampling=sampling,
         next_token=draw(next_log_probs(logits, (), sampling), seed=3, position=moment),
         version=str(moment),
+        name="behind “once”",
+    )
+    bars.candidates(
+        shown,
+        label=label,
+        sampling=sampling,
         key="candidates",
         on_token=received_token,
         on_sampling=received_sampling,
-        name="behind “once”",
     )
     st.text(f"moment {moment}, token {st.session_state.get('token')}, {sampling}")
 

@@ -3,6 +3,7 @@
 import json
 import math
 import struct
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,27 @@ def given(*, n: int = 100, **changed: Any) -> dict[str, Any]:
     } | changed
 
 
+def parts(given: dict[str, Any]) -> tuple[bars.Moment, dict[str, Any]]:
+    """The moment, and the rest."""
+    of_moment = {name: given[name] for name in ("scores", "log_probs", "entropy", "next_token", "version")}
+    rest = {name: value for name, value in given.items() if name not in {*of_moment, "name"}}
+    return bars.Moment(n_written=2, name=given.get("name", ""), **of_moment), rest
+
+
+def draw(**changed: Any) -> None:
+    """Draw the component, and the same moment again as one nearby."""
+    moment, rest = parts(given(**changed))
+    bars.candidates(moment, nearby=[replace(moment, n_written=3, entropy=1.5)], **rest)
+
+
 def show() -> None:
     """The page of these tests."""
     import streamlit as st
 
     from pages.shared.components import candidates as bars
-    from tests.pages.test_candidates import HELD, given
+    from tests.pages.test_candidates import HELD, draw
 
-    bars.candidates(**given(**st.session_state["given"]))
+    draw(**st.session_state["given"])
     st.session_state["token"] = bars.sent_token("candidates", version="12")
     st.session_state["sampling"] = bars.sent_sampling("candidates", HELD)
 
@@ -61,10 +75,14 @@ def run(sent: dict[str, Any] | None = None, **changed: Any) -> AppTest:
 
 
 def data_of(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
-    """The header, and the scores as the browser reads them."""
+    """What is said of the moment and of all, and its scores as the browser reads them."""
     data = component(app, "candidates").bytes
     (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    shown, nearby = header.pop("moments")
+    assert nearby == shown | {"nWritten": 3, "entropy": 1.5}
+    np.testing.assert_array_equal(scores[: header["nTokens"]], scores[header["nTokens"] :])
+    return header | shown, scores[: header["nTokens"]]
 
 
 def test_all_scores_are_sent_and_the_rows_are_the_first_of_them():
@@ -178,10 +196,10 @@ def test_what_are_no_settings_is_not_taken(sent: object):
 
 def test_what_does_not_fit_together_is_refused():
     with pytest.raises(ValueError, match="100 scores and 99 log-probabilities"):
-        bars.candidates(**given(log_probs=given()["log_probs"][:99]))
+        draw(log_probs=given()["log_probs"][:99])
     broken = np.full(4, np.nan, dtype=np.float32)
     with pytest.raises(ValueError, match="must be numbers"):
-        bars.candidates(**given(scores=broken, log_probs=broken))
+        draw(scores=broken, log_probs=broken)
     nothing = np.full(4, -np.inf, dtype=np.float32)
     with pytest.raises(ValueError, match="one token at least"):
-        bars.candidates(**given(scores=nothing, log_probs=nothing))
+        draw(scores=nothing, log_probs=nothing)

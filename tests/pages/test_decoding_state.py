@@ -2,8 +2,7 @@
 
 import pytest
 import streamlit as st
-from hypothesis import given
-from hypothesis import strategies
+from hypothesis import given, strategies
 
 from pages.shared import decoding_state
 from pages.shared.decoding_state import Branch

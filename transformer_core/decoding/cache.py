@@ -125,7 +125,7 @@ class KeyValueCache:
         stores = [block.self_attn.k_v for block in self.blocks]
         assert None not in stores, "nothing was read yet"
         written = [store[:, :, first : self.n_positions] for store in stores if store is not None]
-        return torch.stack(written, dim=1).permute(0, 3, 1, 2, 4).contiguous()
+        return torch.stack(written, dim=1).permute(0, 3, 1, 2, 4)
 
     def repeat(self, n_times: int) -> None:
         """Keep each row `n_times`, one beside the other: a text that will go on in several ways."""

@@ -2,8 +2,10 @@
 // make of that (a filled bar). Moving a slider draws anew here; letting it go tells the server.
 //
 // data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
-// highest first. A row of the header is a token at its place among them.
+// highest first, for each of the header's moments. A row of a moment is a token at its place among them. The first moment
+// is the one that the server shows; a step in writing.js to another one of them is drawn at once.
 
+const MOMENT = "headlight-moment"; // of writing.js
 const N_SHOWN = 12; // tokens, until more are asked for
 const HINT = "Point at a token to read its numbers. Click it, or press Enter, to write it instead.";
 const FILTERED = "filtered out";
@@ -19,12 +21,18 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".candidates");
   const view = (root.view ??= makeView(root));
   const { header, rest } = unpack(data);
-  view.header = header;
-  view.scores = new Float32Array(rest.slice().buffer);
-  view.send = setTriggerValue;
+  const scores = new Float32Array(rest.slice().buffer);
+  const { nTokens } = header;
+  const moments = header.moments.map((moment, i) => ({ ...moment, scores: scores.subarray(i * nTokens, (i + 1) * nTokens) }));
+  Object.assign(view, { moments, send: setTriggerValue });
   root.style.height = header.height === null ? "" : `${header.height}px`;
-  root.setAttribute("aria-label", `What may come next ${header.name}`.trim());
   take(view, header.sampling);
+  show(view, moments[0]);
+}
+
+function show(view, moment) {
+  Object.assign(view, { header: moment, scores: moment.scores });
+  view.root.setAttribute("aria-label", `What may come next ${moment.name}`.trim());
   draw(view);
 }
 
@@ -49,6 +57,12 @@ function makeView(root) {
   view.foot.append(view.says, view.more);
   root.append(view.sliders.box, view.facts, view.head, view.list, view.foot);
   listen(view);
+  const onMoment = ({ detail }) => {
+    const moment = view.moments.find(({ nWritten }) => nWritten === detail.n);
+    if (!root.isConnected) window.removeEventListener(MOMENT, onMoment);
+    else if (moment) show(view, moment);
+  };
+  window.addEventListener(MOMENT, onMoment);
   return view;
 }
 

@@ -5,8 +5,8 @@ as `transformer_core.decoding.sampling.next_log_probs`. What a person chooses co
 key, each for one run; `sent_token` and `sent_sampling` check them like any input.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,19 +23,28 @@ SLIDERS = ("temperature", "top_k", "top_p", "min_p")  # fields of a sampling
 MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Moment:
+    """What may come next at one moment of a text."""
+
+    n_written: int  # tokens at that moment
+    scores: Float[np.ndarray, " vocab"]  # logits after the repetition penalty, up to a number; -inf: never written
+    log_probs: Float[np.ndarray, " vocab"]  # of the model itself, in nats
+    entropy: float  # of the model's own distribution, in nats
+    next_token: int | None  # the one that is taken next by the settings; None: nobody knows
+    version: str  # of the moment; it comes back with a chosen token
+    name: str = ""  # behind the words "What may come next", for who cannot see the page
+
+
 def candidates(
+    moment: Moment,
     *,
-    scores: Float[np.ndarray, " vocab"],
-    log_probs: Float[np.ndarray, " vocab"],
-    entropy: float,
+    nearby: Sequence[Moment] = (),
     label: Callable[[int], str],
     sampling: Sampling,
-    next_token: int | None,
-    version: str,
     key: str,
     on_token: Callable[[], None],
     on_sampling: Callable[[], None],
-    name: str = "",
     n_most: int = 40,
     height: int | None = None,
 ) -> None:
@@ -45,24 +54,41 @@ def candidates(
     server is told. Until it has answered, the mark of the token that it takes next is gone.
 
     Args:
-        scores: logits after the repetition penalty; adding a number to all of them changes nothing. -inf for what is
-            never written.
-        log_probs: of the model itself, in nats.
-        entropy: of the model's own distribution, in nats.
+        moment: what is shown.
+        nearby: other moments, which are shown at once where a person steps to them.
         label: what is written for a token.
         sampling: the settings that hold.
-        next_token: the one that is taken next by these settings; None: nobody knows.
-        version: of the moment that is shown; it comes back with a chosen token.
         key: the component's key.
         on_token: called before the run in which `sent_token` gives the token that a person wants written instead.
         on_sampling: called before the run in which `sent_sampling` gives the settings that a person wants.
-        name: of the moment, behind the words "What may come next", for who cannot see the page.
         n_most: so many tokens have bars, twelve of them at once and the others when asked for; and the next one.
         height: px; None: as high as it needs to be for twelve tokens.
 
     Raises:
         ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
     """
+    shown, scores = zip(*(_shown(one, label, n_most) for one in (moment, *nearby)), strict=True)
+    header = {
+        "moments": shown,
+        "nTokens": len(moment.scores),
+        "sampling": {field: getattr(sampling, field) for field in SLIDERS},
+        "height": height,
+    }
+    component("candidates", isolated=True)(
+        key=key,
+        data=packed(header, b"".join(scores)),
+        on_token_change=on_token,
+        on_sampling_change=on_sampling,
+    )
+
+
+def _shown(moment: Moment, label: Callable[[int], str], n_most: int) -> tuple[dict[str, Any], bytes]:
+    """Return what is said of a moment, and its scores, the highest first.
+
+    Raises:
+        ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
+    """
+    scores, log_probs = moment.scores, moment.log_probs
     if scores.shape != log_probs.shape:
         raise ValueError(
             f"There are {len(scores)} scores and {len(log_probs)} log-probabilities; give one of each for every token."
@@ -72,33 +98,28 @@ def candidates(
     order = np.argsort(scores, kind="stable")[::-1]  # of equal ones the higher token first: top-p keeps those longest
     n = min(n_most, int(np.isfinite(scores).sum()))
     places = list(range(n))
-    if next_token is not None and (place := int(np.flatnonzero(order == next_token)[0])) >= n:
+    if moment.next_token is not None and (place := int(np.flatnonzero(order == moment.next_token)[0])) >= n:
         places.append(place)
-    header = {
-        "rows": [
-            {
-                "token": token,
-                "place": place,
-                "label": isolate(label(token)),
-                "log_prob": float(log_probs[token]),
-                "rank": int((log_probs > log_probs[token]).sum()),
-            }
-            for place, token in ((place, int(order[place])) for place in places)
-        ],
+    rows = [
+        {
+            "token": token,
+            "place": place,
+            "label": isolate(label(token)),
+            "log_prob": float(log_probs[token]),
+            "rank": int((log_probs > log_probs[token]).sum()),
+        }
+        for place, token in ((place, int(order[place])) for place in places)
+    ]
+    said = {
+        "nWritten": moment.n_written,
+        "rows": rows,
         "n": n,
-        "entropy": entropy,
-        "sampling": {field: getattr(sampling, field) for field in SLIDERS},
-        "next": next_token,
-        "name": name,
-        "version": version,
-        "height": height,
+        "entropy": moment.entropy,
+        "next": moment.next_token,
+        "name": moment.name,
+        "version": moment.version,
     }
-    component("candidates", isolated=True)(
-        key=key,
-        data=packed(header, scores[order].astype("<f4").tobytes()),
-        on_token_change=on_token,
-        on_sampling_change=on_sampling,
-    )
+    return said, scores[order].astype("<f4").tobytes()
 
 
 def sent_token(key: str, *, version: str) -> int | None:

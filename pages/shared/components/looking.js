@@ -36,7 +36,7 @@ function showWeight(item, weight, isStrong) {
 }
 
 function isLookedAt(view, { side, index }) {
-  return view.place === view.header.at && index < view.weights[side].length;
+  return view.weights === view.weightsOf.get(view.place) && index < view.weights[side].length;
 }
 
 function draw(view) {

@@ -4,6 +4,7 @@
 // `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
 // meanwhile is the goal, a moment, and is asked for next.
 
+const MOMENT = "headlight-moment"; // what candidates.js listens to
 const SPEEDS = [
   { name: "slow", title: "1 token a second", period: 1000, most: 1 },
   { name: "normal", title: "3 tokens a second", period: 333, most: 1 },
@@ -135,7 +136,7 @@ function want(view, n) {
   const { header, nWritten } = view;
   const goal = Math.max(0, header.ended === null ? n : Math.min(n, nWritten));
   view.goal = goal;
-  setPlace(view, Math.min(goal, nWritten));
+  goTo(view, Math.min(goal, nWritten));
   ask(view);
   showStepper(view);
 }
@@ -157,7 +158,13 @@ function ask(view) {
 function giveUp(view) {
   Object.assign(view, { asked: null, goal: null });
   pause(view);
-  setPlace(view, view.header.at);
+  goTo(view, view.header.at);
+}
+
+function goTo(view, n) {
+  // Before the page has answered; whoever else shows moments and has this one shows it, too.
+  setPlace(view, n);
+  window.dispatchEvent(new CustomEvent(MOMENT, { detail: { n } }));
 }
 
 function hear(view, former) {

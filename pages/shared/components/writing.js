@@ -1,8 +1,9 @@
 // Writing, token by token: the source and the output as chips, and a player that goes along the output.
 //
 // data: as packing.py packs it; after the header numbers (float32, little endian): a row for each token of the output,
-// as writing.py's _table says, then the weights over the source and over the output. A moment is told by how many tokens
-// were written at it; the header's `at` is the moment that the rest of the page shows.
+// as writing.py's _table says, then for each of the header's moments the weights over the source and over the output. A
+// moment is told by how many tokens were written at it; the header's `at`, the first of them, is the one that the rest of
+// the page shows. Whoever else shows moments hears of every step by an event: see candidates.js.
 
 const SIDES = ["source", "output"];
 const SOON = 150; // ms
@@ -59,10 +60,12 @@ function makeView(root) {
 function take(view, data) {
   const { header, rest } = unpack(data);
   const numbers = new Float32Array(rest.slice().buffer);
-  const { source, output } = header.nWeights;
-  const end = numbers.length - output;
-  const width = header.nOutput ? (end - source) / header.nOutput : 0;
-  const weights = { source: numbers.subarray(end - source, end), output: numbers.subarray(end) };
+  let start = numbers.length - header.moments.reduce((sum, { source, output }) => sum + source + output, 0);
+  const width = header.nOutput ? start / header.nOutput : 0;
+  const next = (n) => numbers.subarray(start, (start += n));
+  const moments = header.moments.map(({ n, source, output }) => [n, { source: next(source), output: next(output) }]);
+  view.weightsOf = new Map(moments);
+  const weights = view.weightsOf.get(header.at);
   const shades = header.shades[view.theme()];
   Object.assign(view, { header, width, numbers, weights, shades, nWritten: header.nOutput - header.nGiven });
 }
@@ -136,8 +139,13 @@ function setPlace(view, n) {
   if (!isFocused) setStop(view, { side: "output", index: last });
   else if (view.place !== n) chip.focus({ preventScroll: true });
   clearTimeout(view.paling);
-  const pale = () => view.root.classList.toggle("waiting", view.place !== view.header.at);
-  if (n === header.at) view.root.classList.remove("waiting");
+  const pale = () => view.root.classList.toggle("waiting", !view.weightsOf.has(view.place));
+  const weights = view.weightsOf.get(n) ?? view.weights;
+  if (view.weights !== weights) {
+    view.weights = weights;
+    look(view);
+  }
+  if (n === header.at || view.weightsOf.has(n)) view.root.classList.remove("waiting");
   else view.paling = setTimeout(pale, SOON); // so that nothing flickers where the page answers soon
   if (view.place !== n || view.weighed !== view.weights) {
     reveal(parts.output.pane, chip);

@@ -4,9 +4,10 @@ What a person asks for comes back as triggers of the component's key, each for o
 check it like any input.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,9 @@ from transformer_core.figures import DARK, LIGHT, Theme, isolate, sequential_sca
 from transformer_core.figures.theme import KEY
 
 Kind = Literal["given", "written", "forced"]
+Weights = Float[np.ndarray, " token"] | None
+Looked = tuple[Weights, Weights]
+"""Where is looked at one moment: weights over the source and over the output; None: nothing is drawn."""
 
 MOST_AT_ONCE = 64  # tokens that may be asked for in one step
 _KINDS: tuple[Kind, ...] = ("given", "written", "forced")
@@ -44,14 +48,15 @@ def writing(
     output: Sequence[Token],
     n_given: int,
     at: int,
-    weights_source: Float[np.ndarray, " src"] | None,
-    weights_output: Float[np.ndarray, " key"] | None,
+    weights_source: Weights,
+    weights_output: Weights,
     aim_source: str,
     aim_output: str,
     ended: str | None,
     key: str,
     on_at: Callable[[], None],
     on_forward: Callable[[], None],
+    nearby: Mapping[int, Looked] = MappingProxyType({}),
     height: int | None = None,
 ) -> None:
     """Two lines of tokens, the source and the output, and the player that goes along the output or has it written on.
@@ -72,6 +77,7 @@ def writing(
         key: the component's key.
         on_at: called before the run in which `sent_at` gives where a person wants to be.
         on_forward: called before the run in which `sent_forward` gives by how many tokens to go on.
+        nearby: the weights of other moments, by how many tokens were written: a step there shows them at once.
         height: px; None: as much as two lines and the player need, and never less at a step.
 
     Raises:
@@ -82,14 +88,8 @@ def writing(
             f"There are {len(output)} tokens, {n_given} of them given and {at} written at this moment; "
             "give at least one given token, and no moment beyond the last token."
         )
-    expected = {"source": (weights_source, len(source)), "output": (weights_output, n_given + at)}
-    for side, (weights, n_tokens) in expected.items():
-        if weights is not None and weights.shape != (n_tokens,):
-            raise ValueError(
-                f"There are {n_tokens} tokens of the {side} to look at, but weights of shape {weights.shape}; "
-                "give one weight a token."
-            )
-    sides = [np.empty(0) if weights is None else weights for weights, _ in expected.values()]
+    moments = {at: (weights_source, weights_output)} | {n: sides for n, sides in nearby.items() if n != at}
+    rows = [_sides(sides, len(source), n_given + n) for n, sides in moments.items()]
     labels, table = _table(output)
     header = {
         "labels": [isolate(label) for label in labels],
@@ -98,7 +98,10 @@ def writing(
         "nOutput": len(output),
         "nGiven": n_given,
         "at": at,
-        "nWeights": {side: len(weights) for side, weights in zip(expected, sides, strict=True)},
+        "moments": [
+            {"n": n, "source": len(of_source), "output": len(of_output)}
+            for n, (of_source, of_output) in zip(moments, rows, strict=True)
+        ],
         "aims": {"source": aim_source, "output": aim_output},
         "ended": ended,
         "answers": st.session_state.get(_answered(key)),
@@ -107,7 +110,7 @@ def writing(
         "hue": KEY,
         "height": height,
     }
-    numbers = np.concatenate([table.ravel(), *sides]).astype("<f4")
+    numbers = np.concatenate([table.ravel(), *(weights for sides in rows for weights in sides)]).astype("<f4")
     component("writing", isolated=True)(
         key=key,
         data=packed(header, numbers.tobytes()),
@@ -132,6 +135,21 @@ def _sent(key: str, event: str) -> dict[str, Any]:
     """Return what the component of this key sent for this run."""
     sent = st.session_state.get(key, {}).get(event)
     return sent if isinstance(sent, dict) else {}
+
+
+def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
+    """Return the weights over the source and over the output at one moment; none where nothing is drawn.
+
+    Raises:
+        ValueError: there is not one weight a token.
+    """
+    for side, weights, n in zip(("source", "output"), given, n_tokens, strict=True):
+        if weights is not None and weights.shape != (n,):
+            raise ValueError(
+                f"There are {n} tokens of the {side} to look at, but weights of shape {weights.shape}; "
+                "give one weight a token."
+            )
+    return [np.empty(0) if weights is None else weights for weights in given]
 
 
 def _answer(key: str, event: str, do: Callable[[], None]) -> None:

@@ -44,10 +44,11 @@ def alright(app: AppTest) -> AppTest:
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
-    """The header, and all scores."""
+    """What is said of this moment and of all, and its scores."""
     data = component(app, "candidates").bytes
     (length,) = struct.unpack("<I", data[:4])
-    return json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
+    return header | header["moments"][0], scores[: header["nTokens"]]
 
 
 @torch.inference_mode()
@@ -70,6 +71,13 @@ def test_bars_are_what_the_model_says(three_kinds: Path):
     assert np.ptp(shifts) < 1e-4  # the logits, but for a constant
     assert header["next"] == header["rows"][0]["token"]  # greedy
     assert header["name"].startswith("behind “")
+
+
+def test_the_moments_before_and_behind_this_one_are_sent_as_well(three_kinds: Path):
+    here = sent(opened(text=EXAMPLES[0], step="2"))[0]["moments"]
+    assert [moment["nWritten"] for moment in here] == [2, 1, 3]
+    before, behind = (sent(opened(text=EXAMPLES[0], step=step))[0]["moments"][0] for step in ("1", "3"))
+    assert here[1:] == [before, behind]
 
 
 def test_the_repetition_penalty_acts_on_what_is_there(three_kinds: Path):
