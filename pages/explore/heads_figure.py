@@ -12,13 +12,15 @@ from pages.explore.heads_code import redraw
 from pages.explore.heads_scene import Scene, marked, theme
 from pages.shared import heads_state, state, takeaway
 from pages.shared.components import figures, lines
-from transformer_core.analysis import pattern_csv
+from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.head_picture import HeadPicture, HeadShare
 from transformer_core.analysis.table import pattern_arrays
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap
+from transformer_core.figures.attention import heatmap_frame
 from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.categories import category_hues
+from transformer_core.figures.cells import FORBIDDEN
 from transformer_core.figures.quantities import QUANTITIES
 
 STILL_WIDTH = 560  # px
@@ -77,18 +79,24 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
 
 
 def _preview(scene: Scene) -> Mapping[str, Any] | None:
-    """Return which head is drawn, so that another one is seen as soon as it is clicked; None where it is no one's."""
+    """Return what it takes to draw another head as soon as it is clicked; None where no single head is drawn."""
     wish, view = scene.wish, scene.view
     if len(wish.heads) > 1 or wish.quantity != "pattern" or wish.in_words or wish.hidden or wish.window:
         return None
-    chosen = f"layer {view.layer}, head {view.head}"
     return {
         "attention": view.attention,
         "layer": view.layer,
         "head": view.head,
-        "title": scene.title.replace(chosen, "layer {layer}, head {head}"),
-        "name": QUANTITIES[wish.quantity].trace,
+        "name": QUANTITIES["pattern"].trace,
+        "forbidden": FORBIDDEN,
+        "frames": {name: {"layout": _frame(scene, name)} for name in scene.reading.attended},
     }
+
+
+def _frame(scene: Scene, attention: str) -> Mapping[str, Any]:
+    """Return the layout of the heatmaps of an attention, without a head."""
+    title = f"{QUANTITIES['pattern'].title}: {ATTENTIONS[attention].title.lower()}, layer {{layer}}, head {{head}}"
+    return heatmap_frame(*scene.reading.labels(attention), title=title, **scene.axis_names_of(attention))
 
 
 def draw_lines(scene: Scene, shown: HeadPicture) -> None:

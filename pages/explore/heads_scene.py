@@ -81,7 +81,11 @@ class Scene:
     @property
     def axis_names(self) -> dict[str, Any]:
         """What queries and keys are, for the axes of figures."""
-        kind, architecture = ATTENTIONS[self.view.attention], self.reading.architecture
+        return self.axis_names_of(self.view.attention)
+
+    def axis_names_of(self, attention: str) -> dict[str, Any]:
+        """Return what queries and keys of an attention are."""
+        kind, architecture = ATTENTIONS[attention], self.reading.architecture
         queries, keys = NAMES[architecture, kind.queries_from], NAMES[architecture, kind.keys_from]
         return {"query_name": f"query: {queries}", "key_name": f"key: {keys}{self._own_part}"}
 

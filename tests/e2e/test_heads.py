@@ -223,19 +223,26 @@ def test_a_link_to_what_does_not_exist_opens_what_is_nearest(page: Page):
     assert view_of(page)["attention"] == "cross"
 
 
-AT_ONCE = """(name) => {
+WEIGHTS = """[...document.querySelector(".figure").view.plot.data.find(({ name }) => name === "attention").z].map(
+  (row) => Array.from(row, (weight) => (Number.isFinite(weight) ? weight : null)))"""
+AT_ONCE = f"""(name) => {{
   const roots = [...document.querySelectorAll("*")].map((element) => element.shadowRoot);
   const root = roots.find((one) => one?.querySelector(".overview"));
-  root.querySelector(`button.head[aria-label^="${name}."]`).click();
-  const { plot } = document.querySelector(".figure").view;
-  return { title: plot.querySelector(".gtitle").textContent, weights: [...plot.data[0].z].map((row) => [...row]) };
-}"""
+  root.querySelector(`button.head[aria-label^="${{name}}."]`).click();
+  const {{ plot }} = document.querySelector(".figure").view;
+  const labels = [...plot.querySelectorAll(".xtick text")].map((label) => label.textContent);
+  return {{ title: plot.querySelector(".gtitle").textContent, labels, weights: {WEIGHTS} }};
+}}"""
 
 
-def test_a_clicked_head_is_seen_before_the_server_answers(page: Page):
+@pytest.mark.parametrize("name", ["Cross-attention, layer 1, head 2", "Decoder self-attention, layer 0, head 1"])
+def test_a_clicked_head_is_seen_before_the_server_answers(page: Page, name: str):
     open_heads(page, "/heads?attention=cross&layer=1&head=0&text=The+cat+sees+the+dog.")
-    seen = page.evaluate(AT_ONCE, "Cross-attention, layer 1, head 2")
-    assert seen["title"] == "Attention pattern: cross-attention, layer 1, head 2"
+    seen = page.evaluate(AT_ONCE, name)
+    assert seen["title"] == f"Attention pattern: {name[0].lower()}{name[1:]}"
     expect(page.locator(".plot .scatterlayer text").first).to_be_visible(timeout=SLOW)  # the server's numbers are there
-    exact = page.evaluate("[...document.querySelector('.figure').view.plot.data[0].z].map((row) => [...row])")
-    assert seen["weights"] == [[pytest.approx(weight, abs=0.5 / 254) for weight in row] for row in exact]
+    assert seen["labels"] == keys(page).all_text_contents()
+    assert seen["weights"] == [
+        [None if weight is None else pytest.approx(weight, abs=0.5 / 254) for weight in row]
+        for row in page.evaluate(WEIGHTS)
+    ]

@@ -8,6 +8,7 @@ import pytest
 from plotly.graph_objects import Figure, Heatmap
 
 from transformer_core.figures import DARK, LIGHT, attention_heatmap
+from transformer_core.figures.attention import heatmap_frame
 from transformer_core.figures.hues import WARM
 from transformer_core.figures.labels import LABEL_LENGTH, shorten
 from transformer_core.figures.quantities import QUANTITIES, QuantityName
@@ -275,3 +276,14 @@ def test_no_quantity_changes_its_input_or_has_the_theme_elsewhere(quantity: Quan
     np.testing.assert_array_equal(values, before)
     assert light["layout"].pop("template") != dark["layout"].pop("template")
     assert json.dumps(light, default=str) == json.dumps(dark, default=str)
+
+
+def test_a_frame_is_the_figure_without_its_cells():
+    queries, keys = ["a", "long word", "c"], ["<b>", "e"]
+    names = {"query_name": "query: the target", "key_name": "key: the text"}
+    pattern = np.full((3, 2), 0.5)
+    whole = json.loads(attention_heatmap(pattern, queries, keys, title="a head", **names).to_json())["layout"]
+    frame = json.loads(json.dumps(heatmap_frame(queries, keys, title="a head", **names)))
+    assert frame.keys() == {"title", "height", "meta", "margin", "xaxis", "yaxis"}
+    for name in ("title", "margin", "xaxis", "yaxis"):
+        assert {part: whole[name][part] for part in frame[name]} == frame[name]

@@ -1,6 +1,7 @@
 """Attention patterns as figures: query rows, key columns, always."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,7 +15,7 @@ from transformer_core.figures.quantities import COLORBAR, QUANTITIES, QuantityNa
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
 
-__all__ = ["COLORBAR", "attention_heatmap", "escape", "isolate"]
+__all__ = ["COLORBAR", "attention_heatmap", "escape", "heatmap_frame", "isolate"]
 
 _AT_MOST = "at most "  # a cell of an overview tells the largest of its block
 
@@ -107,3 +108,21 @@ def attention_heatmap(
     return go.Figure(
         data=traces, layout=layout | outlines(queries, keys, marked, WARM if what.scale != "signed" else CHOSEN)
     )  # at once: updates take much longer
+
+
+def heatmap_frame(
+    query_tokens: Sequence[str], key_tokens: Sequence[str], *, title: str, query_name: str, key_name: str
+) -> dict[str, Any]:
+    """Return the layout of a pattern's heatmap, but for its colors, for who draws the cells himself: plain JSON.
+
+    Args:
+        query_tokens: the labels of the rows.
+        key_tokens: the labels of the columns.
+        title: names the head.
+        query_name: what the rows are, for the axis title.
+        key_name: what the columns are, for the axis title.
+    """
+    queries, keys = grid_places((len(query_tokens), len(key_tokens)), query_tokens, key_tokens)
+    number, names = QUANTITIES["pattern"].number_width, {"query_name": query_name, "key_name": key_name}
+    layout = grid_layout(queries, keys, title=title, theme=LIGHT, width=WIDTH, height=HEIGHT, number=number, **names)
+    return {name: part for name, part in layout.items() if name != "template"}

@@ -1,8 +1,8 @@
 // A head as soon as it is clicked: its picture in the overview, drawn large until the server's numbers are there.
 //
-// data.preview of figure.js: {attention, layer, head} of what is drawn, {title} with {layer} and {head} in it, and the
-// {name} of the trace that holds the weights; null where what is drawn is no single head's pattern. A picture that
-// stands for fewer or more cells is not drawn.
+// data.preview of figure.js: {attention, layer, head} of what is drawn, the {name} of the trace that holds the weights,
+// that of {forbidden} cells, and for each attention in {frames} the layout of its heatmaps, with {layer} and {head} in
+// the title; null where what is drawn is no single head's pattern. A picture of fewer cells than tokens is not drawn.
 
 const CLICKED = "headlight-head"; // as overview.js calls it
 const TOP = 254; // the level of weight 1; above it the mask does not allow the cell
@@ -16,19 +16,24 @@ function watchClicks(view) {
 }
 
 function preview(view, { attention, layer, head, rows, columns, levels }) {
-  const { figure, plot, data } = view;
-  const shown = data?.preview;
-  if (!figure || shown?.attention !== attention || (shown.layer === layer && shown.head === head)) return;
-  const weights = figure.data.find(({ name }) => name === shown.name);
-  if (weights?.z.length !== rows || weights.z[0].length !== columns) return;
-  const weight = (level) => (level > TOP ? NaN : level / TOP);
-  const row = (_, i) => Array.from(levels.subarray(i * columns, (i + 1) * columns), weight);
-  const z = Array.from({ length: rows }, row);
-  const isKept = ({ mode }) => mode !== "text"; // numbers in cells are the server's
-  const drawn = figure.data
-    .filter(isKept)
-    .map((trace) => (trace === weights ? { ...trace, z, customdata: null, hovertemplate: "", hoverinfo: "skip" } : trace));
-  const title = { ...figure.layout.title, text: shown.title.replace("{layer}", layer).replace("{head}", head) };
+  const shown = view.data?.preview;
+  const frame = shown?.frames[attention];
+  if (!view.figure || !frame || (shown.attention === attention && shown.layer === layer && shown.head === head)) return;
+  const [last, first] = frame.layout.yaxis.range;
+  if (last - first !== rows || frame.layout.xaxis.range[1] - frame.layout.xaxis.range[0] !== columns) return;
+  const cells = (value) =>
+    Array.from({ length: rows }, (_, row) => Array.from(levels.subarray(row * columns, (row + 1) * columns), value));
+  const figure = { data: [], layout: { ...view.figure.layout, shapes: [], ...structuredClone(frame.layout) } };
+  figure.layout.title.text = frame.layout.title.text.replace("{layer}", layer).replace("{head}", head);
+  const silent = { customdata: null, hovertemplate: "", hoverinfo: "skip" };
+  for (const trace of view.figure.data) {
+    if (trace.mode === "text") figure.data.push({ ...trace, text: trace.text.map(() => " ") }); // numbers in cells are the server's
+    if (trace.name !== shown.name) continue;
+    const blank = { ...trace, ...silent, name: shown.forbidden, coloraxis: "coloraxis2" };
+    if (levels.includes(TOP + 1)) figure.data.push({ ...blank, z: cells((level) => (level > TOP ? 0 : NaN)) });
+    figure.data.push({ ...trace, ...silent, z: cells((level) => (level > TOP ? NaN : level / TOP)) });
+  }
+  layOut(figure, view.plot.clientWidth, view.plot.clientHeight);
   view.drawn = null; // whatever comes next is drawn
-  window.Plotly.react(plot, drawn, { ...figure.layout, title }, CONFIG);
+  window.Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
 }

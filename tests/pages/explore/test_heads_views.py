@@ -229,3 +229,20 @@ def test_the_foot_of_the_page_says_what_is_kept(open_app: OpenApp):
     app = open_app()
     said = next(e.proto.body for e in app.get("html") if "hl-kept" in e.proto.body)
     assert "texts read: 1, 0 of 768 MiB" in said and re.search(r"models: \d, \d of 2,048 MiB", said)
+
+
+def preview(app: AppTest) -> dict[str, Any] | None:
+    """What the figure has to draw another head with."""
+    found: dict[str, Any] | None = json.loads(component(app, "figure").json)["preview"]
+    return found
+
+
+def test_another_head_can_be_drawn_at_once_where_one_pattern_is_shown(open_app: OpenApp):
+    shown = preview(open_app(**VIEW))
+    assert shown is not None
+    assert (shown["attention"], shown["layer"], shown["head"], shown["name"]) == ("encoder", 1, 2, "attention")
+    assert {*shown["frames"]} == {"encoder", "decoder", "cross"}
+    title = shown["frames"]["decoder"]["layout"]["title"]["text"]
+    assert title == "Attention pattern: decoder self-attention, layer {layer}, head {head}"
+    for changed in ({"show": "scores"}, {"unit": "word"}, {"mix": "0.1+1.2"}, {"hide": "special"}, {"mean": "all"}):
+        assert preview(open_app(**VIEW, **changed)) is None
