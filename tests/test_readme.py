@@ -12,7 +12,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     monkeypatch.chdir(ROOT)
-    first, second = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    first, second, third = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     *lines, last = first.strip().splitlines()
     names: dict[str, object] = {}
     exec("\n".join(lines), names)
@@ -23,6 +23,10 @@ def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, cap
     exec(second, names)
     without_a_head = capsys.readouterr().out
     assert without_a_head.endswith("\n") and without_a_head != translation
+    exec(third, names)
+    candidates, forked = capsys.readouterr().out.splitlines()
+    assert candidates == "['il', 'elle']"
+    assert forked == "L'animal n'a pas traversé la rue parce qu'elle était trop fatiguée."
 
 
 def test_what_it_names_is_there():

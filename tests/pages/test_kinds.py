@@ -26,7 +26,7 @@ from tests.pages.test_heads import HOSTILE
 
 OpenApp = Callable[..., AppTest]
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 
 
 def title_of(app: AppTest) -> str:

@@ -117,11 +117,14 @@ class RunDirectory:
         Raises:
             RunError: it holds a run, or anything else.
         """
-        if (path / "run.json").exists():
-            raise RunError(f"{path} already holds a run; go on with it by --resume, or choose another folder")
         if path.exists() and not path.is_dir():
             raise RunError(f"{path} is a file; a run needs a folder of its own")
-        if path.is_dir() and not all(entry.name.startswith(_BEFORE_A_RUN) for entry in path.iterdir()):
+        names = (
+            {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+        )  # once: another may begin meanwhile
+        if "run.json" in names:
+            raise RunError(f"{path} already holds a run; go on with it by --resume, or choose another folder")
+        if not all(name.startswith(_BEFORE_A_RUN) for name in names):
             raise RunError(f"{path} is not empty, and what it holds is not a run; choose another folder")
 
     def create(self) -> None:

@@ -15,6 +15,8 @@ from tests.pages.explore.decoding_parts import arrays_of, cells, figure, files_o
 from transformer_core.corpora import load_corpus
 from transformer_core.figures.alignment import MOST, TRUE
 
+pytestmark = pytest.mark.slow
+
 PART, KEY = "decoding_alignment", "decoding-alignment"
 
 

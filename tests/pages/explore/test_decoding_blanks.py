@@ -18,7 +18,7 @@ from tests.pages.conftest import GAPS, url_of, words_of
 from transformer_core.decoding.filling import NOTHING, Filling, FillingTree
 
 OpenApp = Callable[..., AppTest]
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 TEXT = GAPS[1]  # two blanks
 
 

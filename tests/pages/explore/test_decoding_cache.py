@@ -13,7 +13,7 @@ from tests.pages.conftest import EXAMPLES, PROMPTS, words_of
 from tests.pages.explore.decoding_parts import arrays_of, cells, figure, files_of, opened, redrawn
 from transformer_core.decoding.cache import KeyValueCache
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 PART = "decoding_cache"
 STEP = 3
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OWN = "decoding-own"
 
 

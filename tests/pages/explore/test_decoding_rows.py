@@ -11,7 +11,7 @@ import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, PROMPTS, url_of, words_of
 from tests.pages.explore.decoding_parts import again, arrays_of, cells, figure, files_of, opened, redrawn, rows_of
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 PART = "decoding_rows"
 STEP = 3
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, words_of
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 TARGET = "Le chien n'a pas vu le chat."
 BOX = "decoding-led-box"
 

@@ -16,7 +16,7 @@ from pages.shared.components.branches import Node
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from transformer_core.decoding.beam import beam_search, length_penalty
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 PAIR = {"model": "en-fr", "text": EXAMPLES[0]}
 
 

@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.explore import decoding_writing
+from pages.explore.decoding_scene import AHEAD
 from pages.shared import decoding_state
 from tests.pages.conftest import EXAMPLES, PROMPTS, component
 
-pytestmark = pytest.mark.usefixtures("three_kinds_here")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 N_ALTERNATIVES = 5
 
 
@@ -81,7 +82,7 @@ def check_numbers(app: AppTest, model: tc.Transformer, tokenizer: tc.Tokenizer, 
 def test_every_number_is_that_of_a_plain_forward(three_kinds: Path):
     model, tokenizer = tc.load(three_kinds / "en-fr")
     src = torch.tensor([tokenizer.encode_for(EXAMPLES[0], "encoder_decoder")])
-    written = tc.greedy_decode(model, src, max_new_tokens=4).tokens[:, :5]
+    written = tc.greedy_decode(model, src, max_new_tokens=2 + AHEAD).tokens
     app = opened(model="en-fr", text=EXAMPLES[0], length="4", step="2")
     check_numbers(app, model, tokenizer, src, written)
     header, rows, weights_source, weights_output = sent(app)
@@ -98,10 +99,10 @@ def test_a_prompt_is_given_and_known_to_the_model_too(three_kinds: Path):
     prompt = torch.tensor([tokenizer.encode_for(PROMPTS[0], "decoder_only")])
     app = opened(model="tales", text=PROMPTS[0], length="6", step="6")
     header, rows, weights_source, weights_output = sent(app)
-    written = tc.greedy_decode(model, prompt, max_new_tokens=6).tokens[:, : header["nOutput"]]
+    written = tc.greedy_decode(model, prompt, max_new_tokens=6 + AHEAD).tokens[:, : header["nOutput"]]
     check_numbers(app, model, tokenizer, written)
     assert (header["source"], header["nGiven"], len(weights_source)) == ([], prompt.shape[1], 0)
-    assert len(weights_output) in (header["nOutput"], 0)
+    assert len(weights_output) == prompt.shape[1] + 6
     kinds = [header["kinds"][int(kind)] for kind in rows[:, 1]]
     assert kinds == ["given"] * prompt.shape[1] + ["written"] * (header["nOutput"] - prompt.shape[1])
     assert np.isfinite(rows[1:, 2]).all()

@@ -16,7 +16,7 @@ import transformer_core as tc
 from tests.pages.conftest import component, figure_of, overview_of, url_of, values_of, words_of
 from transformer_core.analysis import ATTENTIONS
 
-pytestmark = pytest.mark.usefixtures("checkpoints")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OpenApp = Callable[..., AppTest]
 TEXT = "The cat didn't see the dog."
 VIEW = {"text": TEXT, "attention": "encoder", "layer": "1", "head": "2"}

@@ -21,6 +21,8 @@ from transformer_core.figures import frames
 from transformer_core.training.film import Film
 from transformer_core.training.run_directory import RunDirectory
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_bare_link_shows_a_film(open_film: OpenApp):
     app = open_film()
