@@ -308,3 +308,11 @@ def test_an_amateur_that_does_not_fit():
     short = DecodingTree(endless(), given, max_new_tokens=5)
     with pytest.raises(ConfigError, match=r"room for 5 new tokens, fewer than the model's 8; .* max_new_tokens=5$"):
         DecodingSession.of(tree, amateur=short)
+
+
+def test_the_outlook_is_there_wherever_one_stands():
+    session = DecodingSession(endless(), text())
+    session.to_end(max_new_tokens=3)
+    assert session.at.outlook is None  # it was written, and not read yet
+    assert session.outlook is session.at.outlook is session.outlook_behind(session.at)
+    assert session.outlook.candidates(1)[0].token == session.choice(session.at)

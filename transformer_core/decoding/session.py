@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer_core.decoding.contrast import contrasted
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.tree import DecodingStep, DecodingTree, Outlook
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 
@@ -143,6 +143,27 @@ class DecodingSession:
             self.tips = list(dict.fromkeys(grown)) if self.at in grown else [*self.tips, self.at]
         return self.at
 
+    @property
+    def outlook(self) -> Outlook:
+        """What the model says behind `at`, and where it looks to say it.
+
+        Raises:
+            TextError: the text has ended there.
+        """
+        return self.outlook_behind(self.at)
+
+    def outlook_behind(self, step: DecodingStep) -> Outlook:
+        """Return what the model says behind a step, and where it looks to say it; read now if it was not.
+
+        Raises:
+            TextError: the text has ended there.
+        """
+        if self.tree.has_ended(step):
+            raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
+        self.tree.read(step)
+        assert step.outlook is not None, "it was read just now"
+        return step.outlook
+
     def choice(self, step: DecodingStep) -> int:
         """Return the token that comes behind a step by the session's sampling.
 
@@ -160,11 +181,7 @@ class DecodingSession:
         Raises:
             TextError: the text has ended there.
         """
-        if self.tree.has_ended(step):
-            raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
-        self.tree.read(step)
-        assert step.outlook is not None, "it was read just now"
-        logits = step.outlook.logits
+        logits = self.outlook_behind(step).logits
         if self.amateur is not None:
             logits = contrasted(logits, _logits_behind(self.amateur, step.written()))
         return next_log_probs(logits, [one.token for one in step.path()], self.sampling)
