@@ -1,29 +1,65 @@
 """Ten visitors at once, each with a text of their own, on one server: what they wait for, and the memory of the server.
 
-Each opens a link to a text that nobody has read, all ten at the same moment; then each chooses another head, and opens
-the links to words in place of tokens and to a measure of every head. Somebody was there before them, and saw the first
-model's example. The memory is that of the server's process, as Linux counts it.
+Each opens a link to a text that nobody has read, all ten at the same moment; then each opens the links to another head,
+to words in place of tokens, and to a measure of every head. The visitors speak with the server as a browser does, over
+its websocket, and take everything that it sends, but draw nothing: ten browsers would measure the machine's graphics.
+The memory is that of the server's process, as Linux counts it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
-from urllib.parse import urlencode
+from typing import Any
+from urllib.parse import urlencode, urlsplit
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.sync.client import ClientConnection, connect
 
 from pages.shared import state
-from tests.benchmarks.explore_in_browser import PATIENCE, rest
-from tests.benchmarks.in_browser import WORDS, row, wait_for_heatmap
+from tests.benchmarks.in_browser import WORDS, row
 from tests.benchmarks.interleaved import Row
 from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
-from tests.e2e.browser import Server, launch, serve
+from tests.e2e.browser import Server, serve
 
 TITLE = "Ten visitors on ten texts, one server (goal: 3,072 MiB in all)"
 N_VISITORS, N_TOKENS = 10, 512
+LOOKS: Sequence[dict[str, str]] = ({"layer": "0", "head": "1"}, {"unit": "word"}, {"measure": "entropy"})
+PATIENCE = 900  # s
+
+
+class Visitor:
+    """Somebody on the page Heads, without a screen."""
+
+    def __init__(self, server: Server) -> None:
+        """Come to the server."""
+        address = f"ws://{urlsplit(server.url).netloc}/_stcore/stream"
+        self.socket: ClientConnection = connect(address, max_size=None, origin=server.url, close_timeout=1)
+        self.received = 0  # bytes
+
+    def open(self, **view: str) -> None:
+        """Open a link, and return when the server has sent everything.
+
+        Raises:
+            RuntimeError: the page failed.
+        """
+        asked = BackMsg()
+        asked.rerun_script.query_string = urlencode(view)
+        asked.rerun_script.page_name = "heads"
+        self.socket.send(asked.SerializeToString())
+        is_asked = False
+        while True:
+            frame: Any = self.socket.recv(timeout=PATIENCE)
+            self.received += len(frame)
+            told = ForwardMsg.FromString(frame)
+            is_asked = is_asked or told.WhichOneof("type") == "new_session"
+            if told.WhichOneof("type") == "script_finished" and is_asked:
+                if told.script_finished != ForwardMsg.ScriptFinishedStatus.FINISHED_SUCCESSFULLY:
+                    raise RuntimeError(f"the page ended with status {told.script_finished}")
+                return
 
 
 def run() -> list[Row]:
@@ -31,64 +67,38 @@ def run() -> list[Row]:
     short = [
         f"The {WORDS[i % 6]} sees the {WORDS[(i * 5 + 1) % 6]} and the {WORDS[i // 6]}." for i in range(N_VISITORS)
     ]
-    with sync_playwright() as playwright:
-        browser = launch(playwright)
-        rows = visit(browser, short, "en-fr, a sentence each")
-        with wide_model() as (folder, tokenizer), checkpoints(folder):
-            long = [text_of(tokenizer, N_TOKENS, seed=100 + i) for i in range(N_VISITORS)]
-            rows += visit(browser, long, f"GPT-2-small size, {N_TOKENS} tokens each")
-        browser.close()
-    return rows
+    rows = visit(short, "en-fr, a sentence each")
+    with wide_model() as (folder, tokenizer), checkpoints(folder):
+        long = [text_of(tokenizer, N_TOKENS, seed=100 + i) for i in range(N_VISITORS)]
+        return rows + visit(long, f"GPT-2-small size, {N_TOKENS} tokens each")
 
 
-def visit(browser: Browser, texts: Sequence[str], name: str) -> list[Row]:
+def visit(texts: Sequence[str], name: str) -> list[Row]:
     """Let a visitor a text come to a new server."""
-    with serve() as server, pages(browser, len(texts)) as visitors:
-        with pages(browser, 1) as (first,):
-            first.goto(f"{server.url}/heads")
-            wait_for_heatmap(first)
-            rest(first)
+    with serve() as server:
+        Visitor(server).open()
         before = memory(server)["VmRSS"]
+        visitors = [Visitor(server) for _ in texts]
         start = perf_counter()
-        for page, text in zip(visitors, texts, strict=True):
-            page.goto(f"{server.url}/heads?{urlencode({state.PACKED_TEXT: state.packed(text)})}", wait_until="commit")
-        arrived = []
-        for page in visitors:
-            page.locator("button.head").first.wait_for()
-            wait_for_heatmap(page)
-            arrived.append((perf_counter() - start) * 1e3)
-        for page in visitors:
-            rest(page)
-            look_around(page)
+
+        def come(visitor: Visitor, text: str) -> float:
+            view = {state.PACKED_TEXT: state.packed(text)}
+            visitor.open(**view)
+            arrived = (perf_counter() - start) * 1e3
+            for look in LOOKS:
+                visitor.open(**view | look)
+            return arrived
+
+        with ThreadPoolExecutor(len(texts)) as together:
+            arrived = list(together.map(come, visitors, texts))
         after = memory(server)
-    waited = row(f"{name}: link opened to heatmap", arrived)
+    waited = row(f"{name}: link opened to everything sent", arrived)
+    sent = sum(visitor.received for visitor in visitors) / 1e6
     in_words = (
-        f"the server before {before:,.0f} MiB, afterwards {after['VmRSS']:,.0f}, at its peak {after['VmHWM']:,.0f}"
+        f"the server before {before:,.0f} MiB, afterwards {after['VmRSS']:,.0f}, at its peak {after['VmHWM']:,.0f}; "
+        f"{sent:,.0f} MB sent"
     )
     return [replace(waited, note=f"{waited.note} at once; {in_words}")]
-
-
-@contextmanager
-def pages(browser: Browser, n: int) -> Iterator[list[Page]]:
-    """Open a page for each visitor, without cookies or a cache of anyone else's."""
-    visitors = [browser.new_page(viewport={"width": 1440, "height": 900}) for _ in range(n)]
-    for page in visitors:
-        page.set_default_timeout(PATIENCE)
-    try:
-        yield visitors
-    finally:
-        for page in visitors:
-            page.context.close()
-
-
-def look_around(page: Page) -> None:
-    """Choose another head, words in place of tokens, and a measure of every head."""
-    page.locator("button.head").first.click()
-    rest(page)
-    for choices in ({"unit": "word"}, {"measure": "entropy"}):
-        page.goto(f"{page.url}&{urlencode(choices)}")
-        wait_for_heatmap(page)
-        rest(page)
 
 
 def memory(server: Server) -> dict[str, float]:
