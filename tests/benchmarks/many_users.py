@@ -18,6 +18,7 @@ from urllib.parse import urlencode, urlsplit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 from pages.shared import state
 from tests.benchmarks.in_browser import WORDS, row
@@ -37,7 +38,7 @@ class Visitor:
     def __init__(self, server: Server) -> None:
         """Come to the server."""
         address = f"ws://{urlsplit(server.url).netloc}/_stcore/stream"
-        self.socket: ClientConnection = connect(address, max_size=None, origin=server.url, close_timeout=1)
+        self.socket: ClientConnection = connect(address, max_size=None, origin=Origin(server.url), close_timeout=1)
         self.received = 0  # bytes
 
     def open(self, **view: str) -> None:

@@ -11,7 +11,7 @@ TOP = 254  # the level of weight 1
 FINE_FORBIDDEN = 65_535
 FINE_TOP = 65_534
 
-MOST_BYTES = 1_200_000  # of all pictures; a browser has them within half a second
+MOST_BYTES = 1_400_000  # of all pictures; a browser has them within half a second
 _LARGEST = 192  # rows and columns: no picture of an overview is larger on a screen
 
 
