@@ -135,15 +135,14 @@ class Scene:
         if not self.tree.has_room(self.at):
             n = self.card.config.max_seq_len
             return f"All {n:,} positions of this model are used, so nothing can be written behind this token."
-        if self.n_written >= decoding_state.LIMIT.value:
+        if self.is_at_limit:
             return f"The limit of {decoding_state.LIMIT.value:,} tokens is reached; the model could go on."
         return None
 
     @property
     def is_at_limit(self) -> bool:
         """Whether only the page's own limit stands against writing on."""
-        has_more = self.tree.has_room(self.at) and not self.tree.has_ended(self.at)
-        return has_more and self.n_written >= decoding_state.LIMIT.value
+        return not self.tree.is_over(self.at) and self.n_written >= decoding_state.LIMIT.value
 
     def labels(self, steps: "Sequence[DecodingStep]") -> tuple[str, ...]:
         """Return the labels of tokens that follow each other, each in its place behind what comes before."""

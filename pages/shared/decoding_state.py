@@ -6,14 +6,14 @@ a step says all that makes it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
 from pages.shared import state
-from pages.shared.fields import Field, number, one_of, text_up_to
+from pages.shared.fields import Field, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
 
 PAGE = "decoding"
@@ -21,6 +21,7 @@ MOST_BRANCHES = 12
 MOST_LED = 1000  # tokens of a branch that stand in the address
 MOST_BEAMS = 8
 LIMIT_STEP = 200  # tokens that may be written, and by how many more a person can allow
+_OF = "decoding-of"  # what they are branches of
 _PATHS = "decoding-paths"  # the tokens of each branch as they were last drawn
 _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
 
@@ -52,26 +53,11 @@ def _branches(text: str) -> tuple[Branch, ...]:
         tokens = [token for token in part.split(".") if token][:MOST_LED]
         forced = tuple(place for place, token in enumerate(tokens) if token.startswith("!"))
         found.append(Branch(tuple(int(token.removeprefix("!")) for token in tokens), forced))
-    return tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def _in_words(branches: Sequence[Branch]) -> str:
     return "~".join(map(str, branches))
-
-
-def _decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[str], float]:
-    """Return a check for a number within limits; `above`: larger than the lowest."""
-
-    def read(text: str) -> float:
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not (lowest < value or (not above and value == lowest)) or not value <= highest:
-            raise ValueError(f"it is a number {'above' if above else 'from'} {lowest:g} to {highest:g}")
-        return value
-
-    return read
 
 
 def _temperature(text: str) -> float:
@@ -80,14 +66,10 @@ def _temperature(text: str) -> float:
     Raises:
         ValueError: it is neither.
     """
-    value = _decimal(0, 5)(text)
+    value = decimal(0, 5)(text)
     if 0 < value < 0.001:
         raise ValueError("it is 0, or a number from 0.001 to 5")
     return value
-
-
-def _plain(value: float) -> str:
-    return str(value).removesuffix(".0")
 
 
 STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the moment that is looked at
@@ -96,22 +78,20 @@ LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
 BRANCH = Field(PAGE, "branch", 0, number)  # which of them is looked at
 
-TEMPERATURE = Field(PAGE, "temperature", 0.0, _temperature, _plain)  # 0: greedy
+TEMPERATURE = Field(PAGE, "temperature", 0.0, _temperature, plain)  # 0: greedy
 TOP_K = Field(PAGE, "top_k", 0, number)
-TOP_P = Field(PAGE, "top_p", 1.0, _decimal(0, 1, above=True), _plain)
-MIN_P = Field(PAGE, "min_p", 0.0, _decimal(0, 1), _plain)
-REPETITION = Field(PAGE, "repetition", 1.0, _decimal(0.01, 10), _plain)
+TOP_P = Field(PAGE, "top_p", 1.0, decimal(0, 1, above=True), plain)
+MIN_P = Field(PAGE, "min_p", 0.0, decimal(0, 1), plain)
+REPETITION = Field(PAGE, "repetition", 1.0, decimal(0.01, 10), plain)
 SEED = Field(PAGE, "seed", 0, number)
 
 MEAN = Field(PAGE, "mean", "layer", one_of("", "layer", "all"))  # of heads; "": the chosen one alone
 PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams", "cache", "led"))
 N_BEAMS = Field(PAGE, "beams", 4, number)
-PENALTY = Field(PAGE, "penalty", 0.6, _decimal(0, 5), _plain)  # alpha
+PENALTY = Field(PAGE, "penalty", 0.6, decimal(0, 5), plain)  # alpha
 PENALTY_FORM = Field(PAGE, "form", "paper", one_of("paper", "length"))
-CONTINUATION = Field(
-    PAGE, "led", "", text_up_to(2000)
-)  # what a decoder is led along; an encoder-decoder: `state.TARGET`
-FILLED = Field(PAGE, "filled", "", lambda text: text[:2000])  # of a masked model: see decoding_blanks.py
+CONTINUATION = Field(PAGE, "led", "", text_up_to(2000))  # that a decoder is led along; others have `state.TARGET`
+FILLED = Field(PAGE, "filled", "", text_up_to(2000))  # of a masked model: see decoding_blanks.py
 
 _SAMPLING = (TEMPERATURE, TOP_K, TOP_P, MIN_P, REPETITION, SEED)
 FIELDS = (
@@ -169,8 +149,7 @@ def fork(tokens: Sequence[int]) -> None:
 def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
     """Look at the moment at which these tokens were written: on the branch that has them, or on a new one."""
     led = tuple(tokens)
-    drawn = st.session_state.get(_PATHS, ())
-    beginning = [place for place, of_branch in enumerate(drawn) if tuple(of_branch[: len(led)]) == led]
+    beginning = [place for place, of_branch in enumerate(_paths()) if of_branch[: len(led)] == led]
     if beginning:
         BRANCH.set(BRANCH.value if BRANCH.value in beginning else beginning[0])
     else:
@@ -178,14 +157,6 @@ def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
         BRANCHES.set((*kept, Branch(led, tuple(forced))))
         BRANCH.set(len(kept))
     go_to(len(led))
-
-
-def choose_branch(index: int) -> None:
-    """Look at another branch, at its last token."""
-    if 0 <= index < len(BRANCHES.value):
-        BRANCH.set(index)
-        drawn = st.session_state.get(_PATHS, ())
-        go_to(len(drawn[index]) if index < len(drawn) else 0)
 
 
 def start_again() -> None:
@@ -209,8 +180,13 @@ def set_sampling(values: Mapping[Field, Any]) -> None:
 
 def path() -> tuple[int, ...]:
     """Return the tokens of this branch as they were last drawn."""
-    drawn = st.session_state.get(_PATHS, ())
-    return drawn[BRANCH.value] if BRANCH.value < len(drawn) else BRANCHES.value[BRANCH.value].tokens
+    paths = _paths()
+    return paths[BRANCH.value] if BRANCH.value < len(paths) else BRANCHES.value[BRANCH.value].tokens
+
+
+def _paths() -> tuple[tuple[int, ...], ...]:
+    paths: tuple[tuple[int, ...], ...] = st.session_state.get(_PATHS, ())
+    return paths
 
 
 def drawn(paths: Sequence[tuple[int, ...]], at: int) -> None:
@@ -221,11 +197,11 @@ def drawn(paths: Sequence[tuple[int, ...]], at: int) -> None:
 
 def fit(key: object) -> None:
     """Keep what is chosen within what there is; with another text or model, all that was written is another."""
-    if st.session_state.get("decoding-of", key) != key:
+    if st.session_state.get(_OF, key) != key and not state.came_by_link():
         for field in (STEP, LENGTH, LIMIT, BRANCHES, BRANCH, CONTINUATION, FILLED):
             field.set(field.usual)
         st.session_state.pop(_PATHS, None)
-    st.session_state["decoding-of"] = key
+    st.session_state[_OF] = key
     BRANCH.set(min(BRANCH.value, len(BRANCHES.value) - 1))
     N_BEAMS.set(min(max(N_BEAMS.value, 1), MOST_BEAMS))
 

@@ -78,6 +78,26 @@ def number(text: str) -> int:
     return int(text)
 
 
+def decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[str], float]:
+    """Return a check for a number within limits; `above`: larger than the lowest."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = float("nan")
+        if not (lowest < value or (not above and value == lowest)) or not value <= highest:
+            raise ValueError(f"it is a number {'above' if above else 'from'} {lowest:g} to {highest:g}")
+        return value
+
+    return read
+
+
+def plain(value: float) -> str:
+    """Write a number so that it is read as the same."""
+    return str(value).removesuffix(".0")
+
+
 def text_up_to(most: int) -> Callable[[str], str]:
     """Return a check for any text, cut where it is too long."""
     return lambda text: text[:most]

@@ -34,6 +34,7 @@ NEXT_MODEL = "next-model"  # the model that the next run begins with
 MODELS_NOTE = "models-note"  # what was done to the models, to be said at the next run
 _PUBLISHED = "published"  # the URL's parameters as this session last wrote them
 _OWN = "own-fields"  # of the page that is open
+_BY_LINK = "by-link"  # the view of the last full run came from the URL
 _ACTED = "acted"  # the person did something in this run; then the session is right, not the URL
 
 MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
@@ -81,13 +82,19 @@ def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]
         else:  # the first model that is here
             wanted = {MODEL: name}
     has_other_link = wanted and wanted != state.get(_PUBLISHED)  # without one, another page was opened from this one
-    if _PUBLISHED not in state or (has_other_link and not state.get(_ACTED)):
+    state[_BY_LINK] = _PUBLISHED not in state or bool(has_other_link and not state.get(_ACTED))
+    if state[_BY_LINK]:
         notes += _fill(cards, wanted) + fields.fill(own, wanted)
     elif state[MODEL] not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT: state[TEXT], MODEL: state[MODEL]})
     fit(cards[state[MODEL]])
     state[_OWN] = tuple(own)
     return notes
+
+
+def came_by_link() -> bool:
+    """Whether text, model and the page's own fields were filled from the URL together, and belong to each other."""
+    return bool(st.session_state.get(_BY_LINK))
 
 
 def publish() -> None:

@@ -67,7 +67,7 @@ def test_branches_have_an_end():
         decoding_state.drawn([branch.tokens for branch in decoding_state.BRANCHES.value], 0)
         decoding_state.fork([100 + token])
     assert len(decoding_state.BRANCHES.value) == decoding_state.MOST_BRANCHES
-    decoding_state.choose_branch(3)
+    decoding_state.BRANCH.set(3)
     decoding_state.without(3)
     assert len(decoding_state.BRANCHES.value) == decoding_state.MOST_BRANCHES - 1
     assert decoding_state.BRANCH.value == 0

@@ -1,0 +1,52 @@
+"""The page Decoding as a whole: what becomes of the branches when another text is read, and when one goes back."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import decoding_state
+from tests.pages.conftest import EXAMPLES, url_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+FORKED = {"model": "en-fr", "text": EXAMPLES[0], "branches": "~5.!6", "branch": "1", "step": "2"}
+
+
+@pytest.fixture
+def forked(open_app: OpenApp) -> AppTest:
+    """The page, at a link to a fork."""
+    app = open_app()
+    for name, value in FORKED.items():
+        app.query_params[name] = value
+    app.switch_page("explore/decoding.py").run()
+    assert not app.exception
+    return app
+
+
+def branches(app: AppTest) -> str:
+    return decoding_state.BRANCHES.write(app.session_state[decoding_state.BRANCHES.key])
+
+
+def test_another_text_has_no_branches_and_back_they_are_there_again(forked: AppTest):
+    assert branches(forked) == "~5.!6"
+    before = url_of(forked)
+    forked.text_input(key="text").set_value(EXAMPLES[1]).run()
+    assert not forked.exception
+    assert branches(forked) == ""
+    for name in [*url_of(forked)]:
+        del forked.query_params[name]
+    for name, value in before.items():  # as the browser's back button does
+        forked.query_params[name] = value
+    forked.run()
+    assert not forked.exception
+    assert branches(forked) == "~5.!6"
+    assert {name: url_of(forked)[name] for name in FORKED} == FORKED
+
+
+def test_a_text_that_was_typed_on_another_page_has_none_either(forked: AppTest):
+    forked.switch_page("explore/heads.py").run()
+    forked.text_input(key="text").set_value(EXAMPLES[1]).run()
+    forked.switch_page("explore/decoding.py").run()
+    assert not forked.exception
+    assert branches(forked) == ""
