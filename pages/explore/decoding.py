@@ -1,12 +1,11 @@
 """Decoding: how does the output come about, token by token, and what else could it have said?"""
 
 import html
-from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
 from pages.explore import (
+    decoding_aim,
     decoding_alignment,
     decoding_blanks,
     decoding_cache,
@@ -46,7 +45,6 @@ PARTS = {  # what the right side shows
     "led": "Led",
 }
 PART_BOX = "decoding-part-box"
-MEANS = {"": "one head", "layer": "mean of the layer", "all": "mean of all heads"}
 
 
 def page() -> None:
@@ -112,8 +110,7 @@ def _part(scene: Scene) -> None:
             label_visibility="collapsed",
             on_change=lambda: decoding_state.choose(decoding_state.PART, st.session_state[PART_BOX]),
         )
-        with st.popover("Whose attention", type="tertiary"):
-            _aim(scene)
+        decoding_aim.choose(scene.card.config.n_decoder_layers, scene.card.config.n_heads)
     match decoding_state.PART.value:
         case "alignment" if scene.card.config.has_encoder:
             decoding_alignment.show(scene)
@@ -125,27 +122,6 @@ def _part(scene: Scene) -> None:
             decoding_teacher.show(scene)
         case _:
             decoding_rows.show(scene)
-
-
-def _aim(scene: Scene) -> None:
-    """Choose whose attention is shown: a head, the mean of a layer, or of all heads."""
-    config = scene.card.config
-    _choice("Of", decoding_state.MEAN.key, list(MEANS), decoding_state.MEAN.value, format_func=MEANS.__getitem__)
-    has_layer, has_head = decoding_state.MEAN.value != "all", not decoding_state.MEAN.value
-    _choice("Layer", state.LAYER, range(config.n_decoder_layers), scene.aim.layer, disabled=not has_layer)
-    _choice("Head", state.HEAD, range(config.n_heads), scene.aim.head, disabled=not has_head)
-
-
-def _choice(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **options: Any) -> None:
-    """Draw a box that shows what is chosen, wherever it was chosen."""
-    key = f"{chosen_in}-box"
-
-    def on_change() -> None:
-        st.session_state[chosen_in] = st.session_state[key]
-        state.act()
-
-    st.session_state[key] = chosen
-    st.selectbox(label, choices, key=key, on_change=on_change, **options)
 
 
 def _remarks(scene: Scene) -> None:

@@ -4,15 +4,15 @@ import csv
 import html
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
-from pages.explore import decoding_blanks_moment
+from pages.explore import decoding_aim, decoding_blanks_moment
 from pages.explore.decoding_blanks_moment import N_BARS, Moment, before
 from pages.explore.heads_scene import theme
-from pages.shared import decoding_state, state, takeaway
+from pages.shared import takeaway
 from pages.shared.answer import probability
 from pages.shared.components import figures
 from transformer_core.analysis.table import matrix_csv
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 MOST_DRAWN = 12  # blanks whose candidates are drawn
 N_OFFERED = 24  # candidates in the list to choose from
 HEIGHT = 250  # px, of where a mask looks
-MEANS = {"": "one head", "layer": "mean of the layer", "all": "mean of all heads"}
 LOOKED = """
 from transformer_core.decoding.looking import Aim
 
@@ -99,31 +98,8 @@ def one_blank(moment: Moment) -> None:
             placeholder="Choose or type",
             accept_new_options=True,
         )
-        with st.popover("Whose attention", type="tertiary"):
-            _whose(moment)
+        decoding_aim.choose(moment.card.config.n_encoder_layers, moment.card.config.n_heads)
     _looks(moment, blank)
-
-
-def _whose(moment: Moment) -> None:
-    """Choose whose attention is shown: a head, the mean of a layer, or of all heads."""
-    config, aim = moment.card.config, moment.aim
-    choices: tuple[tuple[str, str, Sequence[Any], Any, bool], ...] = (
-        ("Of", decoding_state.MEAN.key, [*MEANS], aim.mean, True),
-        ("Layer", state.LAYER, range(config.n_encoder_layers), aim.layer, aim.mean != "all"),
-        ("Head", state.HEAD, range(config.n_heads), aim.head, not aim.mean),
-    )
-    for label, key, options, chosen, is_used in choices:
-        box = f"blanks-{label.lower()}-box"
-        st.session_state[box] = chosen
-        st.selectbox(
-            label,
-            options,
-            key=box,
-            format_func=lambda option: MEANS.get(option, str(option)),
-            disabled=not is_used,
-            on_change=_choose_head,
-            args=(key, box),
-        )
 
 
 def _looks(moment: Moment, blank: "BlankOutlook") -> None:
@@ -186,9 +162,3 @@ def _choose_token(place: int) -> None:
     chosen = st.session_state["blanks-token-box"]
     if chosen is not None:
         decoding_blanks_moment.ask((place, chosen))
-
-
-def _choose_head(key: str, box: str) -> None:
-    """Another head, or a mean, was chosen."""
-    st.session_state[key] = st.session_state[box]
-    state.act()

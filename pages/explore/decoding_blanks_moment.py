@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.explore import decoding_aim
 from pages.shared import code, decoding_state, kept, models, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -91,10 +92,7 @@ class Moment:
     @property
     def aim(self) -> "Aim":
         """Whose attention is looked at: a head, or a mean."""
-        from transformer_core.decoding.looking import Aim
-
-        view, n_layers = state.current(), self.card.config.n_encoder_layers
-        return Aim(layer=min(view.layer, n_layers - 1), head=view.head, mean=decoding_state.MEAN.value)
+        return decoding_aim.current(self.card.config.n_encoder_layers)
 
     def code(self) -> str:
         """Return the lines of Python that give what is said at this moment."""

@@ -6,6 +6,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from pages.explore import decoding_aim
 from pages.shared import decoding_state, kept, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -184,10 +185,7 @@ class Scene:
     @cached_property
     def aim(self) -> "Aim":
         """Whose attention is looked at: a head, or a mean."""
-        from transformer_core.decoding.looking import Aim
-
-        layers = self.card.config.n_decoder_layers
-        return Aim(layer=min(self.view.layer, layers - 1), head=self.view.head, mean=decoding_state.MEAN.value)
+        return decoding_aim.current(self.card.config.n_decoder_layers)
 
     def kinds(self) -> "tuple[Kind, ...]":
         """Return the attentions of the decoder."""

@@ -170,10 +170,11 @@ class DecodingSession:
         Raises:
             TextError: the text has ended there.
         """
-        log_probs = self.distribution(step)
-        if self.sampling.temperature == 0:
-            return int(log_probs.argmax())
-        return draw(log_probs, seed=self.sampling.seed, position=step.position + 1)
+        if self.amateur is not None:
+            return self._chosen_behind(step)
+        if self.sampling not in step.choices:  # a page asks for the same branches again and again
+            step.choices[self.sampling] = self._chosen_behind(step)
+        return step.choices[self.sampling]
 
     def distribution(self, step: DecodingStep) -> Float[Tensor, " vocab"]:
         """Return the log-probabilities, in nats, that the token behind a step is drawn from; -inf where filtered out.
@@ -233,6 +234,12 @@ class DecodingSession:
         led = self.tree.lead(self.tree.start, target)
         free = [self.tree.start, *self.follow({}, max_new_tokens=len(target))]
         return self.compare(led, free[-1])
+
+    def _chosen_behind(self, step: DecodingStep) -> int:
+        log_probs = self.distribution(step)
+        if self.sampling.temperature == 0:
+            return int(log_probs.argmax())
+        return draw(log_probs, seed=self.sampling.seed, position=step.position + 1)
 
     def _ahead(self) -> DecodingStep | None:
         """Return the step behind `at` on a branch of this session, the latest branch first."""

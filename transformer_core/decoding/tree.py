@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.cache import KeyValueCache
+from transformer_core.decoding.settings import Sampling
 from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, handling, named_hook_points
@@ -94,6 +95,7 @@ class DecodingStep:
     children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
     outlook: Outlook | None = field(default=None, repr=False)  # of what comes behind it; None until it is read
     kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, behind them values
+    choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # what sessions chose behind it, by sampling
     _chosen: Candidate | None = field(default=None, init=False, repr=False)
 
     @property

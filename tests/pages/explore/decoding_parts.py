@@ -18,21 +18,27 @@ from transformer_core.figures import Figure
 
 
 def script(part: str) -> None:
-    """The part alone, as the page draws it."""
+    """The part alone, as the page draws it; before that, what a click in a component does."""
     from importlib import import_module
+
+    import streamlit as st
 
     from pages.explore.decoding_scene import Scene
     from pages.shared import decoding_state, models, state
 
     cards = models.available()
     state.seed(cards, decoding_state.FIELDS)
+    if clicked := st.session_state.pop("clicked", None):
+        key, sent, do = clicked
+        st.session_state[key] = sent
+        do()
     scene = Scene.current(cards[state.current().model])
     assert scene is not None
     import_module(f"pages.explore.{part}").show(scene)
     state.publish()
 
 
-def opened(part: str, **parameters: Any) -> AppTest:
+def opened(part: str, /, **parameters: Any) -> AppTest:
     """Open a part by a link."""
     app = AppTest.from_function(script, default_timeout=60, args=(part,))
     for name, value in parameters.items():

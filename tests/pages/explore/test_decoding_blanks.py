@@ -147,7 +147,7 @@ def test_where_the_masks_look(tree: FillingTree):
     for blank in tree.read().blanks.values():
         row = blank.rows[1, 1].tolist()
         assert f"blank {blank.position} at “<bdi>" in words_of(app) and f"</bdi>” {max(row):.2f}" in words_of(app)
-    app.selectbox(key="blanks-of-box").set_value("layer").run()
+    app.selectbox(key="decoding-aim-of-box").set_value("layer").run()
     drawn = next(t for t in figure(app, "blanks-looks")["data"] if t["type"] == "bar")
     np.testing.assert_allclose(numbers(drawn["y"]), surest.rows[1].mean(axis=0), atol=1e-6)
     assert "layer 1, mean of its heads" in words_of(app)

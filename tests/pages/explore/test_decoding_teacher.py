@@ -2,6 +2,7 @@
 
 import html
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,31 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, words_of
+from tests.pages.explore import decoding_parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+opened = partial(decoding_parts.opened, "decoding_teacher")
 TARGET = "Le chien n'a pas vu le chat."
 BOX = "decoding-led-box"
-
-
-def script() -> None:
-    """The part alone, as the page draws it."""
-    from pages.explore import decoding_teacher
-    from pages.explore.decoding_scene import Scene
-    from pages.shared import decoding_state, models, state
-
-    cards = models.available()
-    state.seed(cards, decoding_state.FIELDS)
-    scene = Scene.current(cards[state.current().model])
-    assert scene is not None
-    decoding_teacher.show(scene)
-    state.publish()
-
-
-def opened(**parameters: str) -> AppTest:
-    app = AppTest.from_function(script, default_timeout=60)
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    return alright(app.run())
 
 
 def alright(app: AppTest) -> AppTest:

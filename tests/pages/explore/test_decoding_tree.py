@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,37 +15,12 @@ import transformer_core as tc
 from pages.explore import decoding_beams, decoding_tree
 from pages.shared.components.branches import Node
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.explore import decoding_parts
 from transformer_core.decoding.beam import beam_search, length_penalty
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+opened = partial(decoding_parts.opened, "decoding_tree")
 PAIR = {"model": "en-fr", "text": EXAMPLES[0]}
-
-
-def script() -> None:
-    """The part alone, as the page draws it; before that, what a click does."""
-    import streamlit as st
-
-    from pages.explore import decoding_tree
-    from pages.explore.decoding_scene import Scene
-    from pages.shared import decoding_state, models, state
-
-    cards = models.available()
-    state.seed(cards, decoding_state.FIELDS)
-    if clicked := st.session_state.pop("clicked", None):
-        key, node, on_node = clicked
-        st.session_state[key] = {"node": {"id": node}}
-        on_node()
-    scene = Scene.current(cards[state.current().model])
-    assert scene is not None
-    decoding_tree.show(scene)
-    state.publish()
-
-
-def opened(**parameters: str) -> AppTest:
-    app = AppTest.from_function(script, default_timeout=60)
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    return alright(app.run())
 
 
 def alright(app: AppTest) -> AppTest:
@@ -62,7 +38,7 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def click(app: AppTest, drawn: dict[str, Any], node: int) -> None:
-    app.session_state["clicked"] = (drawn["key"], node, drawn["on_node"])
+    app.session_state["clicked"] = (drawn["key"], {"node": {"id": node}}, drawn["on_node"])
     alright(app.run())
 
 

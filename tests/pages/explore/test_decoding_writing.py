@@ -2,6 +2,7 @@
 
 import json
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,32 +17,11 @@ from pages.explore import decoding_writing
 from pages.explore.decoding_scene import AHEAD
 from pages.shared import decoding_state
 from tests.pages.conftest import EXAMPLES, PROMPTS, component
+from tests.pages.explore import decoding_parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+opened = partial(decoding_parts.opened, "decoding_writing")
 N_ALTERNATIVES = 5
-
-
-def script() -> None:
-    """The part alone, as the page draws it."""
-    from pages.explore import decoding_writing
-    from pages.explore.decoding_scene import Scene
-    from pages.shared import decoding_state, models, state
-
-    cards = models.available()
-    state.seed(cards, decoding_state.FIELDS)
-    scene = Scene.current(cards[state.current().model])
-    assert scene is not None
-    decoding_writing.show(scene)
-    state.publish()
-
-
-def opened(**parameters: str) -> AppTest:
-    app = AppTest.from_function(script, default_timeout=60)
-    for name, value in parameters.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
 
 
 def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarray]:

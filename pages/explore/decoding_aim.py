@@ -1,0 +1,42 @@
+"""Whose attention the page Decoding shows: a head, the mean of a layer, or of all heads; and where that is chosen."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from pages.shared import decoding_state, state
+
+if TYPE_CHECKING:
+    from transformer_core.decoding.looking import Aim
+
+MEANS = {"": "one head", "layer": "mean of the layer", "all": "mean of all heads"}
+
+
+def current(n_layers: int) -> "Aim":
+    """Return whose attention is shown, in a stack of so many layers."""
+    from transformer_core.decoding.looking import Aim
+
+    view = state.current()
+    return Aim(layer=min(view.layer, n_layers - 1), head=view.head, mean=decoding_state.MEAN.value)
+
+
+def choose(n_layers: int, n_heads: int) -> None:
+    """Draw where it is chosen."""
+    aim = current(n_layers)
+    with st.popover("Whose attention", type="tertiary"):
+        _box("Of", decoding_state.MEAN.key, [*MEANS], aim.mean, format_func=MEANS.__getitem__)
+        _box("Layer", state.LAYER, range(n_layers), aim.layer, disabled=aim.mean == "all")
+        _box("Head", state.HEAD, range(n_heads), aim.head, disabled=bool(aim.mean))
+
+
+def _box(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **options: Any) -> None:
+    """Draw a box that shows what is chosen, wherever it was chosen."""
+    key = f"decoding-aim-{label.lower()}-box"
+
+    def on_change() -> None:
+        st.session_state[chosen_in] = st.session_state[key]
+        state.act()
+
+    st.session_state[key] = chosen
+    st.selectbox(label, choices, key=key, on_change=on_change, **options)
