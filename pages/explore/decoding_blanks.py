@@ -15,7 +15,7 @@ from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.tree import Candidate
+    from transformer_core.decoding.outlook import Candidate
 
 LOOK_FOR = (
     "where one word decides two blanks, the second becomes nearly certain once the first is filled. Put another token "

@@ -17,7 +17,8 @@ from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.kv_cache import cost_lines, kv_cache_grid
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.tree import DecodingStep, Outlook
+    from transformer_core.decoding.outlook import Outlook
+    from transformer_core.decoding.tree import DecodingStep
 
 KIB = 1 << 10
 LOOK_FOR = (

@@ -19,7 +19,7 @@ from transformer_core.figures.step_rows import LayerRows, layer_rows, step_rows
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind
-    from transformer_core.decoding.tree import Outlook
+    from transformer_core.decoding.outlook import Outlook
 
 KEYS: "dict[Kind, str]" = {"cross": "key: source token", "decoder": "key: what was read so far"}
 AGAIN = """

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from transformer_core.decoding.looking import Aim, Kind
+    from transformer_core.decoding.outlook import Outlook
     from transformer_core.decoding.session import DecodingSession
-    from transformer_core.decoding.tree import DecodingStep, DecodingTree, Outlook
+    from transformer_core.decoding.tree import DecodingStep, DecodingTree
     from transformer_core.text.interface import Tokenizer
 
 MOST_MIB = 512  # of all trees

@@ -14,8 +14,9 @@ from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
+    from transformer_core.decoding.outlook import Candidate
     from transformer_core.decoding.session import Comparison
-    from transformer_core.decoding.tree import Candidate, DecodingStep
+    from transformer_core.decoding.tree import DecodingStep
 
 LEAD = (
     "Led along (teacher forcing), the model reads the tokens of a given text whatever it would have written itself, as "

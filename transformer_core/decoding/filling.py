@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.looking import Aim
-from transformer_core.decoding.tree import Candidate
+from transformer_core.decoding.outlook import Candidate
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.model.transformer import Transformer

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.decoding.tree import DecodingStep, Outlook
+from transformer_core.decoding.outlook import Outlook
+from transformer_core.decoding.tree import DecodingStep
 
 Kind = Literal["decoder", "cross"]  # over what was written so far, or over the source
 

@@ -15,9 +15,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.contrast import contrasted
+from transformer_core.decoding.outlook import Outlook
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
-from transformer_core.decoding.tree import DecodingStep, DecodingTree, Outlook
+from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 
