@@ -8,7 +8,6 @@ from pages.shared import kept, readings
 from pages.shared.sources import Source
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.figures import isolate, levels
-from transformer_core.figures.overview import thumbnail_side
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -34,9 +33,7 @@ def read(source: Source, text: str, target: str | None) -> Overview:
 
 def of(reading: "Reading") -> Overview:
     """Return the groups of the overview, one an attention, and one byte a cell of every pattern."""
-    shapes = [attended.shape for attended in reading.attended.values()]
-    n_heads = sum(n_layers * n_heads for n_layers, n_heads, _, _ in shapes)
-    side = thumbnail_side(n_heads, max(max(n_queries, n_keys) for _, _, n_queries, n_keys in shapes))
+    side = readings.picture_side(reading)
     groups, thumbnails = [], b""
     for name, attended in reading.attended.items():
         pooled = attended.overview(side)

@@ -6,6 +6,7 @@ from pages.shared import kept, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
+from transformer_core.figures.overview import thumbnail_side
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # behind a prompt
 MOST_MIB = 768  # of all readings
+MOST_POOLED = 1024  # tokens, up to which the pictures of all heads are made with the reading: a small part of its time
 
 
 def max_tokens(config: ModelConfig) -> int:
@@ -40,7 +42,7 @@ def _read(source: Source, text: str, target: str | None) -> "Reading":
 
     model, tokenizer = source.load()
     with models.on(source.device), source.changed(model):
-        return analysis.read(
+        reading = analysis.read(
             model,
             tokenizer,
             text,
@@ -48,6 +50,25 @@ def _read(source: Source, text: str, target: str | None) -> "Reading":
             max_tokens=max_tokens(model.config),
             max_new_tokens=MAX_NEW_TOKENS,
         )
+        if _n_tokens(reading) <= MOST_POOLED:
+            for attended in reading.attended.values():
+                attended.keep_overview(picture_side(reading))
+        return reading
+
+
+def picture_side(reading: "Reading") -> int:
+    """Return how many rows and columns the picture of a head may have in the overview."""
+    n_heads = sum(n_layers * n_heads for n_layers, n_heads, _, _ in _shapes(reading))
+    return thumbnail_side(n_heads, _n_tokens(reading))
+
+
+def _n_tokens(reading: "Reading") -> int:
+    """Return the tokens of the longest side."""
+    return max(max(n_queries, n_keys) for _, _, n_queries, n_keys in _shapes(reading))
+
+
+def _shapes(reading: "Reading") -> list[tuple[int, int, int, int]]:
+    return [attended.shape for attended in reading.attended.values()]
 
 
 def current(card: ModelCard) -> "Reading | None":

@@ -136,6 +136,20 @@ def test_an_overview_holds_the_largest_of_each_block(
             np.testing.assert_array_equal(pooled_mask, overview.mask)
 
 
+def test_an_overview_that_is_kept_is_the_same_and_counted(
+    seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(attended_module, "WRITTEN_OUT_BYTES", 0)  # as of a long text
+    _, by_name, _ = seen
+    for attended in by_name.values():
+        made, n_bytes = attended.overview(3), attended.n_bytes
+        attended.keep_overview(3)
+        assert attended.overview(3) is attended.overview(3)
+        np.testing.assert_array_equal(attended.overview(3).patterns, made.patterns)
+        assert attended.n_bytes == n_bytes + made.patterns.nbytes
+        assert attended.overview(2).patterns.shape[2] == 2
+
+
 def test_what_is_not_there_is_an_error_in_a_sentence(
     seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations],
 ):

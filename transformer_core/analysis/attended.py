@@ -64,6 +64,7 @@ class Attended:
         """
         self._layers = tuple(patterns)
         self.shape: tuple[int, int, int, int] = (len(patterns), *patterns[0].shape[1:])
+        self._kept: dict[int, PooledHeads] = {}  # overviews by their side
         norms = [_norms(v[0], module) for v, module in zip(values, modules, strict=True)]
         self.value_norms, self.written_norms = (np.stack(kind) for kind in zip(*norms, strict=True))
 
@@ -76,8 +77,9 @@ class Attended:
     def n_bytes(self) -> int:
         """Memory that is kept, or will be at the first look, in bytes."""
         written = 4 * int(np.prod(self.shape)) if self.is_short else 0
+        pictures = 0 if self.is_short else sum(overview.patterns.nbytes for overview in self._kept.values())
         kept = sum(layer.n_bytes for layer in self._layers)
-        return kept + written + self.value_norms.nbytes + self.written_norms.nbytes
+        return kept + written + pictures + self.value_norms.nbytes + self.written_norms.nbytes
 
     def full(self) -> Float[np.ndarray, "layer head query key"]:
         """Return every pattern; each row over `key` sums to 1, or is all 0 where nothing may be attended to."""
@@ -138,9 +140,15 @@ class Attended:
             rows[:, :, keys] = _array(part)
             yield queries, rows, self.mask(queries)
 
+    def keep_overview(self, side: int) -> None:
+        """Make the overview of that side now, so that the first who looks has it at once."""
+        self._kept[side] = self.overview(side)
+
     @torch.inference_mode()
     def overview(self, side: int) -> PooledHeads:
         """Return every head as a picture of at most so many rows and columns."""
+        if side in self._kept:
+            return self._kept[side]
         size = (min(side, self.shape[2]), min(side, self.shape[3]))
         mask = self._pooled_mask(size)
         if self.is_short and size == self.shape[2:]:
