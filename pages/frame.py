@@ -2,7 +2,18 @@
 
 import streamlit as st
 
-from pages.shared import bar, compare_state, decoding_state, heads_state, machine, models, run_state, state, style
+from pages.shared import (
+    bar,
+    compare_state,
+    decoding_state,
+    heads_state,
+    machine,
+    models,
+    run_state,
+    state,
+    style,
+    tongue,
+)
 
 OWN_FIELDS = {  # of a view, beside model and text
     "heads": heads_state.FIELDS,
@@ -12,6 +23,7 @@ OWN_FIELDS = {  # of a view, beside model and text
 
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
 style.apply()
+tongue.seed()
 
 heads = st.Page("explore/heads.py", title="Heads", icon=":material/grid_view:", url_path="heads")
 decoding = st.Page("explore/decoding.py", title="Decoding", icon=":material/edit_note:", url_path="decoding")

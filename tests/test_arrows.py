@@ -25,7 +25,13 @@ FLOORS = [
     ("transformer_core.instrument",),
     ("transformer_core.model",),
     ("transformer_core.text",),
-    ("transformer_core.hooks", "transformer_core.config", "transformer_core.devices", "transformer_core.errors"),
+    (
+        "transformer_core.hooks",
+        "transformer_core.config",
+        "transformer_core.devices",
+        "transformer_core.errors",
+        "transformer_core.language",
+    ),
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 

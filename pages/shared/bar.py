@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import answer, models, readings, state, style
+from pages.shared import answer, models, readings, state, style, tongue
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, TextError
 from transformer_core.figures import isolate
+from transformer_core.language import mark, say
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
-CLAIM = "See what every attention head does, step by step, in a model that you can train yourself."
+CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder
     "encoder_decoder": ("Text", "Type a sentence, then press Enter"),
     "decoder_only": ("Prompt", "Type how a text begins, then press Enter"),
@@ -38,7 +39,8 @@ def no_models() -> None:
 def brand() -> None:
     """Draw what stands beside every page."""
     with st.sidebar:
-        st.html(f"<div class='hl-brand'>{style.icon()}Headlight</div><p class='hl-small'>{html.escape(CLAIM)}</p>")
+        st.html(f"<div class='hl-brand'>{style.icon()}Headlight</div><p class='hl-small'>{html.escape(say(CLAIM))}</p>")
+        tongue.choose()
 
 
 def sidebar(card: ModelCard) -> None:

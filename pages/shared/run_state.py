@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from pages.shared import state
+from pages.shared import state, tongue
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 
@@ -90,6 +90,7 @@ def publish() -> None:
     }
     if not st.session_state[RUN]:
         values = {}
+    values |= tongue.published()
     if st.query_params.to_dict() != values:
         st.query_params.from_dict(values)
     st.session_state[_PUBLISHED] = values

@@ -16,7 +16,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import fields
+from pages.shared import fields, tongue
 from pages.shared.fields import Field
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from transformer_core.analysis import ATTENTIONS
@@ -109,7 +109,7 @@ def publish() -> None:
     }
     if view.target is not None:
         values[TARGET] = view.target
-    values |= fields.written(st.session_state[_OWN])
+    values |= fields.written(st.session_state[_OWN]) | tongue.published()
     if st.query_params.to_dict() != values:
         st.query_params.from_dict(values)
     st.session_state[_PUBLISHED] = values

@@ -1,4 +1,4 @@
-"""The app's style sheet, on top of the theme in .streamlit/config.toml."""
+"""The app's style sheets, on top of the theme in .streamlit/config.toml."""
 
 from base64 import b64encode
 from functools import cache
@@ -16,10 +16,12 @@ def icon() -> str:
 
 
 def apply() -> None:
-    """Add the style sheet to the page."""
+    """Add the style sheets to the page."""
     st.html(f"<style>{_sheet()}</style>")
 
 
 @cache
 def _sheet() -> str:
-    return Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
+    return "".join(
+        place.read_text(encoding="utf-8") for place in sorted(Path(__file__).with_name("styles").glob("*.css"))
+    )

@@ -71,7 +71,7 @@ function listen(view) {
   const rowAt = (target) => view.rows.find(({ button }) => button === target?.closest(".row"));
   const point = (row) => {
     view.pointed = row;
-    say(view);
+    announce(view);
   };
   list.addEventListener("mouseover", ({ target }) => point(rowAt(target)));
   list.addEventListener("mouseleave", () => point(rowAt(list.querySelector(".row:focus-visible"))));
@@ -145,7 +145,7 @@ function draw(view) {
   if (!view.stop || view.stop.button.hidden) setStop(view, view.rows[0]);
   more.hidden = header.n <= N_SHOWN;
   more.textContent = view.nShown > N_SHOWN ? "Show fewer" : `Show ${header.n - N_SHOWN} more`;
-  say(view);
+  announce(view);
 }
 
 function nextOf({ header, sampling, told, left }) {
@@ -204,7 +204,7 @@ function showRow(view, row, said, isApart) {
   button.setAttribute("aria-label", `${row.words}. Write it here`);
 }
 
-function say({ says, pointed }) {
+function announce({ says, pointed }) {
   const isHint = !pointed || pointed.button.hidden;
   says.textContent = isHint ? HINT : pointed.words;
   says.classList.toggle("hint", isHint);

@@ -13,8 +13,10 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared.components.mounting import name_of, with_words
 from transformer_core.figures import DARK, LIGHT, Figure, template
 from transformer_core.figures.offline import FILL_IN_WORDS
+from transformer_core.language import language
 
 _FOLDER = Path(__file__).parent
 _MODULES = (  # in this order; they see each other
@@ -139,10 +141,10 @@ def _templates() -> dict[str, str]:
 def _component() -> Callable[..., Any]:
     """Register the component."""
     return st.components.v2.component(
-        "headlight.figure",
+        name_of("figure"),
         html='<div class="figure"></div>',
         css=_source("figure.css"),
-        js="".join([*map(_source, _MODULES), FILL_IN_WORDS]),
+        js=with_words("".join([*map(_source, _MODULES), FILL_IN_WORDS]), language()),
         isolate_styles=False,
     )
 

@@ -200,7 +200,7 @@ function paint(view) {
   paintOnly(view);
   if (isWhole === view.isWhole) return;
   view.isWhole = isWhole;
-  say(view, active(view));
+  announce(view, active(view));
 }
 
 function paintOnly(view) {

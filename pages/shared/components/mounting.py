@@ -1,11 +1,14 @@
 """Which files make up which component, and how Streamlit comes to know it."""
 
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
+
+from transformer_core.language import ENGLISH, language, messages
 
 _FOLDER = Path(__file__).parent
 _FILES = {  # of a component, in this order; modules of one component see each other
@@ -54,12 +57,24 @@ def component(name: str, *, isolated: bool) -> Callable[..., Any]:
     """
     modules, styles = ([_source(file) for file in _FILES[name] if file.endswith(end)] for end in (".js", ".css"))
     return st.components.v2.component(
-        f"headlight.{name}",
+        name_of(name),
         html=f'<div class="{name}"></div>',
         css="".join(styles) or None,
-        js="".join(modules),
+        js=with_words("".join(modules), language()),
         isolate_styles=isolated,
     )
+
+
+def name_of(component: str) -> str:
+    """Return the name under which Streamlit knows a component, another one in each language."""
+    return f"headlight.{component}" + ("" if language() == ENGLISH else f".{language()}")
+
+
+@cache
+def with_words(script: str, language: str) -> str:
+    """Return a component's script with the function `say` and the reader's words for all that it says."""
+    words = {text: said for text, said in messages(language).items() if json.dumps(text, ensure_ascii=False) in script}
+    return f"const WORDS = {json.dumps(words, ensure_ascii=False)};\n{_source('say.js')}{script}"
 
 
 @cache

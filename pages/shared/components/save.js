@@ -80,7 +80,7 @@ function makeKind(saving, kind) {
 function open(saving) {
   saving.menu.hidden = false;
   saving.opener.setAttribute("aria-expanded", "true");
-  say(saving, "");
+  announce(saving, "");
   ask(saving);
   saving.menu.querySelector("input:checked").focus();
 }
@@ -117,20 +117,20 @@ function showSaving(saving) {
   }
 }
 
-function say(saving, words) {
+function announce(saving, words) {
   saving.note.textContent = words;
 }
 
 async function save(saving, kind) {
   if (saving.isBusy) return;
   saving.isBusy = true;
-  say(saving, "…");
+  announce(saving, "…");
   const name = `${saving.view.data.name}.${kind.ending}`;
   try {
     download(name, await make(saving, kind.ending), TYPES[kind.ending]);
-    say(saving, `Saved ${name}`);
+    announce(saving, `Saved ${name}`);
   } catch (error) {
-    say(saving, `${name} could not be made: ${error.message}.`);
+    announce(saving, `${name} could not be made: ${error.message}.`);
   } finally {
     saving.isBusy = false;
   }

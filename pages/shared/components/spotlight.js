@@ -67,7 +67,7 @@ function show(view) {
       showWeights(view, token, weights ? weights.map((ofHead) => ofHead[index]) : null);
     });
   }
-  say(view, place);
+  announce(view, place);
 }
 
 function showWeights({ header, nWritten }, token, weights) {
@@ -101,7 +101,7 @@ function number(weight, hue, isColored) {
   return made;
 }
 
-function say(view, place) {
+function announce(view, place) {
   const { says, header } = view;
   if (!place) {
     const less = view.isWhole ? "" : `These are the ${MOST_CURVES.toLocaleString("en")} strongest lines in sight. `;
