@@ -1,0 +1,80 @@
+"""Attention step by step: how does this head turn these vectors into this pattern and this output, number by number?"""
+
+import html
+
+import streamlit as st
+
+from pages.learn import steps_figure, steps_number, steps_proof, steps_why
+from pages.learn.steps_code import code_of
+from pages.learn.steps_scene import MOST_SHOWN, Scene
+from pages.shared import kept, models, state, steps_state
+from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
+
+LEAD = mark(
+    "Follow one token through one head: what it asks, what the others offer, how much it takes from each, and what "
+    "comes of it. All numbers are those of the model on your text; click any of them to see how it was made."
+)
+LOOK_FOR = mark(
+    "choose another query above the figure, and the same stages end elsewhere. The softmax turns differences into "
+    "shares: a key whose score is ahead by a few takes nearly all of the weight, and z becomes almost its value. At "
+    "the addition compare O, what the attention adds, with X, what was there before."
+)
+CUT = mark("This text is long: {n} of its tokens were left out, and the walk goes through the others.")
+PART = mark(
+    "{n_queries} queries and {n_keys} keys have room here, those around the chosen query; all {all_keys} keys count "
+    "in every sum."
+)
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    title, lead = say("Attention step by step"), html.escape(say(LEAD))
+    st.html(f"<h1 class='hl-title'>{title}</h1><p class='hl-lead'>{lead}</p>")
+    if state.current().text:
+        steps_state.forget_figure()
+        steps()
+
+
+@st.fragment
+def steps() -> None:
+    """Draw the figure and what belongs to it; wherever the figure goes, only this is drawn again."""
+    scene = _scene()
+    if scene is None:
+        return
+    with st.container(key="hl-steps"):
+        steps_figure.controls(scene)
+        steps_figure.draw(scene)
+        _remarks(scene)
+        steps_number.show(scene)
+        steps_proof.show(scene)
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+    steps_why.show(scene)
+    with st.expander(say("Show the code"), icon=":material/code:"):
+        st.code(code_of(scene), language="python")
+    kept.foot()
+    state.publish()
+
+
+def _scene() -> Scene | None:
+    """Return what is to be seen; where this head cannot be walked through, say why."""
+    try:
+        return Scene.current(models.available()[state.current().model])
+    except HeadlightError as error:
+        st.warning(say("This head cannot be walked through: {why}.", why=error))
+        return None
+
+
+def _remarks(scene: Scene) -> None:
+    """Say what has no room."""
+    left_out = len(scene.reading.left_out) + len(scene.reading.target_left_out)
+    n_all = tuple(map(len, scene.labels))
+    lines = [say(CUT, n=left_out)] if left_out else []
+    if max(n_all) > MOST_SHOWN:
+        n_queries, n_keys = map(len, scene.shown)
+        lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
+    if lines:
+        st.html(f"<p class='hl-small'>{html.escape(' '.join(lines))}</p>")
+
+
+page()

@@ -1,0 +1,57 @@
+"""The lines of Python that give what the page Attention step by step shows: the walk, its numbers, and their proof."""
+
+from pages.learn.steps_scene import Scene
+from pages.shared import code, steps_state
+
+WALKED = """
+from transformer_core.analysis.walkthrough import walk
+
+inputs = [{inputs}]
+walked = walk(model, inputs, attention={attention!r}, layer={layer}, head={head})
+for stage in walked.stages:
+    for name in stage.matrices:
+        print(stage.name, walked.quantities[name].symbol, walked.quantities[name].values[{row}])
+"""
+NUMBER = "print(walked.number({matrix!r}, {row}, {column}))\n"
+PROOF = "print(walked.proof())\n"
+SPLIT = """
+from pathlib import Path
+
+from transformer_core.analysis.score_sources import score_sources
+from transformer_core.figures.offline import offline_page
+from transformer_core.figures.score_sources import score_sources_heatmap
+
+inputs = [{inputs}]
+split = score_sources(model, inputs, attention={attention!r}, layer={layer}, head={head})
+values = split.cell({query}, {key})  # [source of the query, source of the key]
+names = [[source.label() for source in side] for side in (split.sources_of_query, split.sources_of_key)]
+figure = score_sources_heatmap(values, *names, query={query_words!r}, key={key_words!r}, title={title!r})
+page = offline_page(figure, title={title!r}, about={text!r})
+Path({file!r}).write_text(page, encoding="utf-8")
+print(values)
+"""
+INPUTS = {  # the tokens that the model was given, once `code.opening` has run
+    "encoder_decoder": "src[0].tolist(), tokens[0, :-1].tolist()",
+    "decoder_only": "tokens[0].tolist()",
+    "encoder_only": "tokens[0].tolist()",
+}
+
+
+def code_of(scene: Scene) -> str:
+    """Return the lines that walk through the head and print its numbers, and the chosen one with its formula."""
+    cell = steps_state.CELL.value
+    number = NUMBER.format(matrix=cell.matrix, row=cell.row, column=cell.column) if cell else ""
+    return code.opening(scene.card, scene.view, scene.reading) + WALKED.format(**_head(scene)) + number + PROOF
+
+
+def redraw_sources(scene: Scene, query_words: str, key_words: str, title: str, name: str) -> str:
+    """Return the lines that draw a score by its sources again."""
+    words = {"query_words": query_words, "key_words": key_words, "title": title, "file": f"{name}.html"}
+    places = {"query": scene.query, "key": scene.key, "text": scene.view.text}
+    return code.opening(scene.card, scene.view, scene.reading) + SPLIT.format(**_head(scene), **words, **places)
+
+
+def _head(scene: Scene) -> dict[str, object]:
+    view = scene.view
+    told = {"attention": view.attention, "layer": view.layer, "head": view.head, "row": scene.query}
+    return told | {"inputs": INPUTS[scene.reading.architecture]}

@@ -1,0 +1,78 @@
+"""The figure that flows, and what is chosen above it: the attention, the layer and the head."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.learn.steps_scene import Scene
+from pages.shared import state, steps_state
+from pages.shared.components.steps import At, attention_steps
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.language import mark, say
+
+MOST_BESIDE = 8  # layers or heads side by side; more are folded up
+
+
+def controls(scene: Scene) -> None:
+    """Draw where attention, layer and head are chosen."""
+    card, view = scene.card, scene.view
+    with st.container(key="hl-steps-bar", horizontal=True, vertical_alignment="center", gap="small"):
+        if len(card.attentions) > 1:
+            _segments(mark("Attention"), state.ATTENTION, [*card.attentions], view.attention, _title)
+        _segments(mark("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
+        _segments(mark("Head"), state.HEAD, range(card.config.n_heads), view.head)
+
+
+def draw(scene: Scene) -> None:
+    """Draw the figure."""
+    queries, keys = scene.shown
+    query_labels, key_labels = scene.labels
+    wish = steps_state.wish(scene.shown, scene.key)
+    config = scene.card.config
+    attention_steps(
+        stages=scene.walk.stages,
+        quantities=scene.quantities,
+        query_tokens=query_labels[queries.start : queries.stop],
+        key_tokens=key_labels[keys.start : keys.stop],
+        n_queries=len(query_labels),
+        n_keys=len(key_labels),
+        head=scene.view.head,
+        n_heads=config.n_heads,
+        d_head=config.head_width,
+        at=At(
+            stage=wish.stage,
+            query=queries.index(wish.query),
+            key=keys.index(wish.key) if wish.key in keys else None,
+            cell=scene.where_shown(wish.cell, wish.query),
+        ),
+        wish=wish.count,
+        key=steps_state.FIGURE,
+        on_view=steps_state.on_view,
+        is_self=not scene.is_cross,
+        first_query=queries.start,
+        first_key=keys.start,
+    )
+
+
+def _title(name: str) -> str:
+    return say(ATTENTIONS[name].title)
+
+
+def _segments(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, name: Any = str) -> None:
+    """Draw a choice of one out of a few side by side; of many, folded up."""
+    key = f"steps-{chosen_in}-box"
+
+    def on_change() -> None:
+        st.session_state[chosen_in] = st.session_state[key]
+        state.act()
+
+    st.session_state[key] = chosen
+    options: dict[str, Any] = {"key": key, "on_change": on_change, "label_visibility": "collapsed"}
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", width="content"):
+        if name is str:
+            st.html(f"<span class='hl-steps-label'>{say(label)}</span>", width="content")
+        if len(choices) > MOST_BESIDE:
+            st.selectbox(say(label), choices, width=90, **options)
+        else:
+            st.segmented_control(say(label), choices, format_func=name, required=True, **options)

@@ -1,0 +1,170 @@
+"""What the page Attention step by step shows at one time: a head on a text, and which tokens of it have room."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pages.shared import state, steps_state, walkthroughs
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from pages.shared.steps_state import Place
+from transformer_core.analysis import ATTENTIONS, strongest_cell
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+    from transformer_core.analysis.score_sources import ScoreSources
+    from transformer_core.analysis.walkthrough import Number, Quantity, Walkthrough
+
+MOST_SHOWN = 24  # queries, and keys
+HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on
+PAIRS = ("elementwise", "weighted")  # quantities with a row for each pair of query and key
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """A head on a text; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    reading: "Reading"
+    walk: "Walkthrough"
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "Scene | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view = state.current()
+        if not view.text:
+            return None
+        source = Source.of(card, view.device, view.precision)
+        of_text = (source, view.text, view.target)
+        reading = walkthroughs.read(*of_text)
+        walk = walkthroughs.walk(*of_text, attention=view.attention, layer=view.layer, head=view.head)
+        scene = cls(card=card, view=view, source=source, reading=reading, walk=walk)
+        shapes = {name: quantity.values.shape for name, quantity in walk.quantities.items()}
+        n_queries, n_keys = shapes["pattern"]
+        d_head = shapes["v"][1]
+        of_pairs = dict.fromkeys(PAIRS, (n_queries * n_keys, d_head))
+        steps_state.fit(n_queries, n_keys, scene.first_look, shapes | of_pairs)
+        return scene
+
+    @property
+    def first_look(self) -> int:
+        """The query to look at first: that of the open number, or the one that looks most decidedly somewhere."""
+        quantities = self.walk.quantities
+        cell: Place | None = steps_state.CELL.value
+        of_cell = quantities.get(cell.matrix) if cell else None
+        if cell and of_cell and of_cell.rows == "query" and cell.row < len(of_cell.values):
+            return cell.row
+        return strongest_cell(quantities["pattern"].values, quantities["mask"].values > 0).query
+
+    @property
+    def who(self) -> str:
+        """The head in words."""
+        view = self.view
+        attention = say(ATTENTIONS[view.attention].inline)
+        return say("{attention}, layer {layer}, head {head}", attention=attention, layer=view.layer, head=view.head)
+
+    @property
+    def is_cross(self) -> bool:
+        """Whether the keys are tokens of another text than the queries."""
+        kind = ATTENTIONS[self.view.attention]
+        return kind.queries_from != kind.keys_from
+
+    @property
+    def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The labels of all queries and all keys."""
+        return self.reading.labels(self.view.attention)
+
+    @property
+    def query(self) -> int:
+        """The chosen query, as a place in the text."""
+        query: int = steps_state.QUERY.value
+        return query
+
+    @property
+    def key(self) -> int:
+        """The chosen key; without a choice that of the open number, or the one that the query looks at most."""
+        chosen: int | None = steps_state.KEY.value
+        cell: Place | None = steps_state.CELL.value
+        if chosen is None and cell is not None and cell.matrix in self.walk.quantities:
+            quantity = self.walk.quantities[cell.matrix]
+            chosen = cell.column if quantity.columns == "key" else cell.row if quantity.rows == "key" else None
+        return self._strongest_key if chosen is None else chosen
+
+    @property
+    def _strongest_key(self) -> int:
+        return int(self.walk.quantities["pattern"].values[self.query].argmax())
+
+    @cached_property
+    def shown(self) -> tuple[range, range]:
+        """The queries and the keys that are shown: of a long text those around the query, and around its key."""
+        n_queries, n_keys = map(len, self.labels)
+        queries = _around(self.query, n_queries)
+        return queries, (_around(self._strongest_key, n_keys) if self.is_cross else queries)
+
+    @property
+    def quantities(self) -> "list[Quantity]":
+        """The quantities of the figure, of the tokens that are shown."""
+        queries, keys = self.shown
+        spans = {"query": slice(queries.start, queries.stop), "key": slice(keys.start, keys.stop)}
+        found = []
+        for quantity in self.walk.quantities.values():
+            if quantity.name == "memory" and not self.is_cross:
+                continue  # of another text than this attention's keys
+            rows, columns = spans[quantity.rows], spans.get(quantity.columns, slice(None))
+            found.append(replace(quantity, values=quantity.values[rows, columns]))
+        return found
+
+    @property
+    def scores(self) -> str:
+        """The quantity that holds what the dot products came to."""
+        return "scaled" if "scaled" in self.walk.quantities else "product"
+
+    @property
+    def number(self) -> "Number | None":
+        """The number whose formula is open."""
+        cell: Place | None = steps_state.CELL.value
+        return cell and self.walk.number(*cell)
+
+    def where_shown(self, cell: Place | None, query: int) -> tuple[str, int, int] | None:
+        """Return where the figure has a number, counted from what is shown; None: nowhere while a query is chosen."""
+        if cell is None:
+            return None
+        queries, keys = self.shown
+        spans, row = {"query": queries, "key": keys}, cell.row
+        if cell.matrix in PAIRS:
+            of_query, row = divmod(cell.row, len(self.labels[1]))
+            rows, columns = (keys if of_query == query else range(0)), range(self.card.config.head_width)
+        else:
+            quantity = self.walk.quantities[cell.matrix]
+            rows = spans[quantity.rows]
+            columns = spans.get(quantity.columns, range(quantity.values.shape[1]))
+        if row not in rows or cell.column not in columns:
+            return None
+        return cell.matrix, rows.index(row), columns.index(cell.column)
+
+    @property
+    def split(self) -> "ScoreSources":
+        """What the scores are made of.
+
+        Raises:
+            HeadlightError: the model cannot be loaded.
+        """
+        view = self.view
+        return walkthroughs.sources(
+            *(self.source, view.text, view.target), attention=view.attention, layer=view.layer, head=view.head
+        )
+
+
+def _around(place: int, n: int) -> range:
+    """Return the tokens that are shown: all, or some around a place; they stay the same while it moves a little."""
+    first = max(0, min((place - HOP // 2) // HOP * HOP, n - MOST_SHOWN))
+    return range(first, min(first + MOST_SHOWN, n))

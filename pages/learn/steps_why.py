@@ -1,0 +1,86 @@
+"""Why this cell? The score of the chosen query and key as the sum of what earlier parts of the model wrote for both."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.steps_code import redraw_sources
+from pages.learn.steps_scene import Scene
+from pages.shared import takeaway
+from pages.shared.components.figures import live_figure
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.errors import HeadlightError
+from transformer_core.figures import isolate
+from transformer_core.figures.score_sources import score_sources_heatmap
+from transformer_core.language import mark, say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.score_sources import ScoreSources
+
+ABOUT = mark(
+    "What the query and the key are made of is a sum: of the token's own embedding, its position, and what each head "
+    "and each feed-forward network before has written. So the score is a sum over all pairs of them, and each cell "
+    "says what one pair adds. Click another key in the figure above to ask about it."
+)
+SUM = mark("Together they make {score}, the score before the mask, to within {error}.")
+SUM_WITH_BIAS = mark("Together they make {score}, to within {error}; the distance adds {bias}.")
+FORBIDDEN = mark("The mask does not allow this key, so that nothing comes of it.")
+FROZEN = mark(
+    "Normalizations lie between: each counts as a division by the number that it did divide by on this text (frozen "
+    "statistics). Without one of the sources that number would have been another."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw the cells of the chosen pair, and say what they add up to."""
+    st.html(f"<h2 class='hl-subtitle'>{say('Why this cell?')}</h2><p class='hl-small'>{html.escape(say(ABOUT))}</p>")
+    try:
+        split = scene.split
+    except HeadlightError as error:
+        st.warning(say("This score cannot be split: {why}.", why=error))
+        return
+    values = split.cell(scene.query, scene.key)
+    query, key = (
+        say(words, token=f"{place} '{isolate(labels[place][:30])}'")
+        for words, place, labels in zip(
+            (mark("query {token}"), mark("key {token}")), (scene.query, scene.key), scene.labels, strict=True
+        )
+    )
+    of_query, of_key = ([source.label() for source in side] for side in (split.sources_of_query, split.sources_of_key))
+    title = say("Score: {query} → {key}, {head}", query=query, key=key, head=scene.who)
+    figure = score_sources_heatmap(values, of_query, of_key, query=query, key=key, title=title)
+    name = f"why-{scene.view.attention}-{scene.view.layer}-{scene.view.head}-{scene.query}-{scene.key}"
+    with st.container(key="hl-steps-why"):
+        live_figure(
+            figure,
+            name=name,
+            key="steps-why",
+            height=int(figure.layout.height),
+            files=lambda: takeaway.files(
+                name=name,
+                csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
+                arrays=lambda: {"score": values},
+                code=redraw_sources(scene, query, key, title, name),
+                state=st.query_params.to_dict(),
+                model=scene.card.path,
+            ),
+        )
+    st.html(f"<p class='hl-look'>{html.escape(_sum(scene, split))}</p>")
+
+
+def _sum(scene: Scene, split: "ScoreSources") -> str:
+    """Say what the cells add up to, and what has to be known about them."""
+    told = {"score": _number(scene, scene.scores), "error": f"{split.largest_error:.0e}"}
+    has_bias = split.bias is not None
+    lines = [say(SUM_WITH_BIAS, **told, bias=_number(scene, "bias")) if has_bias else say(SUM, **told)]
+    if not scene.walk.quantities["mask"].values[scene.query, scene.key]:
+        lines.append(say(FORBIDDEN))
+    if split.has_frozen_norms:
+        lines.append(say(FROZEN))
+    return " ".join(lines)
+
+
+def _number(scene: Scene, quantity: str) -> str:
+    value = scene.walk.quantities[quantity].values[scene.query, scene.key]
+    return f"{value:.4f}".replace("-", "−")

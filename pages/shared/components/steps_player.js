@@ -1,0 +1,121 @@
+// The stages in a line, and the buttons and keys that go along them.
+
+const PERIOD = 3200; // ms that a stage is looked at while it plays
+const DRAWN = {
+  back: "M10 3 5 8l5 5",
+  play: "M5 3l8 5-8 5z",
+  pause: "M5 3h2v10H5zM9 3h2v10H9z",
+  forward: "M6 3l5 5-5 5",
+};
+
+function makePlayer(view) {
+  view.player = element("div", "player");
+  view.player.setAttribute("role", "group");
+  view.player.setAttribute("aria-label", say("Stages"));
+  const buttons = {
+    back: [say("One stage back (←)"), () => step(view, -1)],
+    play: [say("Play (space)"), () => togglePlay(view)],
+    forward: [say("One stage forward (→)"), () => step(view, 1)],
+  };
+  view.buttons = {};
+  for (const [name, [title, onClick]] of Object.entries(buttons)) {
+    const button = element("button", name);
+    button.type = "button";
+    const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    icon.setAttribute("viewBox", "0 0 16 16");
+    icon.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
+    button.append(icon);
+    button.addEventListener("click", onClick);
+    view.buttons[name] = button;
+    nameButton(button, name, title);
+  }
+  view.line = element("ol", "line");
+  view.player.append(...Object.values(view.buttons), view.line);
+  return view.player;
+}
+
+function nameButton(button, icon, title) {
+  button.title = title;
+  button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
+  button.querySelector("path").setAttribute("d", DRAWN[icon]);
+}
+
+function fillPlayer(view) {
+  view.stops = view.header.stages.map(({ short, title }, index) => {
+    const button = element("button", "stop", short);
+    Object.assign(button, { type: "button", title, tabIndex: -1 });
+    button.setAttribute("aria-label", title);
+    button.addEventListener("click", () => goTo(view, index));
+    return button;
+  });
+  const items = view.stops.map((button) => {
+    const item = element("li", "");
+    item.append(button);
+    return item;
+  });
+  view.line.replaceChildren(...items);
+}
+
+function showPlayer(view) {
+  const { stops, stage, buttons, isPlaying } = view;
+  stops.forEach((button, index) => {
+    button.classList.toggle("done", index < stage);
+    button.tabIndex = index === stage ? 0 : -1;
+    if (index === stage) button.setAttribute("aria-current", "step");
+    else button.removeAttribute("aria-current");
+  });
+  const isLast = stage === stops.length - 1;
+  const again = isLast ? say("Play again (space)") : say("Play (space)");
+  nameButton(buttons.play, isPlaying ? "pause" : "play", isPlaying ? say("Pause (space)") : again);
+  buttons.back.setAttribute("aria-disabled", String(stage === 0));
+  buttons.forward.setAttribute("aria-disabled", String(isLast));
+}
+
+function goTo(view, stage) {
+  pause(view);
+  moveTo(view, stage);
+}
+
+function step(view, by) {
+  goTo(view, view.stage + by);
+}
+
+function togglePlay(view) {
+  if (view.isPlaying) return pause(view);
+  view.isPlaying = true;
+  moveTo(view, view.stage === view.stops.length - 1 ? 0 : view.stage + 1);
+  playOn(view);
+}
+
+function playOn(view) {
+  clearTimeout(view.timer);
+  view.timer = setTimeout(() => {
+    if (!view.root.isConnected || !view.isPlaying) return;
+    if (view.stage === view.stops.length - 1) return pause(view);
+    moveTo(view, view.stage + 1);
+    playOn(view);
+  }, PERIOD);
+  showPlayer(view);
+}
+
+function pause(view) {
+  clearTimeout(view.timer);
+  view.isPlaying = false;
+  if (view.stops) showPlayer(view);
+}
+
+function press(view, event) {
+  const { key, target } = event;
+  if (event.ctrlKey || event.metaKey || event.altKey || target.closest(".lens, .queries")) return;
+  const isOnKey = target.matches(".key, canvas");
+  const by = { ArrowLeft: -1, ArrowRight: 1 }[key];
+  const keyBy = isOnKey ? { ArrowUp: -1, ArrowDown: 1 }[key] : undefined;
+  if (key === " " && !target.matches(".key, .back, .forward, .play")) togglePlay(view);
+  else if (by) step(view, by);
+  else if (keyBy) chooseKey(view, view.key + keyBy, target.matches(".key"));
+  else if (key === "Home") goTo(view, 0);
+  else if (key === "End") goTo(view, view.stops.length - 1);
+  else return;
+  event.preventDefault();
+  if (target.matches(".stop")) view.stops[view.stage].focus({ preventScroll: true });
+}

@@ -1,0 +1,140 @@
+"""What defines the view of the page Attention step by step, beside the model, the text and the head.
+
+The figure moves by itself, in the browser, and tells where it is. So the page sends a wish of its own only where
+something else than the figure chose: a link, another text, a control.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.shared import state
+from pages.shared.fields import Field, number, one_of
+from transformer_core.analysis.walkthrough.stages import TITLES
+from transformer_core.language import say
+
+PAGE = "steps"
+FIGURE = "steps-figure"  # key of the component
+_CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
+_KNOWN = "steps-known"  # what the figure shows, as far as it has told or was told
+_WISH = "steps-wish"  # what it was told last, and how often it was told something
+
+
+class Place(NamedTuple):
+    """A number of the walk."""
+
+    matrix: str  # name of a quantity
+    row: int
+    column: int
+
+
+def _cell(text: str) -> Place:
+    """Read which number's formula is open, such as "scaled.7.2".
+
+    Raises:
+        ValueError: it is not written so.
+    """
+    found = _CELL.fullmatch(text)
+    if not found:
+        raise ValueError(say("it is written as a matrix, a row and a column: scaled.7.2"))
+    return Place(found[1], int(found[2]), int(found[3]))
+
+
+def _cell_in_words(cell: Place) -> str:
+    return f"{cell.matrix}.{cell.row}.{cell.column}"
+
+
+QUERY = Field(PAGE, "query", None, number)  # its place in the text; None: the one to look at first
+STAGE = Field(PAGE, "stage", "input", one_of(*TITLES))
+KEY = Field(PAGE, "key", None, number)  # None: the one that the query looks at most
+CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)
+FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the figure is to show, where the count is larger than that of the wish before."""
+
+    count: int
+    stage: str
+    query: int
+    key: int
+    cell: Place | None
+    shown: tuple[range, range]  # the queries and the keys that have room
+
+
+def choose(field: Field, value: Any) -> None:
+    """A control of the page was used."""
+    field.set(value)
+    state.act()
+
+
+def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int, int]]) -> None:
+    """Keep what is chosen within what there is to see.
+
+    Args:
+        n_queries: of the text.
+        n_keys: of the text.
+        first: the query to look at where none is chosen.
+        shapes: rows and columns of the quantities of the walk.
+    """
+    query, key, cell = QUERY.value, KEY.value, CELL.value
+    QUERY.set(first if query is None or query >= n_queries else query)
+    if key is not None and key >= n_keys:
+        KEY.set(None)
+    if cell is not None:
+        n_rows, n_columns = shapes.get(cell.matrix, (0, 0))
+        if cell.row >= n_rows or cell.column >= n_columns:
+            CELL.set(None)
+
+
+def on_view() -> None:
+    """The figure went somewhere; what came from the browser is checked like any input."""
+    told = st.session_state[FIGURE].get("view")
+    if not isinstance(told, Mapping):
+        return
+    stage, query, key, cell = (told.get(name) for name in ("stage", "query", "key", "cell"))
+    if stage in TITLES:
+        STAGE.set(stage)
+    if _is_index(query):
+        QUERY.set(query)
+    KEY.set(key if _is_index(key) else None)
+    match cell:
+        case [str(matrix), int(row), int(column)] if _CELL.fullmatch(f"{matrix}.{row}.{column}"):
+            CELL.set(Place(matrix, row, column))
+        case _:
+            CELL.set(None)
+    st.session_state[_KNOWN] = _chosen()
+    state.act()
+
+
+def wish(shown: tuple[range, range], key: int) -> Wish:
+    """Return what the figure is to show: the wish before, where it shows already what is chosen.
+
+    Args:
+        shown: the queries and the keys that have room.
+        key: the chosen one, or the one that stands for it.
+    """
+    wished: Wish | None = st.session_state.get(_WISH)
+    if wished is None or wished.shown != shown or st.session_state.get(_KNOWN) != _chosen():
+        count = 0 if wished is None else wished.count + 1
+        wished = Wish(count, STAGE.value, QUERY.value, key, CELL.value, shown)
+        st.session_state[_WISH] = wished
+        st.session_state[_KNOWN] = _chosen()
+    return wished
+
+
+def forget_figure() -> None:
+    """The page is drawn anew: nothing is known of what the figure shows."""
+    st.session_state.pop(_KNOWN, None)
+
+
+def _chosen() -> tuple[str, int, int | None, Place | None]:
+    return STAGE.value, QUERY.value, KEY.value, CELL.value
+
+
+def _is_index(value: object) -> bool:
+    return type(value) is int and 0 <= value < 1_000_000

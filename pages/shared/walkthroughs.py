@@ -1,0 +1,78 @@
+"""The kept walk through a head: pages ask here, and a head is walked through once for each text."""
+
+from typing import TYPE_CHECKING
+
+from pages.shared import kept, models, readings
+from pages.shared.sources import Source
+from transformer_core.language import mark
+
+if TYPE_CHECKING:
+    from transformer_core.analysis import Reading
+    from transformer_core.analysis.score_sources import ScoreSources
+    from transformer_core.analysis.walkthrough import Walkthrough
+
+MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
+MOST_MIB = 256  # of all walks
+MOST_SOURCES_MIB = 128
+
+
+def read(source: Source, text: str, target: str | None) -> "Reading":
+    """Return the reading that is walked through: of a long text its beginning and its end.
+
+    Raises:
+        HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+    """
+    whole = readings.read(source, text, target)
+    if max(map(len, whole.inputs)) <= MOST_TOKENS:
+        return whole
+    cut: kept.Store[Reading] = kept.store(mark("texts cut"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    return cut.get((source, text, target), lambda: _cut(source, text, target))
+
+
+def _cut(source: Source, text: str, target: str | None) -> "Reading":
+    from transformer_core import analysis
+
+    model, tokenizer = source.load()
+    with models.on(source.device), source.changed(model):
+        return analysis.read(model, tokenizer, text, target=target, max_tokens=MOST_TOKENS, max_new_tokens=24)
+
+
+def walk(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "Walkthrough":
+    """Return every matrix of a head on a text.
+
+    Raises:
+        HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
+    """
+    walks: kept.Store[Walkthrough] = kept.store(mark("walks"), most_mib=MOST_MIB, n_bytes=lambda walk: walk.n_bytes)
+
+    def make() -> "Walkthrough":
+        from transformer_core.analysis import walkthrough
+
+        model, _ = source.load()
+        reading = read(source, text, target)
+        labels = reading.labels(attention)
+        with models.on(source.device):
+            return walkthrough.walk(model, reading.inputs, attention=attention, layer=layer, head=head, labels=labels)
+
+    return walks.get((source, text, target, attention, layer, head), make)
+
+
+def sources(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "ScoreSources":
+    """Return what the scores of a head are made of.
+
+    Raises:
+        HeadlightError: the model cannot be loaded, the text cannot be read by it, or it has no such head.
+    """
+    split: kept.Store[ScoreSources] = kept.store(
+        mark("scores split"), most_mib=MOST_SOURCES_MIB, n_bytes=lambda s: s.n_bytes
+    )
+
+    def make() -> "ScoreSources":
+        from transformer_core.analysis.score_sources import score_sources
+
+        model, _ = source.load()
+        inputs = read(source, text, target).inputs
+        with models.on(source.device):
+            return score_sources(model, inputs, attention=attention, layer=layer, head=head)
+
+    return split.get((source, text, target, attention, layer, head), make)

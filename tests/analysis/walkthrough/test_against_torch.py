@@ -1,0 +1,63 @@
+"""Torch's own attention is asked with the model's weights, or it is said why not."""
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tests.analysis.walkthrough.small_walks import KINDS, inputs_of, model_of, walked
+from tests.model.building import odd_config
+from transformer_core.analysis.walkthrough import walk
+from transformer_core.analysis.walkthrough.against_torch import FUNCTION, MODULE
+
+
+@pytest.mark.parametrize(
+    ("kind", "attention", "because"),
+    [
+        ("the paper's", "cross", None),
+        ("not scaled", "decoder", None),
+        ("alibi", "encoder", None),
+        ("decoder, buckets", "decoder", None),
+        ("rotary, groups", "cross", None),
+        ("rotary, groups", "decoder", "turn"),
+        ("decoder, rotary", "decoder", "turn"),
+        ("encoder, buckets, groups", "encoder", "normalize"),
+        ("q/k norm with bias", "cross", "normalize"),
+        ("buckets", "encoder", "d_model / n_heads"),
+    ],
+)
+def test_which_function_is_asked(kind: str, attention: str, because: str | None):
+    there = walked(kind, attention, 1)
+    proof, seen = there.proof(), there._torch
+    assert proof.torch_function == (MODULE if because is None else FUNCTION)
+    assert because is None or because in (proof.torch_reason or "")
+    assert set(seen.values) == ({"pattern", "z", "concat", "attn_out"} if because is None else {"pattern", "z"})
+    sees_something = there.quantities["mask"].values.any(axis=1)
+    for name, values in seen.values.items():
+        assert (np.isfinite(values).all(axis=1) == sees_something).all()
+        assert np.allclose(values[sees_something], there.quantities[name].values[sees_something], atol=2e-5)
+        assert there.number(name, 1, 0).mha == float(values[1, 0])
+    assert there.number("q", 1, 0).mha is None
+
+
+def test_a_query_that_may_look_at_nothing_has_no_number_of_torch():
+    """Where all is padding, the model gives 0 and torch gives no number."""
+    there = walk(model_of("the paper's"), ((0, 0, 0), (1, 5)), attention="cross", layer=1, head=0)
+    assert not there.quantities["pattern"].values.any()
+    assert there.number("z", 0, 0).mha is None
+    assert there.number("pattern", 0, 0).rule == "forbidden"
+    assert there.proof().holds
+
+
+def test_the_kernel_gives_the_pattern_of_the_formula():
+    """Of a model with turns, softmax(q k^T / sqrt(d)) by torch from the walk's q and k."""
+    there = walked("decoder, rotary", "decoder", 0)
+    q, k = (torch.from_numpy(there.quantities[name].values) for name in ("q", "k"))
+    d_head = odd_config(**KINDS["decoder, rotary"]).head_width
+    later = torch.ones(len(q), len(k)).triu(1).bool()
+    padding = torch.tensor([token == 0 for token in inputs_of("decoder, rotary")[0]])
+    pattern = F.softmax((q @ k.T / d_head**0.5).masked_fill(later | padding, -torch.inf), dim=-1)
+    seen = there._torch.values["pattern"]
+    sees_something = ~np.isnan(seen).any(axis=1)
+    assert sees_something.tolist() == [False, True, True, True]  # the first token is padding, and sees only itself
+    assert np.allclose(seen[sees_something], pattern.numpy()[sees_something], atol=1e-6)

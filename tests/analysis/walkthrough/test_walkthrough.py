@@ -1,0 +1,146 @@
+"""What a walk tells: q ⊙ k, weighted values, and every number with its formula."""
+
+import numpy as np
+import pytest
+
+from tests.analysis.walkthrough.small_walks import each_place, inputs_of, model_of, walked
+from transformer_core.analysis.walkthrough import RULES, Number, walk
+from transformer_core.errors import SiteError
+
+ANY = ("the paper's", "decoder", 1)
+
+
+def by_its_rule(number: Number) -> float:
+    """What the terms and the constants give, read from the rule's name."""
+    values = [one.value for one in number.terms]
+    constants = number.constants
+    for one in number.terms:
+        if one.b is not None and number.rule in ("sum of products", "sum of products and bias", "a · b"):
+            assert one.value == pytest.approx(one.a * one.b)
+    match number.rule:
+        case "sum" | "sum of products" | "a · b" | "the same" | "looked up":
+            return sum(values)
+        case "sum of products and bias":
+            return sum(values) + constants["b"]
+        case "a / b":
+            (one,) = number.terms
+            assert one.b == constants["√d_k"]
+            return one.a / constants["√d_k"]
+        case "layer norm" | "layer norm without bias":
+            shift = constants["β"] if number.rule == "layer norm" else 0.0
+            return (sum(values) - constants["μ"]) / constants["σ"] * constants["γ"] + shift
+        case "rms norm":
+            return sum(values) / constants["rms"] * constants["γ"]
+        case "exp over sum of exps":
+            exps = [np.exp(one.a - max(other.a for other in number.terms)) for one in number.terms]
+            assert exps == pytest.approx(values)
+            assert sum(exps) == pytest.approx(constants["Σ exp"])
+            return float(np.exp(constants["S"] - constants["max"]) / sum(exps))
+        case "allowed":
+            return 1.0
+        case "forbidden":
+            return 0.0
+        case "-inf":
+            return -np.inf
+    (one,) = number.terms
+    activated = _activated(number.rule.removesuffix(" · b"), one.a)
+    return activated if one.b is None else activated * one.b
+
+
+def _activated(rule: str, x: float) -> float:
+    from math import erf, exp, pi, sqrt, tanh
+
+    return {
+        "relu": lambda: max(0.0, x),
+        "gelu": lambda: x * (1 + erf(x / sqrt(2))) / 2,
+        "gelu_tanh": lambda: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))),
+        "silu": lambda: x / (1 + exp(-x)),
+    }[rule]()
+
+
+@each_place
+def test_terms_and_constants_make_each_number(kind: str, attention: str, layer: int):
+    """In every quantity a corner and a cell at random; the value is the model's, and the recomputed."""
+    there = walked(kind, attention, layer)
+    rng = np.random.default_rng(0)
+    for name, quantity in there.quantities.items():
+        rows, columns = quantity.values.shape
+        cells = {(0, columns - 1), (int(rng.integers(1, rows)), int(rng.integers(columns)))}
+        for row, column in cells:
+            number = there.number(name, row, column)
+            assert number.rule in RULES
+            assert number.value == float(quantity.values[row, column])
+            assert by_its_rule(number) == pytest.approx(number.value, rel=1e-4, abs=2e-5), name
+            assert number.recomputed == pytest.approx(number.value, rel=1e-4, abs=2e-5), name
+            assert number.difference < 1e-4
+            assert number.mha is None or number.mha == pytest.approx(number.value, rel=1e-4, abs=2e-5)
+            assert number.place.startswith(quantity.symbol)
+
+
+@each_place
+def test_sums_have_a_term_for_each_of_what_is_summed_over(kind: str, attention: str, layer: int):
+    there, config = walked(kind, attention, layer), model_of(kind).config
+    widths = {"d_model": config.d_model, "d_head": config.head_width, "d_ff": config.d_ff}
+    widths |= {"head d_head": config.n_heads * config.head_width, "key": len(there.key_labels)}
+    for name in ("v", "product", "z", "attn_out", "mlp_pre", "mlp_out", "cross_out"):
+        if name in there.quantities:
+            number = there.number(name, 1, 1)
+            assert len(number.terms) == widths[number.over], name
+
+
+def test_products_of_a_query_and_a_key():
+    there = walked(*ANY)
+    q, k, v, pattern, z = (there.quantities[name].values for name in ("q", "k", "v", "pattern", "z"))
+    assert there.elementwise(2, 1).tolist() == [float(np.float32(a * b)) for a, b in zip(q[2], k[1], strict=True)]
+    assert there.elementwise(2, 1).sum() == pytest.approx(there.quantities["product"].values[2, 1], abs=1e-5)
+    assert there.weighted(3).sum(axis=0) == pytest.approx(z[3], abs=1e-5)
+    n_keys = len(there.key_labels)
+    both = there.number("elementwise", 2 * n_keys + 1, 5), there.number("weighted", 3 * n_keys + 2, 5)
+    assert [number.value for number in both] == [float(q[2, 5] * k[1, 5]), float(pattern[3, 2] * v[2, 5])]
+    assert [by_its_rule(number) for number in both] == pytest.approx([number.value for number in both])
+    assert [number.recomputed for number in both] == pytest.approx([number.value for number in both], abs=1e-5)
+
+
+def test_places_are_told_in_words_with_their_tokens():
+    labels = (["<bos>", "le", "chat", "dort"], ["the", "cat", "", "sleeps", "now", "'"])
+    place = {"attention": "cross", "layer": 0, "head": 1}
+    there = walk(model_of("the paper's"), inputs_of("the paper's"), labels=labels, **place)
+    assert there.number("q", 3, 12).place == "Q, query 3 'dort', dimension 12 of the head"
+    assert there.number("k", 1, 0).place == "K, key 1 'cat', dimension 0 of the head"
+    assert there.number("pattern", 1, 3).place == "A, query 1 'le', key 3 'sleeps'"
+    assert there.number("mlp_pre", 0, 7).place == "H₀, query 0 '<bos>', neuron 7"
+    assert (
+        there.number("weighted", 1 * 6 + 3, 2).place == "A v, query → key 1 'le' → 3 'sleeps', dimension 2 of the head"
+    )
+    assert [one.label for one in there.number("z", 0, 0).terms][:2] == ["0 'the'", "1 'cat'"]
+
+
+def test_a_forbidden_cell_says_why():
+    causal, windowed = walked("the paper's", "decoder", 0), walked("window", "encoder", 0)
+    assert "comes after" in (causal.number("mask", 0, 1).note or "")
+    assert "may look" in (causal.number("attn_scores", 1, 0).note or "")
+    assert "padding" in (walked("the paper's", "encoder", 0).number("pattern", 0, 2).note or "")
+    assert "window" in (windowed.number("mask", 0, 3).note or "")
+    assert causal.number("attn_scores", 0, 1).value == causal.number("attn_scores", 0, 1).recomputed == -np.inf
+    assert causal.number("attn_scores", 0, 1).difference == 0
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (("w", 0, 0), "no quantity 'w'; it has x, q"),
+        (("q", 4, 0), "q has rows 0 to 3 and columns 0 to 15; got 4, 0"),
+        (("q", 0, -1), "got 0, -1"),
+        (("weighted", 16, 0), "weighted has rows 0 to 15"),
+    ],
+)
+def test_a_place_that_is_not_there_is_refused(cell: tuple[str, int, int], message: str):
+    with pytest.raises(SiteError, match=message):
+        walked(*ANY).number(*cell)
+
+
+def test_memory_is_counted():
+    there = walked(*ANY)
+    held = sum(quantity.values.nbytes for quantity in there.quantities.values())
+    there.proof()
+    assert held + there._recomputed.n_bytes <= there.n_bytes <= 2 * (held + there._recomputed.n_bytes)

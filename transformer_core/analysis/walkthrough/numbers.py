@@ -1,0 +1,220 @@
+"""The formula of each number of a walk, filled in with the numbers that it was made of."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer_core.analysis.walkthrough.arithmetic import Weights, alibi_slope, relative_buckets
+from transformer_core.analysis.walkthrough.filling import (
+    Formula,
+    activated,
+    added,
+    dots,
+    linear,
+    normalized,
+    softmax_share,
+    term,
+    turned,
+)
+from transformer_core.analysis.walkthrough.outline import Origin, Outline
+from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS
+from transformer_core.analysis.walkthrough.recomputing import AllHeads, Given, Recomputed
+from transformer_core.analysis.walkthrough.records import Term
+from transformer_core.analysis.walkthrough.rules import IS_FAR, IS_LATER, IS_PADDING, MAY_LOOK
+
+Maker = Callable[[int, int], Formula]
+
+_PART_SYMBOLS = {"embed": "E", "pos_embed": "P", "segment_embed": "E_segment", "attn_out": "O", "mlp_out": "F"}
+
+
+class Formulas:
+    """Fills in formulas with the numbers of one walk."""
+
+    def __init__(
+        self,
+        outline: Outline,
+        weights: Weights,
+        given: Given,
+        recomputed: Recomputed,
+        values: Mapping[str, Float[np.ndarray, "_ _"]],
+        keys: Sequence[str],
+    ) -> None:
+        """Hold what formulas are filled in with.
+
+        Args:
+            outline: of the head.
+            weights: of its block.
+            given: what the walk starts from.
+            recomputed: of the other heads, whose numbers the walk does not have from the model.
+            values: the model's numbers, by quantity.
+            keys: how keys are called.
+        """
+        self._outline, self._config, self._weights = outline, outline.config, weights
+        self._given, self._recomputed, self._values, self._keys = given, recomputed, values, keys
+        self._scores = "scaled" if self._config.scale_scores else "product"
+        self._makers = self._attention() | self._rest_of_the_block()
+
+    def of(self, name: str, row: int, column: int) -> Formula:
+        """Return the formula of one number."""
+        return self._makers[name](row, column)
+
+    def _attention(self) -> dict[str, Maker]:
+        """Return what fills in the formulas of the attention's quantities, by name."""
+        outline, module = self._outline, self._outline.module
+        read = "x_normalized" if outline.is_pre_norm else "x"
+        looked_at = "memory" if outline.is_cross else read
+        masked = "biased" if outline.has_bias else self._scores
+        return {
+            "x": self._origin(outline.origin_of_x(), self._given.x_parts),
+            "memory": self._origin(outline.origin_of_memory(), self._given.memory_parts),
+            "x_normalized": self._norm("x", outline.norm),
+            **self._on_the_way("q", read, outline.head),
+            **self._on_the_way("k", looked_at, outline.key_value_head),
+            "v": self._linear(looked_at, f"{module}.v", head=outline.key_value_head),
+            "elementwise": self._query_times_key,
+            "product": lambda r, c: dots(self._values["q"][r], self._values["k"][c], ("q", "k"), "d_head"),
+            "scaled": self._scaled,
+            "bias": self._distance_bias,
+            "biased": self._sum(self._scores, "bias"),
+            "mask": self._mask,
+            "attn_scores": lambda r, c: self._masked(masked, r, c),
+            "pattern": lambda r, c: softmax_share(self._values["attn_scores"][r], c, self._keys, self._mask(r, c).note),
+            "weighted": self._weighted,
+            "z": self._z,
+            "concat": lambda r, c: self._concat(self._recomputed.attention, r, c),
+            "attn_out": self._linear("concat", f"{module}.out", over="head d_head"),
+        }
+
+    def _rest_of_the_block(self) -> dict[str, Maker]:
+        """Return what fills in the formulas behind the attention, by name."""
+        outline, block, is_pre = self._outline, self._outline.block, self._outline.is_pre_norm
+        stream = "resid_mid" if is_pre else "normalized"
+        crossed = "resid_mid_cross" if is_pre else "normalized_cross"
+        added_to = crossed if outline.is_followed_by_cross else stream
+        fed = "normalized" if is_pre else added_to
+        first = "gate" if self._config.gated else "up"
+        norm = (added_to, outline.next_norm) if is_pre else ("resid_mid", outline.norm)
+        return {
+            "resid_mid": self._sum("x", "attn_out"),
+            "normalized": self._norm(*norm),
+            "cross_x": self._norm("resid_mid", f"{block}.ln_cross"),
+            "cross_concat": lambda r, c: self._concat(self._recomputed.cross, r, c),
+            "cross_out": self._linear("cross_concat", f"{outline.cross}.out", over="head d_head"),
+            "resid_mid_cross": self._sum(stream, "cross_out"),
+            "normalized_cross": self._norm("resid_mid_cross", f"{block}.ln_cross"),
+            "mlp_pre": self._linear(fed, f"{block}.mlp.{first}"),
+            "mlp_linear": self._linear(fed, f"{block}.mlp.up"),
+            "mlp_post": self._neuron,
+            "mlp_out": self._linear("mlp_post", f"{block}.mlp.down", over="d_ff"),
+            "resid_post": self._sum(added_to, "mlp_out"),
+            "out": self._norm("resid_post", outline.next_norm),
+        }
+
+    def _on_the_way(self, name: str, source: str, head: int) -> dict[str, Maker]:
+        """Return how queries, or keys, are made: projected, then perhaps normalized, then perhaps turned."""
+        module, config = f"{self._outline.module}.{name}", self._config
+        before = f"{name}_normalized" if config.qk_norm else f"{name}_projected"
+        project = self._linear(source, module, head=head)
+        normalize = self._norm(f"{name}_projected", f"{module}_norm")
+
+        def turn(row: int, column: int) -> Formula:
+            return turned(self._values[before][row], row, column, config)
+
+        last = turn if self._outline.is_rotated else normalize if config.qk_norm else project
+        return {f"{name}_projected": project, f"{name}_normalized": normalize, name: last}
+
+    def _linear(self, of: str, module: str, *, head: int = 0, over: str = "d_model") -> Maker:
+        """Of a projection; of queries, keys and values, those rows of the weights that belong to the head."""
+        first = head * self._config.head_width
+        return lambda r, c: linear(self._weights, module, self._values[of][r], first + c, over)
+
+    def _norm(self, of: str, module: str) -> Maker:
+        """Of a normalized quantity."""
+        symbol = DESCRIPTIONS[of].symbol
+        return lambda r, c: normalized(self._weights, module, {symbol: self._row(of, r)}, c, self._config)
+
+    def _origin(self, origin: Origin, held: Mapping[str, np.ndarray]) -> Maker:
+        """Of what the attention reads: the sum that it was."""
+
+        def make(row: int, column: int) -> Formula:
+            parts = {_part_symbol(site): held[site][row].astype(np.float64) for site in origin.sites}
+            if origin.norm is None:
+                return added(parts, column)
+            return normalized(self._weights, origin.norm, parts, column, self._config)
+
+        return make
+
+    def _sum(self, *names: str) -> Maker:
+        """Of the sum of some quantities."""
+        return lambda r, c: added({DESCRIPTIONS[name].symbol: self._row(name, r) for name in names}, c)
+
+    def _row(self, name: str, row: int) -> Float[np.ndarray, " column"]:
+        return self._values[name][row].astype(np.float64)
+
+    def _query_times_key(self, row: int, column: int) -> Formula:
+        """Of q ⊙ k; the row counts pairs of query and key."""
+        query, key = divmod(row, len(self._keys))
+        one = term(self._keys[key], self._values["q"][query, column], self._values["k"][key, column])
+        return Formula(rule="a · b", factors=("q", "k"), terms=(one,))
+
+    def _weighted(self, row: int, column: int) -> Formula:
+        """Of a weighted value; the row counts pairs of query and key."""
+        query, key = divmod(row, len(self._keys))
+        one = term(self._keys[key], self._values["pattern"][query, key], self._values["v"][key, column])
+        return Formula(rule="a · b", factors=("A", "v"), terms=(one,))
+
+    def _scaled(self, row: int, column: int) -> Formula:
+        root, product = float(np.sqrt(self._config.head_width)), float(self._values["product"][row, column])
+        one = Term(label="q · k", a=product, b=root, value=product / root)
+        return Formula(rule="a / b", factors=("q · k", "√d_k"), terms=(one,), constants={"√d_k": root})
+
+    def _distance_bias(self, row: int, column: int) -> Formula:
+        if self._config.positions == "alibi":
+            slope = -alibi_slope(self._outline.head, self._config.n_heads)
+            one = term("−m · |i − j|", slope, abs(row - column))
+            return Formula(rule="a · b", factors=("−m", "|i − j|"), terms=(one,))
+        buckets = relative_buckets(self._config, row + 1, column + 1, is_causal=self._outline.is_causal)
+        bucket = int(buckets[row, column])
+        number = self._weights.row(f"{self._outline.stack}.position_bias.weight", bucket)[self._outline.head]
+        one, constants = term(f"B[{bucket}]", number), {"j − i": float(column - row)}
+        return Formula(rule="looked up", factors=("B",), terms=(one,), constants=constants)
+
+    def _mask(self, row: int, column: int) -> Formula:
+        window, distance = self._config.sliding_window, abs(row - column)
+        if self._values["mask"][row, column]:
+            return Formula(rule="allowed", factors=(), terms=(), note=MAY_LOOK)
+        if self._outline.is_causal and column > row:
+            return Formula(rule="forbidden", factors=(), terms=(), note=IS_LATER)
+        is_near = self._outline.is_cross or window is None or distance < window
+        return Formula(rule="forbidden", factors=(), terms=(), note=IS_PADDING if is_near else IS_FAR)
+
+    def _masked(self, scores: str, row: int, column: int) -> Formula:
+        mask = self._mask(row, column)
+        terms = (term(DESCRIPTIONS[scores].symbol, self._values[scores][row, column]),)
+        rule = "the same" if mask.rule == "allowed" else "-inf"
+        return Formula(rule=rule, factors=("a",), terms=terms, note=mask.note)
+
+    def _z(self, row: int, column: int) -> Formula:
+        """Of what the head has found: the weighted sum of values."""
+        return dots(self._values["pattern"][row], self._values["v"][:, column], ("A", "v"), "key", self._keys)
+
+    def _concat(self, heads: AllHeads | None, row: int, column: int) -> Formula:
+        """Of what one of the heads has found; of another head than the walk's, as recomputed."""
+        assert heads is not None, "the block has no cross-attention"
+        head, dimension = divmod(column, self._config.head_width)
+        is_same = heads is self._recomputed.attention
+        if is_same and head == self._outline.head:
+            return self._z(row, dimension)
+        shared = head * self._config.n_key_value_heads // self._config.n_heads
+        keys = self._keys if is_same else ()
+        return dots(heads.pattern[head, row], heads.v[shared, :, dimension], ("A", "v"), "key", keys)
+
+    def _neuron(self, row: int, column: int) -> Formula:
+        gated = float(self._values["mlp_linear"][row, column]) if self._config.gated else None
+        return activated(float(self._values["mlp_pre"][row, column]), gated, self._config)
+
+
+def _part_symbol(site: str) -> str:
+    """Return how a summand of what the attention reads is called."""
+    return _PART_SYMBOLS.get(site.rpartition("hook_")[2], "R")

@@ -1,0 +1,116 @@
+"""What a walk through one head is told in: stages, quantities, numbers with their formulas, and the proof."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer_core.language import mark, say
+
+PLACE_WORDS: Mapping[str, str] = {  # what a row or a column is, and where it stands
+    "query": mark("query {place}"),
+    "key": mark("key {place}"),
+    "query key": mark("query → key {place}"),
+    "d_head": mark("dimension {place} of the head"),
+    "head d_head": mark("dimension {place} of all heads side by side"),
+    "d_model": mark("dimension {place}"),
+    "d_ff": mark("neuron {place}"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """One step on the way from the tokens' vectors to what the layer hands on."""
+
+    name: str  # short and stable, for addresses
+    title: str  # English, marked
+    formula: str  # in the notation of `formula_tree`; it holds no word that would be translated
+    notice: str  # English, marked: one sentence on what to notice
+    matrices: tuple[str, ...]  # names of the quantities that it shows, what goes in first, what comes out last
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Quantity:
+    """A matrix of the walk, with the model's own numbers; of the chosen head where there are heads."""
+
+    name: str
+    symbol: str  # for the screen, such as "Q Kᵀ"
+    title: str  # English, marked
+    values: Float[np.ndarray, "row column"]  # the mask as 1 = may attend and 0; scores -inf where forbidden
+    rows: str  # "query" or "key": what a row is
+    columns: str  # "key", "d_head", "head d_head", "d_model" or "d_ff"
+    site: str | None  # the hook point that it was captured at; None where the model never holds it by itself
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One summand, or one ingredient, of a number."""
+
+    label: str  # the index along what is summed over, with the token where that is one; or a symbol
+    a: float
+    b: float | None  # None: there is no second factor
+    value: float  # what it adds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One number of a walk, its formula filled in with the model's numbers that it was made of."""
+
+    name: str  # of the quantity
+    symbol: str
+    row: int
+    column: int
+    row_kind: str  # a key of PLACE_WORDS, as is the kind of a column
+    column_kind: str
+    row_place: str  # index and token, such as "3 'it'", or "3 'it' → 1 'cat'"
+    column_place: str
+    value: float  # the model's
+    recomputed: float  # in float64, from the weights and what the attention reads
+    mha: float | None  # torch.nn.MultiheadAttention's, or what stands for it in the proof; None where it has none
+    rule: str  # a key of RULES: how the terms and the constants make the number
+    factors: tuple[str, ...]  # symbols of the terms' a and b
+    over: str  # what the terms are counted by: a kind of place, or "" for single ingredients
+    terms: tuple[Term, ...]
+    constants: Mapping[str, float]  # by symbol: "b", "√d_k", "μ", "σ", "γ", "β", "Σ exp", "max"
+    note: str | None = None  # English, marked: why a query may look at a key, or may not
+
+    @property
+    def difference(self) -> float:
+        """How far the model's number is from the recomputed one; 0 where both are the same infinity."""
+        return 0.0 if self.value == self.recomputed else abs(self.value - self.recomputed)
+
+    @property
+    def place(self) -> str:
+        """Where the number stands, in the reader's words: "Q, query 3 'it', dimension 12 of the head"."""
+        row = say(PLACE_WORDS[self.row_kind], place=self.row_place)
+        column = say(PLACE_WORDS[self.column_kind], place=self.column_place)
+        return f"{self.symbol}, {row}, {column}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """All numbers of a walk, held against two other computations."""
+
+    n_numbers: int
+    errors: Mapping[str, float]  # by quantity: the largest distance to float64; infinite where one is no number
+    largest: float  # of them all
+    worst: str  # the quantity that is nearest to, or farthest beyond, what its size allows
+    share_of_tolerance: float  # how much of what is allowed that quantity takes; above 1 the proof fails
+    tolerance: float  # allowed for numbers of size 1; in proportion more for larger ones
+    torch_function: str  # what torch's numbers come from, such as "torch.nn.MultiheadAttention"
+    torch_errors: Mapping[str, float]  # by quantity: the largest distance to torch's numbers
+    torch_reason: str | None  # English, marked: why it cannot be MultiheadAttention; None where it is
+    torch_share_of_tolerance: float
+    dtype: str  # that the model computes in, such as "float32"
+    device: str
+
+    @property
+    def holds(self) -> bool:
+        """Whether every number agrees with both, as far as the precision allows."""
+        return self.share_of_tolerance <= 1 and self.torch_share_of_tolerance <= 1
+
+    @property
+    def torch_largest(self) -> float:
+        """The largest distance to torch's numbers."""
+        return max(self.torch_errors.values())

@@ -1,0 +1,155 @@
+"""Splitting one head's scores into what earlier parts of the model wrote; see `score_sources`."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from jaxtyping import Float
+
+from transformer_core.analysis.score_sources import ScoreSources, SourceName
+from transformer_core.analysis.walkthrough.arithmetic import Weights, norm_statistics, turn
+from transformer_core.analysis.walkthrough.outline import Outline
+from transformer_core.analysis.walkthrough.recomputing import distance_bias
+from transformer_core.analysis.walkthrough.stream import Normed, Written, stream_to
+from transformer_core.analysis.walkthrough.walking import weights_of
+from transformer_core.analysis.watching import tensor_of
+from transformer_core.instrument.capture import capture
+from transformer_core.model.transformer import Transformer
+
+Captured = Mapping[str, Float[np.ndarray, "..."]]
+Sides = dict[str, tuple[tuple[SourceName, ...], Float[np.ndarray, "source pos d_head"]]]
+BIAS = SourceName(kind="bias")
+
+
+@torch.inference_mode()
+def split_scores(
+    model: Transformer, inputs: Sequence[Sequence[int]], *, attention: str, layer: int, head: int
+) -> ScoreSources:
+    """Return the scores of one head by their sources; the arguments are those of `score_sources`."""
+    config = model.config
+    outline = Outline.of(config, attention=attention, layer=layer, head=head)
+    steps_q = stream_to(config, outline.stack, layer=layer, until="cross" if outline.is_cross else "self")
+    steps_k = stream_to(config, "encoder", layer=layer, until="end") if outline.is_cross else steps_q
+    steps = (*steps_q, *steps_k)
+    scores_site = outline.attention.site(layer, "hook_attn_scores")
+    sites = {site for step in steps for site in (step.sites if isinstance(step, Normed) else (step.site,)) if site}
+    with capture(model, scores_site, *sorted(sites)) as activations:
+        model.final_states(*(tensor_of(tokens, model) for tokens in inputs))
+    captured = {site: activations[site][0].double().cpu().numpy() for site in activations}
+    modules = {step.module for step in steps if step.module is not None}
+    weights = weights_of(model, (outline.module, f"{outline.stack}.position_bias", *modules))
+    scores = captured.pop(scores_site)[head]
+    heads = {"q": head, "k": outline.key_value_head}
+    if outline.is_cross:
+        read = [_Split(outline, weights, captured, steps_q).read_by({"q": head})["q"]]
+        read.append(_Split(outline, weights, captured, steps_k).read_by({"k": heads["k"]})["k"])
+    else:
+        read = list(_Split(outline, weights, captured, steps_q).read_by(heads).values())
+    (sources_q, parts_q), (sources_k, parts_k) = read
+    bias = distance_bias(outline, weights, *scores.shape)[head] if outline.has_bias else None
+    return ScoreSources(
+        sources_of_query=sources_q,
+        sources_of_key=sources_k,
+        parts_q=parts_q,
+        parts_k=parts_k,
+        bias=bias,
+        scale=float(1 / np.sqrt(config.head_width)) if config.scale_scores else 1.0,
+        scores=scores,
+        has_frozen_norms=config.qk_norm or any(isinstance(step, Normed) for step in steps),
+    )
+
+
+class _Split:
+    """The stream that queries, or keys, are read from, as what was written into it."""
+
+    def __init__(
+        self, outline: Outline, weights: Weights, captured: Captured, steps: tuple[Written | Normed, ...]
+    ) -> None:
+        """Hold the steps, and find what each normalization divided by."""
+        self._outline, self._config = outline, outline.config
+        self._weights, self._captured, self._steps = weights, captured, steps
+        self._deviations = {
+            step.module: norm_statistics(np.sum([captured[site] for site in step.sites], axis=0), self._config)[1]
+            for step in steps
+            if isinstance(step, Normed)
+        }
+        self._scales = {module: weights[f"{module}.weight"] for module in self._deviations}
+
+    def read_by(self, heads: Mapping[str, int]) -> Sides:
+        """Return the sources, and what each makes of a head's queries ("q") or keys ("k").
+
+        Args:
+            heads: whose queries, and whose keys.
+        """
+        d_head, module = self._config.head_width, self._outline.module
+        rows = {name: slice(head * d_head, (head + 1) * d_head) for name, head in heads.items()}
+        read = np.concatenate([self._weights[f"{module}.{name}.weight"][rows[name]] for name in heads]).T
+        written = [(i, step) for i, step in enumerate(self._steps) if isinstance(step, Written) and step.source != BIAS]
+        parts = [self._passed_on(self._written(step), i) @ read for i, step in written]
+        split = np.stack([*parts, self._biases() @ read])  # [source, pos, d_head of each]
+        sources = tuple(step.source for _, step in written)
+        sides = np.split(split, len(heads), axis=-1)
+        return {name: self._finished(name, rows[name], sources, side) for name, side in zip(heads, sides, strict=True)}
+
+    def _finished(
+        self, name: str, rows: slice, sources: tuple[SourceName, ...], split: Float[np.ndarray, "source pos d_head"]
+    ) -> tuple[tuple[SourceName, ...], Float[np.ndarray, "_ pos d_head"]]:
+        """Return queries or keys by their sources, behind all that follows the product with the weights."""
+        module = f"{self._outline.module}.{name}"
+        bias = self._weights.bias(module)
+        if bias is not None:
+            split[-1] += bias[rows]
+        if self._config.qk_norm:
+            split = self._normalized(split, f"{module}_norm")
+        if self._outline.is_rotated:
+            split = turn(split, self._config)
+        return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
+
+    def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:
+        """Return what was added to the stream."""
+        assert step.site is not None, "a bias is no vector of its own"
+        value = self._captured[step.site]
+        if step.module is None:
+            return value
+        assert step.source.head is not None, "what is written by a projection is a head's"
+        d_head, head = self._config.head_width, step.source.head
+        return value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
+
+    def _passed_on(self, written: Float[np.ndarray, "pos d_model"], i: int) -> Float[np.ndarray, "pos d_model"]:
+        """Return what is left of it behind the normalizations after step i, each dividing by what it did divide by."""
+        for step in self._steps[i + 1 :]:
+            if isinstance(step, Normed):
+                written = self._through(written, step.module)
+        return written
+
+    def _through(self, part: Float[np.ndarray, "*axes d_model"], module: str) -> Float[np.ndarray, "*axes d_model"]:
+        """Return a part of what was normalized, behind the normalization, but for its bias."""
+        return _centred(part, self._config.norm) / self._deviations[module] * self._scales[module]
+
+    def _biases(self) -> Float[np.ndarray, "pos d_model"]:
+        """Return what all biases on the way, of projections and normalizations, come to in the end."""
+        some = self._captured[next(step.site for step in self._steps if isinstance(step, Written) and step.site)]
+        summed = np.zeros_like(some)
+        for step in self._steps:
+            if isinstance(step, Normed):
+                summed = self._through(summed, step.module)
+            if step.module is not None and (isinstance(step, Normed) or step.source == BIAS):
+                bias = self._weights.bias(step.module)
+                summed = summed if bias is None else summed + bias
+        return summed
+
+    def _normalized(
+        self, split: Float[np.ndarray, "source pos d_head"], module: str
+    ) -> Float[np.ndarray, "source pos d_head"]:
+        """Return the parts of queries or keys behind their own normalization, its bias among the biases."""
+        _, deviation = norm_statistics(split.sum(axis=0), self._config)
+        split = _centred(split, self._config.norm) / deviation * self._weights[f"{module}.weight"]
+        bias = self._weights.bias(module)
+        if bias is not None:
+            split[-1] += bias
+        return split
+
+
+def _centred(x: Float[np.ndarray, "*axes width"], norm: str) -> Float[np.ndarray, "*axes width"]:
+    """Return vectors without their mean, where the normalization takes it away: that keeps sums apart too."""
+    return x if norm == "rms" else x - x.mean(axis=-1, keepdims=True)

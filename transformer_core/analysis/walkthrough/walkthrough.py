@@ -1,0 +1,188 @@
+"""A walk through one head on one text: the model's own matrices, each number with its formula, and their proof."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer_core.analysis.walkthrough.against_torch import TorchNumbers, torch_numbers
+from transformer_core.analysis.walkthrough.arithmetic import Weights
+from transformer_core.analysis.walkthrough.numbers import Formulas
+from transformer_core.analysis.walkthrough.outline import Outline
+from transformer_core.analysis.walkthrough.proving import prove
+from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, Description
+from transformer_core.analysis.walkthrough.recomputing import Given, Recomputed, recompute
+from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage
+from transformer_core.analysis.walkthrough.stages import stages_of
+from transformer_core.errors import SiteError
+from transformer_core.language import mark, say
+
+NO_QUANTITY = mark("this walk has no quantity {name}; it has {there}")
+NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
+
+_PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed where one looks
+    "elementwise": Description("q ⊙ k", "", "d_head", "query key"),
+    "weighted": Description("A v", "", "d_head", "query key"),
+}
+
+
+class Walkthrough:
+    """One head on one text, stage by stage.
+
+    Attributes:
+        stages: in their order, those that this model has.
+        quantities: the model's own numbers, by name.
+        query_labels: the tokens that look.
+        key_labels: the tokens that are looked at.
+    """
+
+    def __init__(
+        self,
+        outline: Outline,
+        weights: Weights,
+        given: Given,
+        values: Mapping[str, Float[np.ndarray, "_ _"]],
+        labels: tuple[Sequence[str], Sequence[str]],
+        *,
+        dtype: str,
+        device: str,
+    ) -> None:
+        """Hold what `walk` has seen."""
+        self._outline, self._weights, self._given = outline, weights, given
+        self._dtype, self._device = dtype, device
+        self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
+        self.stages: tuple[Stage, ...] = stages_of(outline, forbids=not values["mask"].all())
+        self.quantities: Mapping[str, Quantity] = {
+            name: Quantity(
+                name=name,
+                symbol=DESCRIPTIONS[name].symbol,
+                title=DESCRIPTIONS[name].title,
+                values=values[name],
+                rows=DESCRIPTIONS[name].rows,
+                columns=DESCRIPTIONS[name].columns,
+                site=site,
+            )
+            for name, site in outline.sites().items()
+        }
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that it takes, or will take when its numbers are recomputed, in bytes; the weights are the model's."""
+        given, config, pattern = self._given, self._outline.config, self._values["pattern"]
+        held = [given.x, given.memory, *given.x_parts.values(), *given.memory_parts.values()]
+        quantities = sum(values.nbytes for values in self._values.values())
+        n_looked_at = pattern.shape[1] + len(given.source)  # perhaps by two attentions
+        of_all_heads = n_looked_at * (2 * config.n_heads * len(pattern) + config.n_key_value_heads * config.head_width)
+        return sum(part.nbytes for part in held if part is not None) + 4 * quantities + 8 * of_all_heads
+
+    def elementwise(self, query: int, key: int) -> Float[np.ndarray, " d_head"]:
+        """Return q ⊙ k of a query and a key: its sum is their dot product."""
+        return self.quantities["q"].values[query] * self.quantities["k"].values[key]
+
+    def weighted(self, query: int) -> Float[np.ndarray, "key d_head"]:
+        """Return each key's value times its weight: their sum is the query's row of z."""
+        return self.quantities["pattern"].values[query][:, None] * self.quantities["v"].values
+
+    def number(self, name: str, row: int, column: int) -> Number:
+        """Return one number, with its formula filled in.
+
+        Args:
+            name: of a quantity; or "elementwise" (q ⊙ k) or "weighted" (weights times values).
+            row: of the quantity; of the last two, query times the number of keys, plus key.
+            column: of the quantity; of the last two, the dimension.
+
+        Raises:
+            SiteError: a quantity, or a place, that the walk does not have.
+        """
+        rows, columns = self._shape(name)
+        if not (0 <= row < rows and 0 <= column < columns):
+            last = {"last_row": rows - 1, "last_column": columns - 1}
+            raise SiteError(say(NO_PLACE, name=name, row=row, column=column, **last))
+        formula = self._formulas.of(name, row, column)
+        described = _PAIRS.get(name) or DESCRIPTIONS[name]
+        seen = self._torch.values.get(name)
+        return Number(
+            name=name,
+            symbol=described.symbol,
+            row=row,
+            column=column,
+            row_kind=described.rows,
+            column_kind=described.columns,
+            row_place=self._place(described.rows, row),
+            column_place=self._place(described.columns, column),
+            value=_at(self._values, name, row, column),
+            recomputed=_at(self._recomputed.values, name, row, column),
+            mha=None if seen is None or np.isnan(seen[row, column]) else float(seen[row, column]),
+            rule=formula.rule,
+            factors=formula.factors,
+            over=formula.over,
+            terms=formula.terms,
+            constants=formula.constants,
+            note=formula.note,
+        )
+
+    def proof(self) -> Proof:
+        """Recompute every number in float64 from what the attention reads and the weights, and hold all against it.
+
+        What the attention reads is recomputed from what it is the sum of. Pattern, z and what comes of them are held
+        against torch's own attention besides.
+        """
+        return self._proof
+
+    @cached_property
+    def _proof(self) -> Proof:
+        recomputed = self._recomputed.values
+        return prove(self._values, recomputed, self._torch, dtype=self._dtype, device=self._device)
+
+    @cached_property
+    def _values(self) -> dict[str, Float[np.ndarray, "_ _"]]:
+        return {name: quantity.values for name, quantity in self.quantities.items()}
+
+    @cached_property
+    def _recomputed(self) -> Recomputed:
+        return recompute(self._outline, self._weights, self._given)
+
+    @cached_property
+    def _torch(self) -> TorchNumbers:
+        return torch_numbers(self._outline, self._weights, self._values, self._recomputed.attention)
+
+    @cached_property
+    def _formulas(self) -> Formulas:
+        keys = [_named(key, label) for key, label in enumerate(self.key_labels)]
+        return Formulas(self._outline, self._weights, self._given, self._recomputed, self._values, keys)
+
+    def _shape(self, name: str) -> tuple[int, int]:
+        """Return how many rows and columns there are.
+
+        Raises:
+            SiteError: there is no such quantity.
+        """
+        if name in _PAIRS:
+            return self._values["pattern"].size, self._values["v"].shape[1]
+        if name not in self._values:
+            raise SiteError(say(NO_QUANTITY, name=repr(name), there=", ".join(self._values)))
+        rows, columns = self._values[name].shape
+        return rows, columns
+
+    def _place(self, kind: str, index: int) -> str:
+        """Return an index with its token, where a token stands there."""
+        if kind == "query key":
+            query, key = divmod(index, len(self.key_labels))
+            return f"{self._place('query', query)} → {self._place('key', key)}"
+        labels = {"query": self.query_labels, "key": self.key_labels}.get(kind)
+        return str(index) if labels is None else _named(index, labels[index])
+
+
+def _at(values: Mapping[str, Float[np.ndarray, "_ _"]], name: str, row: int, column: int) -> float:
+    """Return one number of a quantity, or of what a query does to a key."""
+    if name not in _PAIRS:
+        return float(values[name][row, column])
+    query, key = divmod(row, values["pattern"].shape[1])
+    if name == "elementwise":
+        return float(values["q"][query, column] * values["k"][key, column])
+    return float(values["pattern"][query, key] * values["v"][key, column])
+
+
+def _named(index: int, label: str) -> str:
+    return f"{index} '{label}'"
