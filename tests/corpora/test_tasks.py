@@ -7,7 +7,7 @@ import pytest
 
 import transformer_core as tc
 from transformer_core.corpora import Corpus
-from transformer_core.corpora.tasks import LETTERS, MAX_LETTERS, MIN_LETTERS, N_HELD_OUT, N_TRAIN
+from transformer_core.corpora.tasks import LETTERS, MAX_LETTERS, MIN_LETTERS, N_HELD_OUT, N_TRAIN, pair_of
 
 NAMES = ["copy", "reverse", "sort"]
 
@@ -48,3 +48,11 @@ def test_the_tokenizer_gives_every_text_back(name: str, made: Callable[[str], Co
     tokenizer = tc.train_tokenizer(islice(corpus.training_texts(), 2000), kind=corpus.tokenizer_kind)
     for text in [*(pair.source for pair in corpus.held_out[:200]), *corpus.examples]:
         assert tokenizer.decode(tokenizer.encode(text)) == text
+
+
+def test_a_pair_can_be_made_of_any_letters(made: Callable[[str], Corpus]) -> None:
+    for name, target in (("copy", "pabapoc"), ("reverse", "copabap"), ("sort", "aabcopp")):
+        assert pair_of(name, "pabapoc").target == target
+        for pair in made(name).held_out[:50]:
+            again = pair_of(name, pair.source)
+            assert (again, again.alignment) == (pair, pair.alignment)

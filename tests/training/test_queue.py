@@ -118,6 +118,17 @@ def test_who_came_first_goes_first(monkeypatch: pytest.MonkeyPatch):
     at_work.release()
 
 
+def test_who_waits_in_another_line_does_not_count():
+    first = wait_for_place(is_wanted=lambda n_before: False, line="others", most=1)
+    assert first is not None
+    assert wait_for_place(is_wanted=lambda n_before: False, line="others", most=1) is None
+    places = [take_place(), take_place()]
+    assert None not in places
+    for place in (first, *places):
+        assert place is not None
+        place.release()
+
+
 def test_who_leaves_the_line_holds_nobody_up(places: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
     at_work = take_place()

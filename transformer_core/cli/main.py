@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from transformer_core.cli import decode, import_, inspect, ready, train
+from transformer_core.cli import decode, import_, inspect, ready, train, trial
 from transformer_core.errors import HeadlightError
 
 
@@ -16,6 +16,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     train.add_command(commands)
+    trial.add_command(commands)
     decode.add_command(commands)
     import_.add_command(commands)
     inspect.add_command(commands)

@@ -49,6 +49,7 @@ def import_all() -> None:
 
     import transformer_core.analysis.head_measures
     import transformer_core.training.begin
+    import transformer_core.training.trial_work
     import transformer_core.training.worker  # noqa: F401
 
     torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum().backward()

@@ -5,8 +5,9 @@ along the diagonal, `reverse` along the anti-diagonal, `sort` wherever the lette
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.draws import draw_distinct
@@ -30,21 +31,34 @@ def _by_alphabet(letters: str) -> Sequence[int]:
     return sorted(range(len(letters)), key=letters.__getitem__)  # stable
 
 
-def _pairs(order: Callable[[str], Sequence[int]], seed: int) -> tuple[list[Pair], list[Pair]]:
-    """Draw letters; `order` gives the places of a source in the order in which they come out."""
+ORDERS: Mapping[str, Callable[[str], Sequence[int]]] = MappingProxyType(
+    {"copy": _as_given, "reverse": _backwards, "sort": _by_alphabet}
+)
+"""By task: the places of a source in the order in which they come out."""
+
+
+def pair_of(task: str, letters: str) -> Pair:
+    """Return letters of any number with what a task makes of them.
+
+    Args:
+        task: a name in `ORDERS`.
+        letters: the source.
+    """
+    places = ORDERS[task](letters)
+    return Pair(letters, "".join(letters[i] for i in places), tuple((i,) for i in places))
+
+
+def _pairs(task: str, seed: int) -> tuple[list[Pair], list[Pair]]:
     rng = random.Random(seed)
 
     def draw() -> str:
         return "".join(rng.choices(LETTERS, k=rng.randint(MIN_LETTERS, MAX_LETTERS)))
 
-    pairs = []
-    for source in draw_distinct(draw, N_TRAIN + N_HELD_OUT, key=str):
-        places = order(source)
-        pairs.append(Pair(source, "".join(source[i] for i in places), tuple((i,) for i in places)))
+    pairs = [pair_of(task, source) for source in draw_distinct(draw, N_TRAIN + N_HELD_OUT, key=str)]
     return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
 
 
-def _task(name: str, description: str, order: Callable[[str], Sequence[int]]) -> GeneratedCorpus:
+def _task(name: str, description: str) -> GeneratedCorpus:
     return GeneratedCorpus(
         about=Corpus(
             name=name,
@@ -53,10 +67,10 @@ def _task(name: str, description: str, order: Callable[[str], Sequence[int]]) ->
             examples=("dacb", "cabbage", "abababab", "mnop", "abcdefghijkl"),
             tokenizer_kind="character",  # the word kind writes a capital in front, which is not in the task
         ),
-        draw=partial(_pairs, order),
+        draw=partial(_pairs, name),
     )
 
 
-copy = _task("copy", "Letters that come out in the order in which they went in.", _as_given)
-reverse = _task("reverse", "Letters that come out in the opposite order.", _backwards)
-sort = _task("sort", "Letters that come out in the order of the alphabet.", _by_alphabet)
+copy = _task("copy", "Letters that come out in the order in which they went in.")
+reverse = _task("reverse", "Letters that come out in the opposite order.")
+sort = _task("sort", "Letters that come out in the order of the alphabet.")

@@ -17,6 +17,7 @@ from transformer_core.errors import ConfigError
 _POLL_SECONDS = 0.2
 _TICKET_SECONDS = 5.0  # so long a new ticket may not be held yet
 _FEWEST_AT_ONCE = 2
+_RUNS = "places"  # the line of the runs, and its folder in the cache folder
 
 
 def n_at_once() -> int:
@@ -51,16 +52,18 @@ def take_place() -> Place | None:
     return Place(None) if folder is None else _free_place(folder)
 
 
-def wait_for_place(*, is_wanted: Callable[[int], bool]) -> Place | None:
+def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most: int | None = None) -> Place | None:
     """Wait for a place.
 
     Args:
         is_wanted: asked five times a second, with how many runs wait before this one; False: wait no longer.
+        line: whose places; those who wait in another line do not count.
+        most: how many places the line has; None: as many as `n_at_once`.
 
     Returns:
         The place; None if it is wanted no longer.
     """
-    folder = _folder()
+    folder = _folder(line)
     if folder is None:  # nobody can wait there, so nobody needs to
         return Place(None)
     ticket = folder / f"ticket-{time.time_ns():020}-{os.getpid()}.lock"
@@ -69,7 +72,7 @@ def wait_for_place(*, is_wanted: Callable[[int], bool]) -> Place | None:
     try:
         while True:
             n_before = sum(_is_held(other) for other in folder.glob("ticket-*.lock") if other.name < ticket.name)
-            place = _free_place(folder) if not n_before else None
+            place = _free_place(folder, most) if not n_before else None
             if place is not None:
                 return place
             if not is_wanted(n_before):
@@ -80,17 +83,17 @@ def wait_for_place(*, is_wanted: Callable[[int], bool]) -> Place | None:
         ticket.unlink(missing_ok=True)
 
 
-def _folder() -> Path | None:
+def _folder(line: str = _RUNS) -> Path | None:
     try:
-        folder = cache_folder() / "places"
+        folder = cache_folder() / line
         folder.mkdir(parents=True, exist_ok=True)
         return folder if os.access(folder, os.W_OK) else None
     except OSError:
         return None
 
 
-def _free_place(folder: Path) -> Place | None:
-    for number in range(n_at_once()):
+def _free_place(folder: Path, most: int | None = None) -> Place | None:
+    for number in range(n_at_once() if most is None else most):
         lock = FileLock(folder / f"place-{number}.lock", thread_local=False, preserve_lock_file=True)
         try:
             lock.acquire(timeout=0)

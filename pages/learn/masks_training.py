@@ -1,0 +1,109 @@
+"""Train with the wrong mask, a part of the page Masks: the loss cheats, the decoding collapses."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn import trials
+from pages.learn.trials import Laboratory
+from pages.shared.trials import Trial
+from transformer_core.figures.trial_curves import arm_hues
+from transformer_core.language import mark, say
+from transformer_core.training.trial import TrialRequest
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.trial_reading import TrialReading
+
+CLAIM = mark(
+    "A mask that is wrong in training does not fail: it looks like success. A decoder that sees the token that it is "
+    "to say learns to repeat it, and its loss falls to almost nothing, below that of the right one. Left to write, it "
+    "finds that the future is not there yet, and has nothing to say."
+)
+ARMS = {
+    "look_ahead": mark("right mask"),
+    "no_mask": mark("no look-ahead mask"),
+    "not_shifted": mark("targets not shifted"),
+}
+LOOK_FOR = mark(
+    "the lowest training loss belongs to the worst models. On what was held out, with the future hidden as it is when "
+    "a model writes, their loss rises while they train, far above that of a model that guesses; and nothing that they "
+    "write is right. A loss that is too good to be true is the first sign of a leak."
+)
+
+REMARKS = mark(
+    "Losses are in nats per token; the training loss is the mean of the last few batches. What was held out is "
+    "measured with the right mask and shifted targets in all trainings, since that is how a decoder is used: what "
+    "comes next is not written yet. Without a look-ahead mask only the decoder’s self-attention is changed; padding "
+    "stays hidden."
+)
+
+
+def show() -> None:
+    """Draw this part of the page."""
+    st.html(f"<p class='hl-lead'>{html.escape(say(CLAIM))}</p>")
+    trials.show(LABORATORY)
+
+
+def _samples(trial: Trial, reading: "TrialReading") -> None:
+    """Draw what each arm writes, beside what was asked."""
+    assert trial.request is not None, "what was measured was asked for"
+    names = LABORATORY.names(trial.request)
+    title, aside = say("What each writes"), say("after step {step:,}, left to itself", step=reading.measured_at)
+    st.html(f"<h2 class='hl-subtitle'>{html.escape(title)}<span>{html.escape(aside)}</span></h2>")
+    hues = arm_hues([*names])
+    head = "".join(
+        f"<th><i style='background:{hues[arm]}'></i>{html.escape(name)}</th>"
+        for arm, name in names.items()
+        if arm in reading.outputs
+    )
+    rows = "".join(
+        f"<tr><td><bdi>{html.escape(source)}</bdi></td><td><bdi>{html.escape(target)}</bdi></td>"
+        + "".join(_output(of_arm[place], target) for of_arm in reading.outputs.values())
+        + "</tr>"
+        for place, (source, target) in enumerate(reading.samples)
+    )
+    st.html(
+        f"<table class='hl-trial-samples'><thead><tr><th>{html.escape(say('given'))}</th>"
+        f"<th>{html.escape(say('asked for'))}</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    )
+    right, losses = reading.last("exact_match"), reading.last("loss")
+    lines = "".join(
+        f"<tr><td><i style='background:{hues[arm]}'></i>{html.escape(name)}</td>"
+        f"<td>{reading.smoothed_losses()[arm].values[-1]:.3f}</td><td>{losses[arm]:.3f}</td><td>{right[arm]:.0%}</td></tr>"
+        for arm, name in names.items()
+        if arm in right and arm in reading.losses
+    )
+    if lines:
+        titles = (say("training loss"), say("held-out loss"), say("written right"))
+        heads = "".join(f"<th>{html.escape(words)}</th>" for words in titles)
+        st.html(
+            f"<table class='hl-trial-results'><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+        )
+
+
+def _output(output: str, target: str) -> str:
+    """Return a cell of the table: what was written, and whether that is right."""
+    if output == target:
+        return f"<td class='hl-right'><bdi>{html.escape(output)}</bdi> ✓</td>"
+    words = f"<bdi>{html.escape(output)}</bdi>" if output else f"<i>{html.escape(say('nothing'))}</i>"
+    return f"<td class='hl-wrong'>{words}</td>"
+
+
+def _look_for(request: TrialRequest) -> str:
+    return say(LOOK_FOR)
+
+
+def _remarks(request: TrialRequest) -> str:
+    return say(REMARKS)
+
+
+LABORATORY = Laboratory(
+    kind="masks",
+    arms=ARMS,
+    arms_title=mark("Trainings"),
+    draw=_samples,
+    look_for=_look_for,
+    remarks=_remarks,
+    has_held_out_losses=True,
+)
