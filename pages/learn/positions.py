@@ -1,0 +1,87 @@
+"""Positions: how does the model know the order of its tokens, and what do other encodings do?"""
+
+import html
+
+import streamlit as st
+
+from pages.learn import (
+    positions_bias,
+    positions_controls,
+    positions_dials,
+    positions_model,
+    positions_products,
+    positions_table,
+    positions_waves,
+)
+from pages.learn.positions_code import lines_of
+from pages.learn.positions_scene import Scene, in_words
+from pages.shared import kept, models, positions_state, state
+from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
+
+LEAD = mark(
+    "Attention by itself sees a heap of tokens without an order. What tells it where each one stands is put in by an "
+    "encoding of positions: added to the embeddings, turned into queries and keys, or added to the scores."
+)
+DRAWN_BY = {
+    "table": positions_table.show,
+    "waves": positions_waves.show,
+    "products": positions_products.show,
+    "shift": positions_products.show_shift,
+    "dials": positions_dials.show,
+    "bias": positions_bias.show,
+    "model": positions_model.show,
+}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    st.html(f"<h1 class='hl-title'>{html.escape(say('Positions'))}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    positions()
+
+
+@st.fragment
+def positions() -> None:
+    """Draw an encoding; a click draws only this again."""
+    card = models.available()[state.current().model]
+    scene = Scene.current(card)
+    positions_controls.show(scene)
+    try:
+        if scene.part == "retrain":
+            _retrain()
+        elif scene.lacks_table and scene.part in positions_state.PARTS_OF["learned"]:
+            _lacks(scene)
+        else:
+            DRAWN_BY[scene.part](scene)
+            with st.expander(say("Show the code"), icon=":material/code:"):
+                st.code(lines_of(scene), language="python")
+    except HeadlightError as error:
+        st.html(f"<p class='hl-note'>{html.escape(f'{str(error)[:1].upper()}{str(error)[1:]}.')}</p>")
+    kept.foot()
+    state.publish()
+
+
+def _lacks(scene: Scene) -> None:
+    """Say that the model has not learned its positions, and lead to one that has."""
+    uses = in_words(scene.card.config.positions)
+    says = say(
+        "Learned positions lie in a model’s weights, and {model} has none: it uses another encoding ({encoding}).",
+        model=scene.card.title,
+        encoding=uses,
+    )
+    st.html(f"<p class='hl-note'>{html.escape(says)}</p>")
+    for name, card in models.available().items():
+        if card.config.positions != "learned":
+            continue
+        if st.button(say("Look at {model}", model=card.title), key=f"positions-open-{name}", type="primary"):
+            st.session_state[state.NEXT_MODEL] = name
+            st.rerun()
+
+
+def _retrain() -> None:
+    from pages.learn import positions_retrain
+
+    positions_retrain.show()
+
+
+page()

@@ -1,0 +1,262 @@
+"""Biases of the scores: ALiBi's line for each head, and T5's buckets with what the model learned for them."""
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions_code import lines_of
+from pages.learn.positions_scene import USUAL_HEADS, Scene, theme
+from pages.shared import positions_state
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.hues import layer_hues
+from transformer_core.figures.position_curves import Line, position_curves
+from transformer_core.figures.position_matrix import Side, position_matrix
+from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.language import mark, say
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
+HEIGHT = 400  # px
+MOST_NAMED = 12  # heads that all have a place in the legend
+NO_BUCKETS = mark(
+    "These are the 32 buckets of T5, up to distance 128. What is added for each is learned, and {model} has no such "
+    "biases."
+)
+LOOK_ALIBI = mark(
+    "each head has a slope of its own, from steep to nearly flat: the first heads see their neighbours only, the last "
+    "ones far back. Nothing here ends at the length of the training, so the lines go on for longer texts."
+)
+LOOK_BUCKETS = mark(
+    "near distances have a bucket each; farther ones share buckets that grow by the logarithm of the distance, and "
+    "from the farthest on all share the last. So the model can tell next from next but one, but not 100 from 110."
+)
+LOOK_LEARNED = mark(
+    "a head whose curve has a peak prefers one distance, whatever the words; a flat one does not care about distances. "
+    "The steps at the ends are the wide buckets."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw the biases by distance, and those of a head as a matrix."""
+    if scene.encoding == "alibi":
+        _alibi(scene)
+    elif scene.is_own:
+        _learned(scene)
+    else:
+        _buckets(scene)
+
+
+def _sides(n: int) -> tuple[Side, Side]:
+    """Return queries as rows and keys as columns."""
+    return (
+        Side(
+            title=say("position of the query"),
+            words=[say("query at {position}", position=place) for place in range(n)],
+            hue=QUERY,
+        ),
+        Side(
+            title=say("position of the key"),
+            words=[say("key at {position}", position=place) for place in range(n)],
+            hue=KEY,
+        ),
+    )
+
+
+def _alibi(scene: Scene) -> None:
+    """Draw the slopes of all heads, and the bias of one."""
+    from transformer_core.analysis.position_bias import alibi_by_distance, alibi_matrix, slopes
+
+    config, n = scene.card.config, scene.n
+    n_heads = positions_state.N_HEADS.value or (config.n_heads if scene.is_own else USUAL_HEADS)
+    head = min(positions_state.BIAS_HEAD.value, n_heads - 1)
+    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.number_input(
+            say("Heads"),
+            min_value=1,
+            max_value=positions_state.MOST_HEADS,
+            width=120,
+            **positions_state.box(positions_state.N_HEADS, n_heads),
+        )
+        _choose_head(n_heads, head)
+    left, right = _columns()
+    with left:
+        _lines(
+            scene,
+            np.arange(n),
+            alibi_by_distance(n_heads, n),
+            [
+                say("head {head}: slope {slope}", head=number, slope=f"{slope:.4g}")
+                for number, slope in enumerate(slopes(n_heads).tolist())
+            ],
+            head,
+            title=say("What is added to the score, by distance"),
+            x_title=say("distance of query and key"),
+        )
+    with right:
+        _matrix(scene, alibi_matrix(n_heads, head, n), head)
+    _look(LOOK_ALIBI)
+
+
+def _learned(scene: Scene) -> None:
+    """Draw what the model learned for its buckets."""
+    from transformer_core.analysis.position_bias import learned_bias
+
+    model, _ = scene.source.load()
+    found = learned_bias(model, scene.stack, scene.n)
+    n_heads = len(found.matrix)
+    head = min(positions_state.BIAS_HEAD.value, n_heads - 1)
+    _choose_head(n_heads, head)
+    left, right = _columns()
+    with left:
+        _lines(
+            scene,
+            found.distance,
+            found.by_distance,
+            [say("head {head}", head=number) for number in range(n_heads)],
+            head,
+            title=say("What the model learned to add to the score, by distance"),
+            x_title=say("position of the key minus that of the query"),
+        )
+    with right:
+        _matrix(scene, found.matrix[head], head)
+    _look(LOOK_LEARNED)
+
+
+def _buckets(scene: Scene) -> None:
+    """Draw which distance falls in which bucket."""
+    from transformer_core.analysis.position_bias import buckets
+
+    st.segmented_control(
+        say("A query sees"),
+        ["past", "all"],
+        format_func={"past": say("what came before it"), "all": say("the whole text")}.__getitem__,
+        required=True,
+        **positions_state.box(positions_state.LOOK_AHEAD, positions_state.LOOK_AHEAD.value),
+    )
+    is_causal = positions_state.LOOK_AHEAD.value == "past"
+    found = buckets(scene.n, is_causal=is_causal)
+    n = scene.n
+    left, right = _columns()
+    words = say("distance {x}: bucket {y}")
+    steps = position_curves(
+        found.distance,
+        [Line(name="", values=found.bucket, is_stepped=True, words=words)],
+        title=say("The bucket of each distance"),
+        x_title=say("position of the key minus that of the query"),
+        y_title=say("bucket"),
+        y_format="d",
+        theme=theme(),
+        height=HEIGHT,
+    )
+    with left:
+        scene.draw(
+            steps,
+            name="buckets",
+            csv=lambda: matrix_csv(
+                found.bucket[:, None], "distance", found.distance.tolist(), "of", ["bucket"], "number"
+            ),
+            arrays=lambda: {"distance": found.distance, "bucket": found.bucket},
+            code=lines_of(scene),
+        )
+    matrix = found.matrix.astype(np.float64)
+    if is_causal:
+        matrix[np.triu_indices(n, 1)] = np.nan
+    figure = position_matrix(
+        matrix,
+        *_sides(n),
+        title=say("The bucket of each query and key"),
+        what=say("bucket"),
+        diverging=False,
+        decimals=0,
+        has_numbers=n <= 24,
+        theme=theme(),
+        width=560,
+        height=HEIGHT,
+    )
+    with right:
+        scene.draw(
+            figure,
+            name="bucket-matrix",
+            csv=lambda: matrix_csv(matrix, "query", range(n), "key", range(n), "bucket"),
+            arrays=lambda: {"bucket": matrix},
+            code=lines_of(scene),
+        )
+    st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=scene.card.title))}</p>")
+    _look(LOOK_BUCKETS)
+
+
+def _columns() -> "tuple[DeltaGenerator, DeltaGenerator]":
+    """Return two columns side by side; where the window is narrow, below each other."""
+    with st.container(key="hl-positions-bias"):
+        left, right = st.columns(2, gap="medium")
+    return left, right
+
+
+def _choose_head(n_heads: int, head: int) -> None:
+    """Draw which head's matrix is shown."""
+    st.selectbox(
+        say("Head of the matrix"), range(n_heads), width=160, **positions_state.box(positions_state.BIAS_HEAD, head)
+    )
+
+
+def _look(words: str) -> None:
+    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(words))}</p>")
+
+
+def _lines(
+    scene: Scene, distance: np.ndarray, values: np.ndarray, names: list[str], head: int, *, title: str, x_title: str
+) -> None:
+    """Draw the bias of each head by distance; of many heads, a few are in the legend."""
+    in_legend = {0, head, len(names) - 1} if len(names) > MOST_NAMED else range(len(names))
+    words = say("{head}, distance {x}: {y}")
+    lines = [
+        Line(
+            name=name if number in in_legend else "",
+            values=of_head,
+            hue=hue,
+            words=words.replace("{head}", name),
+            is_strong=number == head,
+        )
+        for number, (name, of_head, hue) in enumerate(zip(names, values, layer_hues(len(names)), strict=True))
+    ]
+    figure = position_curves(
+        distance,
+        lines,
+        title=title,
+        x_title=x_title,
+        y_title=say("added to the score"),
+        theme=theme(),
+        height=HEIGHT,
+    )
+    scene.draw(
+        figure,
+        name="bias",
+        csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
+        arrays=lambda: {"distance": distance, "bias": values},
+        code=lines_of(scene),
+    )
+
+
+def _matrix(scene: Scene, matrix: np.ndarray, head: int) -> None:
+    """Draw what a head adds to each score."""
+    n = len(matrix)
+    figure = position_matrix(
+        matrix,
+        *_sides(n),
+        title=say("The bias of head {head}", head=head),
+        what=say("added"),
+        has_numbers=n <= 12,
+        theme=theme(),
+        width=560,
+        height=HEIGHT,
+    )
+    scene.draw(
+        figure,
+        name="bias-matrix",
+        csv=lambda: matrix_csv(matrix, "query", range(n), "key", range(n), "bias"),
+        arrays=lambda: {"bias": matrix},
+        code=lines_of(scene),
+    )

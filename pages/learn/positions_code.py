@@ -1,0 +1,188 @@
+"""The lines of Python that give what the page Positions shows: for a notebook, and for whoever takes a figure away."""
+
+from pages.learn.positions_scene import USUAL_HEADS, Scene
+from pages.shared import positions_state, readings
+from pages.shared.models import CPU, PRECISIONS
+
+LOAD = """import transformer_core as tc
+
+model, tokenizer = tc.load({path!r}{device}{precision})
+"""
+READ = """from transformer_core.analysis import read
+
+reading = read(
+    model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}, max_new_tokens={max_new_tokens}
+)
+"""
+FIXED = """{load}from transformer_core.analysis.position_tables import fixed_table
+
+table = fixed_table({encoding!r}, {n}, {width}{like})
+"""
+LEARNED = """{load}from transformer_core.analysis.position_tables import PositionTable, learned_table
+
+table = PositionTable(values=learned_table(model, {stack!r}).values[:{n}], columns=())
+"""
+TABLE = "print(table.values)  # [pos, width]\n"
+WAVES = """for column in table.columns:
+    print(column.function, column.pair, "wavelength", column.wavelength)
+print(table.values)  # [pos, width]
+"""
+PRODUCTS = """
+from transformer_core.analysis.position_products import by_distance, table_products
+
+products = table_products(table.values)
+print(products)  # [pos, pos]
+print(by_distance(products).mean)  # [distance]
+"""
+TURNED = """{load}from transformer_core.analysis.position_products import by_distance, turned_products
+from transformer_core.analysis.position_tables import rotary_config
+
+products = turned_products(rotary_config({encoding!r}, {width}{like}), {n})
+print(products)  # [query, key]
+print(by_distance(products).mean)  # [distance]
+"""
+SHIFT = """
+from transformer_core.analysis.position_shift import shift
+
+found = shift(table, {k})
+print(found.matrix)  # R, [width, width]
+print(found.turned.max(), found.unturned.max())  # what R leaves, and what there was without it
+"""
+SAME = """{load}import numpy as np
+
+from transformer_core.analysis.position_dials import same_vector
+
+dials = same_vector({encoding!r}, {width}{like})
+"""
+OWN = """import numpy as np
+
+from transformer_core.analysis.position_dials import head_vectors
+
+dials = head_vectors(
+    model,
+    reading.inputs,
+    attention={attention!r},
+    layer={layer},
+    head={head},
+    query={query},
+    key={key},
+)
+"""
+DIALS = """print(dials.speeds)  # radians a position [pair]
+print(dials.products(np.arange(1 - {n}, {n})))  # [distance]
+"""
+ALIBI = """from transformer_core.analysis.position_bias import alibi_by_distance, alibi_matrix, slopes
+
+print(slopes({n_heads}))  # [head]
+print(alibi_by_distance({n_heads}, {n}))  # [head, distance]
+print(alibi_matrix({n_heads}, {head}, {n}))  # [query, key]
+"""
+BUCKETS = """from transformer_core.analysis.position_bias import buckets
+
+found = buckets({n}, is_causal={is_causal})
+print(found.distance, found.bucket)  # [distance]
+print(found.matrix)  # [query, key]
+"""
+BIAS = """
+from transformer_core.analysis.position_bias import learned_bias
+
+found = learned_bias(model, {stack!r}, {n})
+print(found.distance, found.by_distance)  # [head, distance]
+print(found.matrix[{head}])  # [query, key]
+"""
+PARTS = """
+from transformer_core.analysis.position_share import score_parts
+
+found = score_parts(model, reading.inputs, attention={attention!r}, layer={layer}, head={head})
+for name, part in found.parts.items():
+    print(name, found.shares()[name], part)  # [query, key]
+print(found.error)
+"""
+SHUFFLED = """
+from transformer_core.analysis.shuffled_words import shuffle_words
+
+found = shuffle_words(model, tokenizer, reading, attention={attention!r}, seed={seed})
+print(found.text, "->", found.output)
+print(found.shuffled[{layer}, {head}])  # [query, key]
+print(found.follows)  # [layer, head]
+"""
+
+
+def lines_of(scene: Scene) -> str:
+    """Return the lines that give the numbers of a part."""
+    if scene.part == "model":
+        return _of_model(scene)
+    if scene.part == "bias":
+        return _of_bias(scene)
+    if scene.part == "dials":
+        return _of_dials(scene)
+    if scene.part == "products" and scene.is_rotary:
+        return TURNED.format(**_told(scene))
+    table = (LEARNED if scene.encoding == "learned" else FIXED).format(**_told(scene))
+    if scene.part == "shift":
+        return table + SHIFT.format(k=min(positions_state.SHIFT.value, len(scene.table.values) - 1))
+    return table + {"table": TABLE, "waves": WAVES, "products": PRODUCTS}[scene.part]
+
+
+def _told(scene: Scene) -> dict[str, object]:
+    """Return what the templates of tables ask for."""
+    needs_model = scene.encoding == "learned" or (scene.is_rotary and scene.card.config.has_rotary_positions)
+    return {
+        "load": _load(scene) if needs_model else "",
+        "encoding": scene.encoding,
+        "n": scene.n,
+        "width": scene.width,
+        "like": ", model.config" if needs_model else "",
+        "stack": scene.stack,
+    }
+
+
+def _load(scene: Scene) -> str:
+    """Return the lines that load the model."""
+    view = scene.view
+    return LOAD.format(
+        path=scene.card.path,
+        device="" if view.device == CPU else f", device={view.device!r}",
+        precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
+    )
+
+
+def _read(scene: Scene) -> str:
+    """Return the lines that load the model and read the text."""
+    view = scene.view
+    return _load(scene) + READ.format(
+        text=view.text,
+        target=view.target,
+        max_tokens=readings.max_tokens(scene.card.config),
+        max_new_tokens=readings.MAX_NEW_TOKENS,
+    )
+
+
+def _of_dials(scene: Scene) -> str:
+    from pages.learn.positions_dials import chosen_tokens, is_of_model
+
+    end = DIALS.format(n=scene.n)
+    if not is_of_model(scene):
+        return SAME.format(**_told(scene)) + end
+    view = scene.view
+    query, key = chosen_tokens(scene)
+    own = OWN.format(attention=view.attention, layer=view.layer, head=view.head, query=query, key=key)
+    return _read(scene) + own + end
+
+
+def _of_bias(scene: Scene) -> str:
+    config, n, head = scene.card.config, scene.n, positions_state.BIAS_HEAD.value
+    if scene.encoding == "alibi":
+        n_heads = positions_state.N_HEADS.value or (config.n_heads if scene.is_own else USUAL_HEADS)
+        return ALIBI.format(n_heads=n_heads, n=n, head=min(head, n_heads - 1))
+    if scene.is_own:
+        return _load(scene) + BIAS.format(stack=scene.stack, n=n, head=min(head, config.n_heads - 1))
+    return BUCKETS.format(n=n, is_causal=positions_state.LOOK_AHEAD.value == "past")
+
+
+def _of_model(scene: Scene) -> str:
+    view = scene.view
+    head = {"attention": view.attention, "layer": view.layer, "head": view.head}
+    if positions_state.IN_MODEL.value == "shuffle":
+        return _read(scene) + SHUFFLED.format(**head, seed=positions_state.SEED.value)
+    return _read(scene) + PARTS.format(**head)

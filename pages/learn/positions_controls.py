@@ -1,0 +1,132 @@
+"""The controls of the page Positions: the encoding, well-known tables of it, the part, and how large it is."""
+
+import html
+
+import streamlit as st
+
+from pages.learn.positions_scene import NAMES, Scene, in_words
+from pages.shared import positions_state
+from pages.shared.models import ModelCard
+from transformer_core.language import mark, say
+
+PART_NAMES = {
+    "table": mark("Table"),
+    "waves": mark("Waves"),
+    "products": mark("Products"),
+    "shift": mark("Shift"),
+    "dials": mark("Dials"),
+    "bias": mark("Bias"),
+    "model": mark("In this model"),
+    "retrain": mark("Swap and retrain"),
+}
+FORMULAS = {
+    "sinusoidal_halves": mark(
+        "Added to the embeddings: sin(pos / 10000^(2i/d)) for all pairs i on the left, cos(pos / 10000^(2i/d)) on the "
+        "right. Nothing is learned."
+    ),
+    "sinusoidal_interleaved": mark(
+        "Added to the embeddings: PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)), as "
+        "the paper has it. Nothing is learned."
+    ),
+    "learned": mark("Added to the embeddings: a vector for each position, learned like a word; there is none beyond."),
+    "rotary_halves": mark(
+        "Nothing is added: pair i of each query and each key, numbers i and i + d/2 of the head, is turned by the "
+        "angle pos · base^(−2i/d)."
+    ),
+    "rotary_interleaved": mark(
+        "Nothing is added: pair i of each query and each key, numbers 2i and 2i+1 of the head, is turned by the angle "
+        "pos · base^(−2i/d)."
+    ),
+    "alibi": mark("Added to each score: minus the slope of the head times the distance of query and key."),
+    "relative_buckets": mark("Added to each score: a number that the head learned for the bucket of the distance."),
+    "none": mark(
+        "Nothing tells the order. With a look-ahead mask a model can still find it out, as each token sees another "
+        "number of keys; without one, it cannot."
+    ),
+}
+
+
+def show(scene: Scene) -> None:
+    """Draw what is chosen here."""
+    is_of_model = scene.part in positions_state.OF_THE_MODEL
+    with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="bottom"):
+        st.selectbox(
+            say("Encoding"),
+            positions_state.ENCODINGS,
+            format_func=lambda encoding: _name(encoding, scene.card),
+            width=290,
+            **positions_state.box(
+                positions_state.ENCODING,
+                scene.encoding,
+                lambda encoding: positions_state.choose_encoding(encoding or scene.encoding),
+            ),
+        )
+        if not is_of_model and not scene.lacks_table:
+            _sizes(scene)
+        about = say(FORMULAS[scene.encoding])
+        if is_of_model:
+            about = say(
+                "{model} uses: {encoding}.", model=scene.card.title, encoding=in_words(scene.card.config.positions)
+            )
+        st.html(f"<p class='hl-small hl-positions-formula'>{html.escape(about)}</p>")
+    _tables(scene)
+    st.segmented_control(
+        say("Show"),
+        positions_state.parts(scene.encoding),
+        format_func=lambda part: say(PART_NAMES[part]),
+        required=True,
+        label_visibility="collapsed",
+        **positions_state.box(positions_state.PART, scene.part),
+    )
+
+
+def _name(encoding: str, card: ModelCard) -> str:
+    """Return what an encoding is called, and whether it is the model's."""
+    name = say(NAMES[encoding])
+    return say("{encoding} (this model’s)", encoding=name) if card.config.positions == encoding else name
+
+
+def _tables(scene: Scene) -> None:
+    """Draw the buttons of tables that people know, and of what the model has."""
+    config = scene.card.config
+    is_sinusoidal = config.positions.startswith("sinusoidal")
+    n = min(config.max_seq_len, positions_state.MOST_POSITIONS) if is_sinusoidal else None
+    width = min(config.d_model, positions_state.MOST_WIDTH) if is_sinusoidal else None
+    own = say("{model}: {encoding}", model=scene.card.title, encoding=in_words(config.positions))
+    with st.container(key="hl-positions-tables", horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(f"<span class='hl-try'>{html.escape(say('Try'))}</span>", width="content")
+        for key, label, told in (
+            ("known", say("The well-known picture"), ("sinusoidal_halves", 20, 512)),
+            ("published", say("A published table, 10 × 6"), ("sinusoidal_interleaved", 10, 6)),
+            ("own", own, (config.positions, n, width)),
+        ):
+            st.button(label, key=f"positions-{key}", type="tertiary", on_click=positions_state.open_table, args=told)
+
+
+def _sizes(scene: Scene) -> None:
+    """Draw how many positions there are, and how wide they are."""
+    most = positions_state.MOST_POSITIONS
+    if scene.encoding == "learned":
+        most = min(most, scene.card.config.max_seq_len)
+    st.number_input(
+        say("Positions"),
+        min_value=min(2, most) if scene.part == "shift" else 1,
+        max_value=most,
+        width=130,
+        **positions_state.box(positions_state.N, scene.n),
+    )
+    if scene.part == "bias" or scene.encoding == "learned":
+        return
+    st.number_input(
+        say("Width of the head") if scene.is_rotary else say("Width"),
+        min_value=2,
+        max_value=positions_state.MOST_WIDTH,
+        step=2,
+        width=130,
+        **positions_state.box(positions_state.WIDTH, scene.width, _choose_width),
+    )
+
+
+def _choose_width(width: int | None) -> None:
+    """A width was typed; an odd one, which no pairs make, gives way to the next."""
+    positions_state.choose(positions_state.WIDTH, None if width is None else width + width % 2)

@@ -1,0 +1,205 @@
+"""What positions have in common: their dot products, how those fall with the distance, and the turn of a shift."""
+
+import html
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.positions_code import lines_of
+from pages.learn.positions_scene import Scene, computed, theme
+from pages.shared import positions_state
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.hues import FAINT, STRONG
+from transformer_core.figures.position_curves import Line, position_curves
+from transformer_core.figures.position_matrix import Side, position_matrix
+from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.language import mark, say
+
+HEIGHT = 440  # px
+MOST_DRAWN = 32  # numbers of the matrix of a shift
+LOOK = {
+    "sinusoidal": mark(
+        "the matrix has the same number along each diagonal: the product depends on the distance alone, and falls with "
+        "it, if not evenly. The diagonal itself is half the width, as sin² + cos² = 1 in each pair."
+    ),
+    "learned": mark(
+        "how much of a diagonal is of one colour is what the training found out about distances. The band around the "
+        "curve goes from the least to the largest product at each distance."
+    ),
+    "rotary": mark(
+        "one vector, turned to the query’s position and to the key’s: their product depends on the distance alone. The "
+        "nearer, the larger; the ripples are the fast pairs, which have come round again."
+    ),
+}
+LOOK_SHIFT = mark(
+    "the matrix knows the shift and not the position: the same turns take every row k places on. What is left after "
+    "the turn, about a ten-millionth, is the rounding of the table; without the turn the rows differ by up to 2."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw all products, and beside them how they fall with the distance."""
+    from transformer_core.analysis.position_products import by_distance, table_products, turned_products
+    from transformer_core.analysis.position_tables import rotary_config
+
+    n = scene.n
+    if scene.is_rotary:
+        config = rotary_config(scene.encoding, scene.width, scene.card.config)  # type: ignore[arg-type]
+        key = ("products", scene.encoding, scene.width, n, scene.source.path, scene.source.version)
+        products = computed(key, lambda: turned_products(config, n), lambda made: made.nbytes)
+    else:
+        products = table_products(scene.table.values)
+        n = len(products)
+    with st.container(key="hl-positions-products"):
+        left, right = st.columns(2, gap="medium")
+    words = [say("position {position}", position=place) for place in range(n)]
+    side = Side(title=say("position"), words=words)
+    rows, columns = side, side
+    if scene.is_rotary:
+        rows = Side(title=say("position of the query"), words=words, hue=QUERY)
+        columns = Side(title=say("position of the key"), words=words, hue=KEY)
+    matrix = position_matrix(
+        products,
+        rows,
+        columns,
+        title=say("Dot product of each two positions"),
+        what=say("product"),
+        has_numbers=n <= 12,
+        decimals=2,
+        theme=theme(),
+        width=600,
+        height=HEIGHT,
+    )
+    with left:
+        scene.draw(
+            matrix,
+            name="products",
+            csv=lambda: matrix_csv(products, "position", range(n), "other", range(n), "product"),
+            arrays=lambda: {"products": products},
+            code=lines_of(scene),
+        )
+    found = by_distance(products)
+    hover = say("{x} apart: mean {y}")
+    curve = position_curves(
+        np.arange(n),
+        [Line(name="", values=found.mean, low=found.least, high=found.most, words=hover)],
+        title=say("Product by distance"),
+        x_title=say("distance in positions"),
+        y_title=say("dot product"),
+        theme=theme(),
+        height=HEIGHT,
+    )
+    with right:
+        scene.draw(
+            curve,
+            name="decay",
+            csv=lambda: matrix_csv(
+                np.stack([found.mean, found.least, found.most], axis=1),
+                "distance",
+                range(n),
+                "of",
+                ["mean", "least", "most"],
+                "product",
+            ),
+            arrays=lambda: {"mean": found.mean, "least": found.least, "most": found.most},
+            code=lines_of(scene),
+        )
+    st.html(f"<p class='hl-small'>{html.escape(_spread(found.spread))}</p>")
+    look = say(LOOK["rotary" if scene.is_rotary else scene.encoding.split("_")[0]])
+    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(look)}</p>")
+
+
+def _spread(spread: float) -> str:
+    """Say how much products at one distance differ."""
+    return say("The largest difference between two products at the same distance is {spread}.", spread=f"{spread:.2g}")
+
+
+def show_shift(scene: Scene) -> None:
+    """Draw the matrix that takes every position k places on, and what it leaves."""
+    from transformer_core.analysis.position_shift import shift
+
+    table = scene.table
+    n = len(table.values)
+    k = min(positions_state.SHIFT.value, n - 1)
+    if n > 2:
+        st.slider(say("Shift k, in positions"), 1, n - 1, width=420, **positions_state.box(positions_state.SHIFT, k))
+    found = shift(table, k)
+    with st.container(key="hl-positions-shift"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        _matrix(scene, found.matrix, k)
+    with right:
+        _residual(scene, found.turned, found.unturned, k)
+    largest = say(
+        "|PE(pos + {k}) − R PE(pos)| is at most {turned} at all {n} positions; without R it is up to {unturned}.",
+        k=k,
+        n=len(found.turned),
+        turned=f"{found.turned.max():.1e}",
+        unturned=f"{found.unturned.max():.2f}",
+    )
+    st.html(f"<p class='hl-facts'>{html.escape(largest)}</p>")
+    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(LOOK_SHIFT))}</p>")
+
+
+def _matrix(scene: Scene, matrix: np.ndarray, k: int) -> None:
+    """Draw the matrix, of a wide one its first pairs."""
+    width = len(matrix)
+    drawn = [place for place, column in enumerate(scene.table.columns) if column.pair < MOST_DRAWN // 2]
+    seen = matrix[np.ix_(drawn, drawn)]
+    words = [say("dimension {dimension}", dimension=place) for place in drawn]
+    ticks = [str(place) for place in drawn]
+    title = say("R for k = {k}, which turns each pair by its angle", k=k)
+    if len(drawn) < width:
+        title = say("{title}: the fastest {n} of {all} pairs", title=title, n=len(drawn) // 2, all=width // 2)
+    figure = position_matrix(
+        seen,
+        Side(title=say("dimension at pos + k"), words=words, ticks=ticks),
+        Side(title=say("dimension at pos"), words=words, ticks=ticks),
+        title=title,
+        limits=(-1.0, 1.0),
+        has_numbers=len(drawn) <= 16,
+        theme=theme(),
+        width=560,
+        height=HEIGHT,
+    )
+    scene.draw(
+        figure,
+        name="shift",
+        csv=lambda: matrix_csv(matrix, "to", range(width), "from", range(width), "value"),
+        arrays=lambda: {"matrix": matrix},
+        code=lines_of(scene),
+    )
+
+
+def _residual(scene: Scene, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
+    """Draw what is left after the turn, and without it."""
+    floor = np.finfo(np.float32).eps / 64  # an exact 0 has no place on an axis of powers of ten
+    places = np.arange(len(turned))
+    figure = position_curves(
+        places,
+        [
+            Line(name=say("without the turn"), values=np.maximum(unturned, floor), hue=FAINT),
+            Line(name=say("after the turn"), values=np.maximum(turned, floor), hue=STRONG),
+        ],
+        title=say("The largest difference to the row k places on"),
+        x_title=say("position"),
+        y_title=say("difference"),
+        is_log=True,
+        y_format=".1e",
+        theme=theme(),
+        height=HEIGHT,
+    )
+    scene.draw(
+        figure,
+        name="residual",
+        csv=lambda: matrix_csv(
+            np.stack([turned, unturned], axis=1),
+            "position",
+            places.tolist(),
+            "of",
+            ["turned", "unturned"],
+            "difference",
+        ),
+        arrays=lambda: {"turned": turned, "unturned": unturned, "k": np.array(k)},
+        code=lines_of(scene),
+    )

@@ -1,0 +1,139 @@
+"""The same text with its words in another order: what a head still looks at, the words or the places."""
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.explore.heads_scene import NAMES as SIDE_NAMES
+from pages.learn.positions_code import lines_of
+from pages.learn.positions_scene import Scene, computed, theme
+from pages.shared import positions_state
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures import attention_heatmap, head_grid
+from transformer_core.language import mark, say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.shuffled_words import ShuffledWords
+
+HEIGHT = 430  # px
+LOOK = mark(
+    "where the two patterns have the same picture, the head follows places: a diagonal stays a diagonal, whatever the "
+    "words. Where the same pairs of words light up at other places, it follows the words."
+)
+HOW = mark(
+    "The number of a head: how far the shuffled pattern is from what it would be if it stayed in its places, and how "
+    "far from what it would be if it moved with its words, each as half the sum of the differences in a row, over the "
+    "keys that both orders allow. 1: wholly with the words, −1: wholly in its places; taken over {n} orders."
+)
+
+
+def choose_order() -> None:
+    """Draw the button of another order."""
+    seed = positions_state.SEED.value
+    st.button(
+        say("Another order"),
+        key="positions-order",
+        icon=":material/shuffle:",
+        on_click=positions_state.choose,
+        args=(positions_state.SEED, (seed + 1) % 1000),
+    )
+
+
+def show(scene: Scene) -> None:
+    """Draw both patterns, what the model says to both, and the number of every head."""
+    from transformer_core.analysis.shuffled_words import N_ORDERS
+
+    view = scene.view
+    key = ("shuffled", scene.source, view.text, view.target, view.attention, positions_state.SEED.value)
+    found = computed(key, lambda: _computed(scene), lambda made: made.n_bytes)
+    st.html(_outputs(found))
+    with st.container(key="hl-positions-shuffle"):
+        columns = st.columns([5, 5, 3], gap="small")
+    for column, name, pattern, which in (
+        (columns[0], "own", found.own, 0),
+        (columns[1], "shuffled", found.shuffled, 1),
+    ):
+        with column:
+            _pattern(scene, found, name, pattern[view.layer, view.head], which)
+    with columns[2]:
+        _follows(scene, found)
+    how = say(HOW, n=N_ORDERS)
+    st.html(f"<p class='hl-small'>{html.escape(how)}</p>")
+    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(LOOK))}</p>")
+
+
+def _computed(scene: Scene) -> "ShuffledWords":
+    from transformer_core.analysis.shuffled_words import shuffle_words
+
+    model, tokenizer = scene.source.load()
+    assert scene.reading is not None, "there is a text"
+    seed = positions_state.SEED.value
+    return shuffle_words(model, tokenizer, scene.reading, attention=scene.view.attention, seed=seed)
+
+
+def _outputs(found: "ShuffledWords") -> str:
+    """Return both texts, and what the model says to them."""
+    rows = []
+    for name, text, output in (
+        (say("as it was"), found.own_text, found.own_output),
+        (say("shuffled"), found.text, found.output),
+    ):
+        said = f"<b dir='auto'>{html.escape(output)}</b>" if output else ""
+        arrow = "<i aria-hidden='true'>→</i>" if output else ""
+        rows.append(f"<div><span>{html.escape(name)}</span><em dir='auto'>{html.escape(text)}</em>{arrow}{said}</div>")
+    return f"<div class='hl-positions-orders'>{''.join(rows)}</div>"
+
+
+def _pattern(scene: Scene, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
+    """Draw the pattern of the chosen head in one order."""
+    view = scene.view
+    kind = ATTENTIONS[view.attention]
+    queries, keys = found.query_labels[which], found.key_labels[which]
+    order = say("as it was") if which == 0 else say("shuffled")
+    sides = [say(SIDE_NAMES[scene.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
+    title = say("Layer {layer}, head {head}: {order}", layer=view.layer, head=view.head, order=order)
+    figure = attention_heatmap(
+        pattern,
+        queries,
+        keys,
+        title=title,
+        mask=found.mask,
+        query_name=say("query: {what}", what=sides[0]),
+        key_name=say("key: {what}", what=sides[1]),
+        theme=theme(),
+        width=430,
+        height=HEIGHT,
+    )
+    scene.draw(
+        figure,
+        name=f"shuffle-{name}",
+        csv=lambda: matrix_csv(
+            pattern,
+            "query",
+            [f"{place} {label}" for place, label in enumerate(queries)],
+            "key",
+            [f"{place} {label}" for place, label in enumerate(keys)],
+            "weight",
+        ),
+        arrays=lambda: {"pattern": pattern, "mask": found.mask, "order": np.array(found.order)},
+        code=lines_of(scene),
+    )
+
+
+def _follows(scene: Scene, found: "ShuffledWords") -> None:
+    """Draw the number of every head."""
+    view = scene.view
+    figure = head_grid(
+        found.follows,
+        title=say("Words (1) or places (−1)"),
+        what=say("follows"),
+        limits=(-1.0, 1.0),
+        diverging=True,
+        chosen=(view.layer, view.head),
+        theme=theme(),
+        width=300,
+    )
+    scene.draw_heads(figure, name="follows", values=found.follows, code=lines_of(scene))

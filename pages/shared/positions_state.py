@@ -1,0 +1,159 @@
+"""What defines the view of the page Positions, beside the model, the text and the head."""
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import state, trials
+from pages.shared.fields import Field, number, one_of
+from transformer_core.language import say
+
+PAGE = "positions"
+MOST_POSITIONS, MOST_WIDTH = 512, 1024
+MOST_DIMENSIONS = 6  # whose waves are drawn together
+MOST_HEADS = 64
+ENCODINGS = (
+    "sinusoidal_halves",
+    "sinusoidal_interleaved",
+    "learned",
+    "rotary_halves",
+    "rotary_interleaved",
+    "alibi",
+    "relative_buckets",
+    "none",
+)
+PARTS = ("table", "waves", "products", "shift", "dials", "bias", "model", "retrain")
+PARTS_OF = {  # that make sense for an encoding; the first is what is seen first
+    "sinusoidal_halves": ("table", "waves", "products", "shift"),
+    "sinusoidal_interleaved": ("table", "waves", "products", "shift"),
+    "learned": ("table", "waves", "products"),
+    "rotary_halves": ("dials", "table", "waves", "products"),
+    "rotary_interleaved": ("dials", "table", "waves", "products"),
+    "alibi": ("bias",),
+    "relative_buckets": ("bias",),
+    "none": (),
+}
+OF_THE_MODEL = ("model", "retrain")  # parts that every encoding has
+_DIMENSIONS = re.compile(r"\d{1,4}(?:\.\d{1,4})*")
+_PLACES = re.compile(r"(\d{1,4})\.(\d{1,4})")
+
+
+def _within(lowest: int, highest: int, *, is_even: bool = False) -> Callable[[str], int]:
+    """Return a check for a whole number within limits."""
+
+    def read(text: str) -> int:
+        value = number(text)
+        if not lowest <= value <= highest or (is_even and value % 2):
+            kind = say("an even number") if is_even else say("a whole number")
+            raise ValueError(say("it is {kind} from {lowest} to {highest}", kind=kind, lowest=lowest, highest=highest))
+        return value
+
+    return read
+
+
+def _dimensions(text: str) -> tuple[int, ...]:
+    """Read some dimensions, such as "0.64.128".
+
+    Raises:
+        ValueError: they are not written so.
+    """
+    if not _DIMENSIONS.fullmatch(text):
+        raise ValueError(say("it is written as dimensions joined by points: 0.64.128"))
+    return tuple(dict.fromkeys(map(int, text.split("."))))[:MOST_DIMENSIONS]
+
+
+def _places(text: str) -> tuple[int, int]:
+    """Read the positions of a query and a key, such as "7.12".
+
+    Raises:
+        ValueError: they are not written so.
+    """
+    found = _PLACES.fullmatch(text)
+    if not found:
+        raise ValueError(say("it is written as the positions of a query and a key: 7.12"))
+    return int(found[1]), int(found[2])
+
+
+def _joined(values: Sequence[int]) -> str:
+    return ".".join(map(str, values))
+
+
+ENCODING = Field(PAGE, "encoding", ENCODINGS[0], one_of(*ENCODINGS))
+PART = Field(PAGE, "part", None, one_of(*PARTS))  # None: the first one of the encoding
+N = Field(PAGE, "n", None, _within(1, MOST_POSITIONS))  # positions; None: as many as show the part well
+WIDTH = Field(PAGE, "width", None, _within(2, MOST_WIDTH, is_even=True))  # None: likewise
+DIMENSIONS: Field = Field(PAGE, "dims", None, _dimensions, _joined)  # whose waves are drawn; None: some of all speeds
+SHIFT = Field(PAGE, "shift", 5, _within(1, MOST_POSITIONS - 1))  # by how many positions
+PLACES: Field = Field(PAGE, "places", None, _places, _joined)  # of query and key on the dials; None: where they stand
+VECTORS = Field(PAGE, "vectors", "same", one_of("same", "model"))  # what is turned: one vector twice; the head's own
+TOKENS: Field = Field(
+    PAGE, "tokens", None, _places, _joined
+)  # whose query and key are turned; None: the last, the first
+N_HEADS = Field(PAGE, "heads", None, _within(1, MOST_HEADS))  # that have slopes; None: the model's, or 8 as published
+BIAS_HEAD = Field(PAGE, "slope", 0, number)  # the head whose bias is drawn as a matrix
+LOOK_AHEAD = Field(PAGE, "sees", "past", one_of("past", "all"))  # whether buckets serve later keys, too
+IN_MODEL = Field(PAGE, "in", "sources", one_of("sources", "shuffle"))  # what is asked of the model
+SEED = Field(PAGE, "seed", 0, number)  # of the order of the shuffled words
+
+FIELDS: tuple[Field, ...] = (
+    *(ENCODING, PART, N, WIDTH, DIMENSIONS, SHIFT, PLACES, VECTORS, TOKENS),
+    *(N_HEADS, BIAS_HEAD, LOOK_AHEAD, IN_MODEL, SEED),
+    trials.POSITIONS,
+)
+
+
+def parts(encoding: str) -> tuple[str, ...]:
+    """Return the parts that an encoding has."""
+    return (*PARTS_OF[encoding], *OF_THE_MODEL)
+
+
+def part() -> str:
+    """Return the part that is shown: the chosen one, where the encoding has it."""
+    there = parts(ENCODING.value)
+    return PART.value if PART.value in there else there[0]
+
+
+def choose(field: Field, value: Any) -> None:
+    """A control of the page was used."""
+    field.set(value)
+    state.act()
+
+
+def choose_encoding(encoding: str) -> None:
+    """Another encoding was chosen; sizes and dimensions that were chosen for the last one may not suit it."""
+    if encoding != ENCODING.value:
+        DIMENSIONS.set(None)
+        if "learned" in (encoding, ENCODING.value):
+            WIDTH.set(None)
+            N.set(None)
+    choose(ENCODING, encoding)
+
+
+def open_table(encoding: str, n: int | None, width: int | None) -> None:
+    """A table was chosen by its button."""
+    choose_encoding(encoding)
+    PART.set("table")
+    N.set(n)
+    WIDTH.set(width)
+
+
+def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, part: str = "box") -> dict[str, Any]:
+    """Return the key of a widget that chooses a field, and what is called when it is used.
+
+    Args:
+        field: what is chosen.
+        shown: what the widget shows now.
+        take: is given what a person chose; None: it is the field's value.
+        part: tells several widgets of a field apart.
+    """
+    key = f"{field.key}-{part}"
+    st.session_state[key] = shown
+
+    def on_change() -> None:
+        value = st.session_state[key]
+        value = field.usual if value is None else value
+        choose(field, value) if take is None else take(value)
+
+    return {"key": key, "on_change": on_change}
