@@ -4,10 +4,17 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from transformer_core.model.masks import AttentionMask, look_ahead_mask, padding_mask
+from transformer_core.model.masks import (
+    AttentionMask,
+    block_mask,
+    look_ahead_mask,
+    padding_mask,
+    prefix_mask,
+    sliding_window_mask,
+)
 
 
 def boolean(rows: list[str]) -> torch.Tensor:
@@ -191,3 +198,36 @@ def test_all_that_some_queries_may_see_is_within_reach_and_no_more(is_causal: bo
         for stop in range(start + 1, 7):
             seen = allowed[start:stop].any(dim=0).nonzero()
             assert rule.within_reach(slice(start, stop)) == slice(int(seen.min()), int(seen.max()) + 1)
+
+
+def test_a_window_a_prefix_and_blocks_by_hand():
+    assert torch.equal(sliding_window_mask(4, 5, 2), boolean(["x x . . .", "x x x . .", ". x x x .", ". . x x x"]))
+    assert torch.equal(prefix_mask(4, 4, 2), boolean(["x x . .", "x x . .", "x x x .", "x x x x"]))
+    assert torch.equal(block_mask(5, 5, 2), boolean(["x x . . .", "x x . . .", ". . x x .", ". . x x .", ". . . . x"]))
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 7), st.integers(1, 7), st.integers(1, 8), st.integers(0, 5))
+def test_a_window_a_prefix_and_blocks_cell_by_cell(n_queries: int, n_keys: int, size: int, n_earlier: int):
+    window = sliding_window_mask(n_queries, n_keys, size, n_earlier=n_earlier)
+    prefix = prefix_mask(n_queries, n_keys, size, n_earlier=n_earlier)
+    block = block_mask(n_queries, n_keys, size, n_earlier=n_earlier)
+    assert window.shape == prefix.shape == block.shape == (n_queries, n_keys)
+    for row in range(n_queries):
+        for key in range(n_keys):
+            query = row + n_earlier
+            assert window[row, key] == (-size < query - key < size)
+            assert prefix[row, key] == (key < size or key <= query)
+            assert block[row, key] == any(
+                first <= query < first + size and first <= key < first + size for first in range(0, 20, size)
+            )
+
+
+def test_a_prefix_of_nothing_is_look_ahead():
+    assert torch.equal(prefix_mask(5, 5, 0), look_ahead_mask(5))
+
+
+@pytest.mark.parametrize("window", [1, 3, 9])
+def test_a_sliding_window_is_the_rule_of_a_stack_with_one(window: int):
+    rule = AttentionMask(n_queries=6, n_keys=6, device=torch.device("cpu"), window=window)
+    assert torch.equal(sliding_window_mask(6, 6, window), rule.write_out()[0, 0])

@@ -51,6 +51,70 @@ def look_ahead_mask(
     return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device).tril(diagonal=n_earlier)
 
 
+def sliding_window_mask(
+    n_queries: int, n_keys: int, window: int, *, n_earlier: int = 0, device: torch.device | None = None
+) -> Bool[Tensor, "query key"]:
+    """Allow each position itself and its neighbours, nearer than `window` on either side.
+
+    Args:
+        n_queries: positions that ask.
+        n_keys: positions that are looked at, counted from the same start.
+        window: at least 1, which allows the position itself alone.
+        n_earlier: positions before the first query.
+        device: where the mask is made.
+
+    Returns:
+        [query, key], True where |n_earlier + query - key| < window.
+
+    Source: Beltagy et al. 2020, "Longformer", sec. 3.1.
+    """
+    query, key = _places(n_queries, n_keys, n_earlier, device)
+    return (query - key).abs() < window
+
+
+def prefix_mask(
+    n_queries: int, n_keys: int, n_prefix: int, *, n_earlier: int = 0, device: torch.device | None = None
+) -> Bool[Tensor, "query key"]:
+    """Allow the first `n_prefix` keys to all queries, and behind them each position itself and what came before it.
+
+    Args:
+        n_queries: positions that ask.
+        n_keys: positions that are looked at, counted from the same start.
+        n_prefix: keys that all may see; with 0 it is the look-ahead mask.
+        n_earlier: positions before the first query.
+        device: where the mask is made.
+
+    Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning", sec. 3.2.1 ("causal with prefix").
+    """
+    query, key = _places(n_queries, n_keys, n_earlier, device)
+    return (key <= query) | (key < n_prefix)
+
+
+def block_mask(
+    n_queries: int, n_keys: int, size: int, *, n_earlier: int = 0, device: torch.device | None = None
+) -> Bool[Tensor, "query key"]:
+    """Allow the positions of one block to see each other, and nobody else: several texts in one sequence, packed.
+
+    Args:
+        n_queries: positions that ask.
+        n_keys: positions that are looked at, counted from the same start.
+        size: positions of a block, at least 1; the last block may be shorter.
+        n_earlier: positions before the first query.
+        device: where the mask is made.
+
+    Returns:
+        [query, key], True where both lie in the same block.
+    """
+    query, key = _places(n_queries, n_keys, n_earlier, device)
+    return query // size == key // size
+
+
+def _places(n_queries: int, n_keys: int, n_earlier: int, device: torch.device | None) -> tuple[Tensor, Tensor]:
+    """Return the positions of the queries, as a column, and those of the keys, as a row."""
+    query = torch.arange(n_earlier, n_earlier + n_queries, device=device)[:, None]
+    return query, torch.arange(n_keys, device=device)[None]
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionMask:
     """The rule by which keys are allowed, for all queries of one attention; written out where somebody needs it."""

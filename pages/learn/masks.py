@@ -1,0 +1,85 @@
+"""Masks: what may look at what, and what goes wrong otherwise?"""
+
+import html
+
+import streamlit as st
+
+from pages.learn import masks_controls, masks_edit, masks_inference, masks_leak, masks_which
+from pages.learn.masks_scene import MOST_TOKENS, Scene
+from pages.shared import kept, masks_state, models, state
+from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
+
+LEAD = mark(
+    "A mask says which keys a query may look at. Where it forbids, the score becomes −∞ before the softmax, and so the "
+    "weight 0. Choose a mask or draw one: the model runs again."
+)
+PARTS = {
+    "edit": mark("Edit a mask"),
+    "which": mark("Which mask where"),
+    "inference": mark("Masked when it writes, too"),
+    "leak": mark("Leak test"),
+    "training": mark("Train with the wrong mask"),
+}
+DRAWN_BY = {
+    "edit": masks_edit.show,
+    "which": masks_which.show,
+    "inference": masks_inference.show,
+    "leak": masks_leak.show,
+}
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    st.html(f"<h1 class='hl-title'>{html.escape(say('Masks'))}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    if state.current().text:
+        masks()
+
+
+@st.fragment
+def masks() -> None:
+    """Draw the part that was chosen; a click draws only this again."""
+    card = models.available()[state.current().model]
+    part = masks_state.PART.value
+    with st.container(key="hl-masks-parts", horizontal=True, vertical_alignment="center"):
+        st.segmented_control(
+            say("Show"),
+            [*PARTS],
+            format_func=lambda name: say(PARTS[name]),
+            required=True,
+            label_visibility="collapsed",
+            wrap=True,
+            **masks_state.box("masks-part-box", part, lambda name: masks_state.choose(masks_state.PART, name)),
+        )
+        beside = st.container(width="content")
+    try:
+        if part == "training":
+            _training()
+        else:
+            scene = Scene.current(card)
+            if part == "edit" and len(card.attentions) > 1:
+                with beside:
+                    masks_controls.attention(scene)
+            _remark(scene)
+            DRAWN_BY[part](scene)
+    except HeadlightError as error:
+        said = say("This cannot be shown: {error}.", error=error)
+        st.html(f"<p class='hl-note'>{html.escape(said)}</p>")
+    kept.foot()
+    state.publish()
+
+
+def _remark(scene: Scene) -> None:
+    """Say what was left out."""
+    if scene.alone.left_out:
+        said = say("The text is long: here it is read up to {n} tokens on each side.", n=MOST_TOKENS)
+        st.html(f"<p class='hl-note'>{html.escape(said)}</p>")
+
+
+def _training() -> None:
+    from pages.learn import masks_training
+
+    masks_training.show()
+
+
+page()

@@ -1,0 +1,135 @@
+"""The lines of Python that give what the page Masks shows: for a notebook, and for whoever takes a figure away."""
+
+from typing import TYPE_CHECKING, Any
+
+from pages.explore.heads_code import KEEP
+from pages.learn.masks_scene import MOST_TOKENS, Scene
+from pages.shared.code import on_device
+from pages.shared.models import PRECISIONS
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.mask_presets import PRESETS, padded_sides
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.mask_rules import MaskChoice
+
+OPENING = """import transformer_core as tc
+from transformer_core.analysis.mask_rules import MaskChoice
+from transformer_core.analysis.mask_text import mask_text
+{imports}
+model, tokenizer = tc.load({path!r}{device}{precision})
+text = mask_text(model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens})
+"""
+EDITED = """{padded}choice = {choice}
+outcome = run_masked(model, tokenizer, text, choice, layer={layer}, head={head})
+print(outcome.head.allowed)  # [query, key]: the mask of {attention}, layer {layer}
+print(outcome.head.pattern)  # of head {head}
+print(outcome.before.labels, outcome.before.mean_probability)
+print(outcome.now.labels, outcome.now.mean_probability)
+"""
+WRITTEN = "print(write_masked(model, tokenizer, text, choice))\n"
+LEAKS = """choice = {choice}
+inputs = tuple(text{unshifted}.inputs.values())
+edits = choice.interventions(model.config, n_source=None, n_target=None)
+own = leak(model, tuple(text.inputs.values()), {replacements})
+other = leak(model, inputs, {replacements}, edits)
+print(own.n_leaks, other.n_leaks)
+print(own.moved, other.moved)  # logits [output, changed token]
+"""
+INFERENCE = """found = steps(model, tuple(text.inputs.values()))
+print(found.in_one_pass, found.in_steps)  # probability of what each row says next
+print(found.most_apart, found.most_grown, found.most_grown_unmasked)  # logits
+"""
+DRAWN = """
+from transformer_core.figures.mask_moved import moved_pair
+
+figure = moved_pair(
+    {moved},
+    titles={titles!r},
+    rows={rows!r},
+    columns={columns!r},
+    row_name={row_name!r},
+    column_name={column_name!r},
+    hover={hover!r},
+    title={title!r},
+)
+{keep}"""
+
+
+def drawn(scene: Scene, moved: str, **told: Any) -> str:
+    """Return the lines that draw two matrices of what moves, and keep them as a page.
+
+    Args:
+        scene: whose text it is about.
+        moved: the two matrices, as the lines before have them.
+        told: further arguments of `moved_pair`, and `file`, the name of the page.
+    """
+    keep = KEEP.format(title=told["title"], text=scene.view.text, file=f"{told.pop('file')}.html")
+    return DRAWN.format(moved=moved, keep=keep, **told)
+
+
+def code_of(scene: Scene) -> str:
+    """Return the lines that run the model with the chosen masks."""
+    config, view = scene.card.config, scene.view
+    writes = config.has_decoder and scene.preset.is_shifted
+    names = "run_masked, write_masked" if writes else "run_masked"
+    padded = ""
+    if scene.n_padding:
+        sides = padded_sides(scene.preset, view.attention, config)
+        padded = f"text = text.padded(tokenizer, model.config.pad_id, {sides!r}, {scene.n_padding})\n"
+    told = {
+        "padded": padded,
+        "choice": _written(scene.choice),
+        "layer": view.layer,
+        "head": view.head,
+        "attention": ATTENTIONS[view.attention].inline,
+    }
+    opened = _opening(scene, f"from transformer_core.analysis.mask_run import {names}")
+    return opened + "\n" + EDITED.format(**told) + (WRITTEN if writes else "")
+
+
+def leak_code(scene: Scene, replacements: tuple[int, ...], other: "MaskChoice") -> str:
+    """Return the lines that make the leak test."""
+    told = {
+        "choice": _written(other),
+        "replacements": replacements,
+        "unshifted": "" if PRESETS[other.preset].is_shifted else ".unshifted()",
+    }
+    return _opening(scene, "from transformer_core.analysis.mask_leak import leak") + "\n" + LEAKS.format(**told)
+
+
+def inference_code(scene: Scene) -> str:
+    """Return the lines that read a text at once, and step by step."""
+    opened = _opening(scene, "from transformer_core.analysis.mask_inference import steps", has_choice=False)
+    return opened + "\n" + INFERENCE
+
+
+def _opening(scene: Scene, imports: str, *, has_choice: bool = True) -> str:
+    """Return the lines that load the model and read the text."""
+    view = scene.view
+    opened = OPENING.format(
+        imports=imports + "\n",
+        path=scene.card.path,
+        device=on_device(view),
+        precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
+        text=view.text,
+        target=view.target,
+        max_tokens=min(MOST_TOKENS, scene.card.config.max_seq_len) - scene.n_padding,
+    )
+    chosen = "from transformer_core.analysis.mask_rules import MaskChoice\n"
+    lines = sorted(line for line in opened.split("\n") if line.startswith("from ") and f"{line}\n" != chosen)
+    if has_choice:
+        lines = sorted([*lines, chosen.strip()])
+    rest = [line for line in opened.split("\n") if not line.startswith("from ")]
+    return "\n".join([rest[0], *lines, *rest[1:]])
+
+
+def _written(choice: "MaskChoice") -> str:
+    """Return a choice with what is not as usual."""
+    parts = [f"preset={choice.preset!r}", f"attention={choice.attention!r}"]
+    if choice.size != 1:
+        parts.insert(1, f"size={choice.size}")
+    if choice.layer is not None:
+        parts.append(f"layer={choice.layer}")
+    if choice.turned:
+        parts.append(f"turned={choice.turned!r}")
+    return f"MaskChoice({', '.join(parts)})"

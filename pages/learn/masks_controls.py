@@ -1,0 +1,72 @@
+"""The controls of the page Masks: the attention, the layers, the head, the size of a preset, and the padding."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from pages.learn.masks_scene import Scene
+from pages.shared import masks_state, state
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.mask_presets import MOST_PADDING
+from transformer_core.language import say
+
+
+def show(scene: Scene) -> None:
+    """Draw what is chosen beside the preset."""
+    card, view = scene.card, scene.view
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-choices"):
+        st.selectbox(
+            say("The mask holds in"),
+            ["all", "one"],
+            format_func=lambda name: (
+                say("all layers") if name == "all" else say("layer {layer} alone", layer=view.layer)
+            ),
+            width=140,
+            **masks_state.box(
+                "masks-layers-box",
+                masks_state.LAYERS.value,
+                lambda name: masks_state.choose(masks_state.LAYERS, name),
+            ),
+        )
+        _index(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
+        _index(say("Head"), state.HEAD, range(card.config.n_heads), view.head)
+        if scene.preset.size is not None:
+            _number(say(scene.preset.size_name), masks_state.SIZE, scene.size, (1, masks_state.MOST_SIZE))
+        if card.config.pad_id is not None and scene.preset.is_shifted:
+            _number(say("Padding tokens"), masks_state.PADDING, scene.n_padding, (0, MOST_PADDING))
+
+
+def attention(scene: Scene) -> None:
+    """Draw where the attention is chosen."""
+    st.selectbox(
+        say("Attention"),
+        [*scene.card.attentions],
+        format_func=lambda name: say(ATTENTIONS[name].title),
+        label_visibility="collapsed",
+        width=220,
+        **masks_state.box("masks-attention-box", scene.view.attention, masks_state.choose_attention),
+    )
+
+
+def _index(label: str, chosen_in: str, choices: Sequence[int], chosen: int) -> None:
+    """Draw a box of layers or heads."""
+
+    def take(index: int) -> None:
+        st.session_state[chosen_in] = index
+        state.act()
+
+    st.selectbox(label, choices, width=76, **masks_state.box(f"masks-{chosen_in}-box", chosen, take))
+
+
+def _number(label: str, field: Any, value: int, limits: tuple[int, int]) -> None:
+    """Draw a number within limits."""
+    take: Callable[[int | None], None] = lambda number: masks_state.choose(field, number)  # noqa: E731
+    lowest, highest = limits
+    st.number_input(
+        label,
+        min_value=lowest,
+        max_value=highest,
+        width=140,
+        **masks_state.box(f"masks-{field.name}-box", value, take),
+    )

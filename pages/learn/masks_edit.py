@@ -1,0 +1,211 @@
+"""A mask to be edited: a gallery of presets, the matrix, and what becomes of scores, pattern and output."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn import masks_controls
+from pages.learn.masks_code import code_of
+from pages.learn.masks_scene import Scene, ends
+from pages.shared import masks_state
+from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
+from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
+from transformer_core.analysis.mask_presets import presets_of
+from transformer_core.language import mark, say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.mask_run import MaskOutcome
+
+GALLERY, MATRIX = "masks-gallery", "masks-matrix"
+LOOK_FOR = mark(
+    "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
+    "Allow a cell above the diagonal of the decoder, and its query sees a token that it has yet to say."
+)
+LOOK_FOR_ENCODER = mark(
+    "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
+    "Narrow the window, and see which blank needs what stands far away."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw the part."""
+    _gallery(scene)
+    with st.container(key="hl-masks-controls"):
+        left, right = st.columns([4, 7], gap="medium", vertical_alignment="center")
+    with left:
+        _about(scene)
+    with right:
+        masks_controls.show(scene)
+    _matrix(scene)
+    _padding(scene)
+    words = say(LOOK_FOR if scene.card.config.has_decoder else LOOK_FOR_ENCODER)
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(words)}</p>")
+    with st.expander(say("Show the code"), icon=":material/code:"):
+        st.code(code_of(scene), language="python")
+
+
+def _gallery(scene: Scene) -> None:
+    """Draw all presets in small, the chosen one as it was edited."""
+    masks = {**scene.preset_masks(), scene.preset.name: scene.outcome.head.allowed}
+    items = [
+        Miniature(
+            name=name,
+            title=say(preset.title),
+            cells=masks[name],
+            words={
+                "group": say("Well-known mistakes") if preset.is_mistake else say("Masks"),
+                "help": say(preset.what),
+            },
+        )
+        for name, preset in presets_of(scene.card.config).items()
+    ]
+    mask_gallery(
+        items,
+        chosen=scene.preset.name,
+        key=GALLERY,
+        on_chosen=lambda: masks_state.choose_preset(sent_name(GALLERY), scene.card.config),
+    )
+
+
+def _about(scene: Scene) -> None:
+    """Say what the preset is for; of a mistake, what one sees go wrong."""
+    preset = scene.preset
+    says = f"<b>{html.escape(say(preset.title))}.</b> {html.escape(say(preset.what))}"
+    if preset.is_mistake:
+        says += f" <b>{html.escape(say('What goes wrong:'))}</b> {html.escape(say(preset.sees))}"
+    st.html(f"<p class='hl-masks-about'>{says}</p>")
+
+
+def _matrix(scene: Scene) -> None:
+    """Draw the mask that is edited, and what becomes of it."""
+    view, outcome, given, n_padding = scene.view, scene.outcome, scene.given, scene.n_padding
+    queries, keys = given.sides(view.attention)
+    query_side, key_side = ends(view.attention)
+    turned = masks_state.EDITS.value
+    head = outcome.head
+
+    def on_turned() -> None:
+        if (sent := sent_turned(MATRIX)) is not None:
+            masks_state.turn(sent[0], len(keys), sent[1])
+
+    mask_matrix(
+        Arrays(
+            scores=head.scores,
+            pattern=head.pattern,
+            before=outcome.head_before.pattern,
+            preset=head.without(turned),
+            ran=head.allowed,
+        ),
+        _outputs(scene, outcome),
+        query_tokens=queries,
+        key_tokens=keys,
+        n_real=(given.n_real[query_side], given.n_real[key_side]),
+        turned=turned,
+        captions={
+            "mask": (
+                say("Mask."),
+                say(
+                    "Queries ({queries}) are rows, keys ({keys}) are columns. Click a cell, draw over cells, or click "
+                    "a label.",
+                    queries=scene.side(query_side),
+                    keys=scene.side(key_side),
+                ),
+            ),
+            "scores": (say("Scores."), say("−∞ where the mask forbids.")),
+            "pattern": (say("Pattern."), say("0 there; the rest of a row sums to 1.")),
+        },
+        hint=_hint(outcome),
+        of=f"{scene.source} {view.text} {view.target} {view.attention} {scene.preset.name} {scene.size} {n_padding}",
+        stamp=st.session_state.get(masks_state.STAMP, 0),
+        key=MATRIX,
+        on_turned=on_turned,
+    )
+
+
+def _hint(outcome: "MaskOutcome") -> str:
+    """Return what stands below the pictures while no cell is pointed at."""
+    rows = outcome.head.empty_rows
+    if not rows:
+        return say("Point at a cell: it is marked in all three, with its numbers here.")
+    return say_number(
+        len(rows),
+        "Query {rows} may look at nothing: its row of the pattern is all 0, and the head writes 0 there.",
+        "{n} queries may look at nothing ({rows}): their rows of the pattern are all 0, and the head writes 0 there.",
+        rows=", ".join(map(str, rows[:6])) + (" …" if len(rows) > 6 else ""),
+    )
+
+
+def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
+    """Return what the model says with its own masks and with the chosen ones."""
+    text = scene.text
+    rows = [
+        OutputRow(place=place, word=word, before=before, now=now, said=said, says=says)
+        for place, word, before, now, said, says in zip(
+            text.asked,
+            text.expected_labels,
+            outcome.before.probability.tolist(),
+            outcome.now.probability.tolist(),
+            outcome.before.labels,
+            outcome.now.labels,
+            strict=True,
+        )
+    ]
+    counted = say_number(
+        len(rows),
+        "Read at once: {changed} of {n} place changes what it says. Mean probability of the token asked for: {before} "
+        "with the model’s own masks, {now} with these. A logit moves by {moved:.2f} at most.",
+        "Read at once: {changed} of {n} places change what they say. Mean probability of the tokens asked for: "
+        "{before} with the model’s own masks, {now} with these. A logit moves by {moved:.2f} at most.",
+        changed=outcome.n_changed,
+        before=_share(outcome.before.mean_probability),
+        now=_share(outcome.now.mean_probability),
+        moved=float(outcome.moved.max()),
+    )
+    if scene.is_own:
+        counted = say(
+            "Read at once, the mean probability of the tokens asked for is {before}. Turn a cell over, or choose "
+            "another mask, and see it change.",
+            before=_share(outcome.before.mean_probability),
+        )
+    query_side, _ = ends(scene.view.attention)
+    return Outputs(
+        rows=rows,
+        words=_words(scene, outcome),
+        counted=counted,
+        are_queries=query_side == text.output_side,
+    )
+
+
+def _words(scene: Scene, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
+    """Return what the model says in words: what it writes by itself, or fills in."""
+    with_own, with_these = say("With its own masks"), say("With these")
+    if not scene.card.config.has_decoder:
+        before, now = (", ".join(said.labels) for said in (outcome.before, outcome.now))
+        if len(scene.text.asked) == len(scene.text.inputs["source"]) - scene.n_padding:
+            return []  # no blank: the chips say it all
+        return [(with_own, before, False), (with_these, now, now != before)]
+    from transformer_core.analysis.mask_rules import MaskChoice
+
+    before = scene.written(MaskChoice(attention=scene.view.attention))
+    if not scene.preset.is_shifted:
+        return [(with_own, before, False)]
+    now = before if scene.is_own else scene.written(scene.choice)
+    return [(with_own, before or "–", False), (with_these, now or "–", now != before)]
+
+
+def _padding(scene: Scene) -> None:
+    """Say what padding rows do, where there are some."""
+    if not scene.n_padding:
+        return
+    says = say(
+        "A padding row is computed like any other, for a batch is one block of numbers; but nobody asks for its "
+        "output, the loss leaves it out, and as a key it is forbidden. So padding changes nothing for real tokens: "
+        "with the model’s own masks their logits move by {moved} at most, which is rounding.",
+        moved=f"{scene.outcome.moved_by_padding:.0e}".replace("e-0", "e−").replace("0e+00", "0"),
+    )
+    st.html(f"<p class='hl-small'><b>{html.escape(say('What padding rows do:'))}</b> {html.escape(says)}</p>")
+
+
+def _share(probability: float) -> str:
+    return f"{probability:.2f}" if probability >= 0.005 else say("below 0.01")

@@ -1,0 +1,224 @@
+"""The leak test: change one token, and see which outputs move; with the right mask none before it."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.learn.masks_code import drawn, leak_code
+from pages.learn.masks_scene import Scene
+from pages.shared import masks_state, takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.mask_presets import PRESETS
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.mask_moved import in_words, moved_pair
+from transformer_core.language import mark, say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.mask_leak import Change, Leak
+    from transformer_core.analysis.mask_rules import MaskChoice
+    from transformer_core.text.interface import Tokenizer
+
+MOST_TURNED = 6  # outputs that are named
+CLAIM = mark(
+    "Each token is changed in turn, and all outputs are computed anew. A cell says by how much the logits of an output "
+    "(row) move at most when a token (column) is another one. An output that saw no later token cannot move with it: "
+    "above the diagonal everything is exactly 0."
+)
+CLAIM_ENCODER = mark(
+    "Each token is changed in turn, and all outputs are computed anew. A cell says by how much the logits of an output "
+    "(row) move at most when a token (column) is another one. This model reads both ways, so everything moves; beside "
+    "it the same with a look-ahead mask, which it was not trained with."
+)
+HOVER = mark("change token {column} “{column_label}” → output {row} (behind “{row_label}”): logits move by {value}")
+HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row} (“{row_label}”): logits move by {value}")
+
+
+def show(scene: Scene) -> None:
+    """Draw the part."""
+    is_encoder = not scene.card.config.has_decoder
+    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM_ENCODER if is_encoder else CLAIM))}</p>")
+    place = _controls(scene)
+    replacements, typed = _replacements(scene)
+    other = _other(scene)
+    own, changed = scene.leak(replacements), scene.leak(replacements, other)
+    _figure(scene, own, changed, other, place, replacements)
+    _facts(scene, own, changed, other, place, replacements)
+    if typed == "":
+        none_read = say("No token could be read from what you typed; another token of the text stands in.")
+        st.html(f"<p class='hl-note'>{html.escape(none_read)}</p>")
+    with st.expander(say("Show the code"), icon=":material/code:"):
+        st.code(leak_code(scene, replacements, other), language="python")
+
+
+def _controls(scene: Scene) -> int:
+    """Draw which token is changed, and into which; return the place of the token."""
+    labels = scene.alone.labels[scene.alone.output_side]
+    place = min(len(labels) // 2 if masks_state.CHANGED.value is None else masks_state.CHANGED.value, len(labels) - 1)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-leak"):
+        st.selectbox(
+            say("Changed token"),
+            range(len(labels)),
+            format_func=lambda index: f"{index}  {labels[index]}",
+            width=220,
+            **masks_state.box("masks-changed-box", place, lambda index: masks_state.choose(masks_state.CHANGED, index)),
+        )
+        st.text_input(
+            say("New token"),
+            placeholder=say("another token of the text"),
+            max_chars=100,
+            width=260,
+            **masks_state.box(
+                "masks-token-box",
+                masks_state.TOKEN.value,
+                lambda text: masks_state.choose(masks_state.TOKEN, text.strip()),
+            ),
+        )
+    return place
+
+
+def _replacements(scene: Scene) -> tuple[tuple[int, ...], str | None]:
+    """Return what stands in the place of each token, and what was read of a typed one: None where none was typed."""
+    from transformer_core.analysis.mask_leak import other_tokens
+
+    tokens = scene.alone.inputs[scene.alone.output_side]
+    others = other_tokens(tokens)
+    if not masks_state.TOKEN.value:
+        return others, None
+    tokenizer = scene.loaded[1]
+    tokenizer = tokenizer.target if scene.card.config.has_decoder else tokenizer
+    ids = tokenizer.encode(masks_state.TOKEN.value)
+    if not ids:
+        return others, ""
+    chosen = ids[0]
+    return tuple(other if token == chosen else chosen for token, other in zip(tokens, others, strict=True)), "typed"
+
+
+def _other(scene: Scene) -> "MaskChoice":
+    """Return the masks beside the model's own: those of the editor; where they are its own, what tells most."""
+    from transformer_core.analysis.mask_rules import MaskChoice
+
+    if not scene.is_own:
+        return scene.choice
+    is_encoder = not scene.card.config.has_decoder
+    return (
+        MaskChoice(preset="look_ahead", attention="encoder")
+        if is_encoder
+        else MaskChoice(preset="none", attention="decoder")
+    )
+
+
+def _title(scene: Scene, other: "MaskChoice") -> str:
+    """Return what the masks beside the model's own are called."""
+    if scene.is_own:
+        return (
+            say("Without a look-ahead mask")
+            if scene.card.config.has_decoder
+            else say("With a look-ahead mask, for comparison")
+        )
+    name = say(PRESETS[other.preset].title)
+    if other.turned:
+        return say("With the mask of the editor: {preset}, edited", preset=name)
+    return say("With the mask of the editor: {preset}", preset=name)
+
+
+def _figure(
+    scene: Scene, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
+) -> None:
+    """Draw both matrices."""
+    labels = scene.alone.labels[scene.alone.output_side]
+    is_encoder = not scene.card.config.has_decoder
+    told: dict[str, Any] = {
+        "titles": (say("With the model’s own masks"), _title(scene, other)),
+        "rows": labels,
+        "columns": labels,
+        "row_name": say("output at") if is_encoder else say("output behind"),
+        "column_name": say("changed token"),
+        "hover": HOVER_ENCODER if is_encoder else HOVER,
+        "title": say("Largest change of a logit, by output and changed token; grey: exactly 0"),
+    }
+    figure = moved_pair(
+        (own.moved, changed.moved),
+        **told,
+        chosen=place,
+        theme=scene.theme,
+        width=700,  # of a narrow window: labels are thinned out for it
+        height=500,
+    )
+    name = scene.file_name("leak")
+
+    def files() -> Mapping[str, bytes]:
+        places = [f"{index} {label}" for index, label in enumerate(labels)]
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(
+                np.hstack([own.moved, changed.moved]),
+                "output",
+                places,
+                "changed",
+                [f"{changed_place}, {masks}" for masks in ("own masks", "other masks") for changed_place in places],
+                "logits",
+            ),
+            arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
+            code=leak_code(scene, replacements, other) + drawn(scene, "(own.moved, other.moved)", file=name, **told),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="masks-leak-figure", files=files, height=500)
+
+
+def _facts(
+    scene: Scene, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
+) -> None:
+    """Tell what the change of the chosen token did, with both masks."""
+    text = scene.alone
+    labels = text.labels[text.output_side]
+    tokenizer = scene.loaded[1]
+    tokenizer = tokenizer.target if scene.card.config.has_decoder else tokenizer
+    new = tokenizer.labels([replacements[place]])[0]
+    lines = [html.escape(say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new))]
+    for title, of in ((say("With the model’s own masks"), own), (_title(scene, other), changed)):
+        change = of.change(place)
+        says = [
+            say("outputs before it move by {most}", most=in_words(change.most_before)),
+            say_number(
+                change.n_from_it,
+                "from it on {n} output moves, by up to {most}",
+                "from it on {n} outputs move, by up to {most}",
+                most=in_words(change.most_from_it),
+            ),
+            *_turned(change, tokenizer),
+            _leaks(of),
+        ]
+        lines.append(f"<b>{html.escape(title)}:</b> {html.escape('; '.join(says))}.")
+    st.html("".join(f"<p class='hl-masks-fact'>{line}</p>" for line in lines))
+
+
+def _leaks(of: "Leak") -> str:
+    """Say how many cells above the diagonal leak, over all changed tokens."""
+    if not of.n_leaks:
+        return say(
+            "over all tokens nothing leaks: above the diagonal all {n} cells are exactly 0", n=of.from_later.size
+        )
+    return say(
+        "over all tokens {leaks} of {n} cells above the diagonal leak, by up to {most}",
+        leaks=of.n_leaks,
+        n=of.from_later.size,
+        most=in_words(of.most_leaked),
+    )
+
+
+def _turned(change: "Change", tokenizer: "Tokenizer") -> list[str]:
+    """Say which outputs now find another token most probable."""
+    if not change.turned:
+        return []
+    labels = tokenizer.labels
+    shown = ", ".join(
+        say("{place} “{before}” → “{after}”", place=at, before=labels([before])[0], after=labels([after])[0])
+        for at, before, after in change.turned[:MOST_TURNED]
+    )
+    more = " …" if len(change.turned) > MOST_TURNED else ""
+    return [say("now says another token at {places}", places=shown + more)]

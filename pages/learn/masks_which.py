@@ -1,0 +1,82 @@
+"""Which of the attentions gets which mask: drawn as in the paper's figure 1, each with its mask in small."""
+
+import html
+
+import streamlit as st
+
+from pages.learn.masks_scene import Scene, ends
+from pages.shared import masks_state
+from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.language import mark, say
+
+WHICH = "masks-which"
+USUAL = {  # what the model's own mask is, and why
+    "encoder": (
+        mark("Padding"),
+        mark("An encoder reads the whole text at once: every token may look both ways, and only padding is hidden."),
+    ),
+    "decoder": (
+        mark("Padding × look-ahead"),
+        mark("Row i has to say token i + 1. It must not see it, so everything behind the diagonal is hidden."),
+    ),
+    "cross": (
+        mark("Padding of the source"),
+        mark("The whole source is known before the first word is written: nothing of it lies in the future."),
+    ),
+}
+JOINS = {"memory": mark("keys and values: the encoder’s output"), "asks": mark("queries: the decoder")}
+NOTE = mark(
+    "Two well-known mistakes: a look-ahead mask on cross-attention hides the end of the source from the first words; "
+    "none on the decoder’s self-attention lets it see the tokens that it has yet to say."
+)
+LOOK_FOR = mark(
+    "the last keys are padding, and forbidden to all queries. Only a decoder’s self-attention hides more. What you "
+    "choose here is the attention that all pages look at."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw the part."""
+    masks = scene.own_masks()
+    items = []
+    for name in scene.card.attentions:
+        of_queries, of_keys = ends(name)
+        usual, why = USUAL[name]
+        is_edited = scene.choice.rule(name).kind != "own" or scene.choice.rule(name).turned
+        items.append(
+            Miniature(
+                name=name,
+                title=say(ATTENTIONS[name].title),
+                cells=masks[name],
+                words={
+                    "from": say("queries: {side}", side=scene.side(of_queries)),
+                    "to": say("keys: {side}", side=scene.side(of_keys)),
+                    "mask": say("Mask: as edited ({preset})", preset=say(scene.preset.title))
+                    if is_edited
+                    else say("Mask: {mask}", mask=say(usual)),
+                    "why": say(why),
+                },
+            )
+        )
+    mask_which(
+        items,
+        chosen=scene.view.attention,
+        joins={name: say(text) for name, text in JOINS.items()} if "cross" in scene.card.attentions else {},
+        note=say(NOTE) if "cross" in scene.card.attentions else "",
+        key=WHICH,
+        on_chosen=_choose,
+    )
+    st.button(
+        say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[scene.view.attention].inline)),
+        key="masks-edit-this",
+        on_click=lambda: masks_state.choose(masks_state.PART, "edit"),
+    )
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+
+
+def _choose() -> None:
+    """An attention was chosen; what came from the browser is checked like any input."""
+    name = sent_name(WHICH)
+    if name is not None and name in ATTENTIONS:
+        masks_state.choose_attention(name)

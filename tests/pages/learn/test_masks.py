@@ -1,0 +1,162 @@
+"""The page Masks as a whole: what its parts show is what the core computes, and the code gives the same numbers."""
+
+import base64
+import contextlib
+import io
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.shared.models import ROOT
+from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, component, url_of, words_of
+from tests.pages.explore.decoding_parts import arrays_of, numbers, redrawn
+from transformer_core.analysis.mask_rules import MaskChoice
+from transformer_core.analysis.mask_run import run_masked, write_masked
+from transformer_core.analysis.mask_text import mask_text
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
+OpenApp = Callable[..., AppTest]
+
+
+def opened(open_app: OpenApp, **parameters: str) -> AppTest:
+    """The page at a link."""
+    app = open_app()
+    for name in [*url_of(app)]:
+        del app.query_params[name]
+    for name, value in parameters.items():
+        app.query_params[name] = value
+    app.switch_page("learn/masks.py").run()
+    assert not app.exception
+    return app
+
+
+def sent(app: AppTest, name: str) -> tuple[dict[str, Any], bytes]:
+    """The header and the bytes of a component."""
+    data = component(app, name).bytes
+    (length,) = struct.unpack("<I", data[:4])
+    return json.loads(data[4 : 4 + length]), data[4 + length :]
+
+
+def printed(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What the lines of the page print at the project's root."""
+    monkeypatch.chdir(ROOT)
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(app.code[0].value, "the code of the page", "exec"), {"__name__": "__main__"})
+    return said.getvalue()
+
+
+def test_an_edited_mask_is_what_the_model_runs_with(
+    open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch
+):
+    app = opened(
+        open_app,
+        model="en-fr",
+        text=EXAMPLES[1],
+        attention="decoder",
+        layer="1",
+        head="2",
+        preset="window",
+        size="2",
+        edits="3.0-1",
+    )
+    model, tokenizer = tc.load(three_kinds / "en-fr")
+    text = mask_text(model, tokenizer, EXAMPLES[1], max_tokens=32)
+    choice = MaskChoice(preset="window", size=2, attention="decoder", turned=((3, 0), (3, 1)))
+    outcome = run_masked(model, tokenizer, text, choice, layer=1, head=2)
+    header, rest = sent(app, "mask_matrix")
+    n = len(text.inputs["target"])
+    floats = np.frombuffer(rest[: 12 * n * n], dtype="<f4").reshape(3, n, n)
+    cells = np.frombuffer(rest[12 * n * n :], dtype=np.uint8).reshape(2, n, n)
+    np.testing.assert_allclose(floats[1], outcome.head.pattern, atol=1e-6)
+    np.testing.assert_array_equal(cells[1], outcome.head.allowed)
+    expected = np.array([[query - 2 < key <= query for key in range(n)] for query in range(n)])
+    np.testing.assert_array_equal(cells[0], expected)  # the preset, without the edits
+    assert header["turned"] == [3 * n, 3 * n + 1]
+    rows = header["outputs"]["rows"]
+    np.testing.assert_allclose([row["now"] for row in rows], outcome.now.probability, atol=1e-6)
+    np.testing.assert_allclose([row["before"] for row in rows], outcome.before.probability, atol=1e-6)
+    written = write_masked(model, tokenizer, text, choice)
+    assert header["outputs"]["words"][1]["text"] == (written or "–")
+    gallery, _ = sent(app, "mask_gallery")
+    assert gallery["chosen"] == "window" and len(gallery["items"]) == 12
+    assert url_of(app)["edits"] == "3.0-1" and url_of(app)["size"] == "2"
+    said = printed(app, monkeypatch)
+    assert str(outcome.head.pattern) in said and str(outcome.now.labels) in said
+
+
+@pytest.mark.parametrize(
+    ("model", "text", "attention"),
+    [("tales", PROMPTS[0], "decoder"), ("gaps", GAPS[0], "encoder"), ("en-fr", EXAMPLES[2], "cross")],
+)
+def test_every_part_is_there_for_every_kind_of_model(
+    open_app: OpenApp, monkeypatch: pytest.MonkeyPatch, model: str, text: str, attention: str
+):
+    app = opened(open_app, model=model, text=text, attention=attention, preset="forgotten")
+    header, _ = sent(app, "mask_matrix")
+    assert header["key"][-3:] == ["<pad>"] * 3 or attention == "decoder"
+    assert header["real"]["key"] == len(header["key"]) - 3
+    assert "What goes wrong:" in words_of(app) and "What padding rows do:" in words_of(app)
+    for part in ("which", "leak", "inference"):
+        app = opened(open_app, model=model, text=text, attention=attention, part=part)
+        if part == "which":
+            which, _ = sent(app, "mask_which")
+            assert which["chosen"] == attention and bool(which["joins"]) == (model == "en-fr")
+        elif model == "gaps" and part == "inference":
+            assert "There is no future to hide" in words_of(app)
+        else:
+            assert "exactly 0" in component(app, "figure").json
+            assert printed(app, monkeypatch)
+
+
+def test_the_first_look_is_at_the_mask_that_says_most(open_app: OpenApp):
+    app = opened(open_app)
+    assert url_of(app)["attention"] == "decoder" and url_of(app).get("preset") is None
+    header, rest = sent(app, "mask_matrix")
+    n = len(header["query"])
+    preset = np.frombuffer(rest[12 * n * n : 13 * n * n], dtype=np.uint8).reshape(n, n)
+    np.testing.assert_array_equal(preset, np.tril(np.ones((n, n), dtype=np.uint8)))
+
+
+def test_a_typed_token_is_what_the_leak_test_puts_in(open_app: OpenApp, three_kinds: Path):
+    app = opened(open_app, model="tales", text=PROMPTS[0], part="leak", changed="2", token="dog")
+    tokenizer = tc.load(three_kinds / "tales")[1]
+    label = tokenizer.labels(tokenizer.encode("dog")[:1])[0]
+    assert f"becomes “{label}”" in words_of(app)
+    assert "outputs before it move by exactly 0" in words_of(app)
+    with torch.inference_mode():
+        opened(open_app, model="tales", text=PROMPTS[0], part="leak", changed="999", token="\u200b")
+
+
+def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):
+    app = opened(open_app, model="tales", preset="cross", edits="x", padding="99")
+    words = words_of(app)
+    assert "The address asks for edits" in words and "The address asks for padding" in words
+    assert sent(app, "mask_gallery")[0]["chosen"] == "own"  # a decoder has no cross-attention
+
+
+@pytest.mark.parametrize(("part", "key"), [("leak", "masks-leak-figure"), ("inference", "masks-growing-figure")])
+def test_what_is_taken_away_redraws_the_figure(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, key: str
+):
+    app = opened(open_app, model="tales", text=PROMPTS[0], part=part)
+    app.session_state[key] = {"open": 1}
+    app.run()
+    assert not app.exception
+    answer = json.loads(component(app, "figure").json)
+    files = {name.rpartition(".")[2]: base64.b64decode(text) for name, text in answer["files"].items()}
+    drawn = [trace for trace in json.loads(answer["figure"])["data"] if trace["type"] == "heatmap"]
+    found = redrawn(files, tmp_path, monkeypatch)["figure"]
+    for trace, again in zip(drawn, [one for one in found.data if one.type == "heatmap"], strict=True):
+        np.testing.assert_allclose(numbers(trace["z"]), np.asarray(again.z, dtype=np.float64), atol=1e-5)
+    arrays = arrays_of(files)
+    names = ("own", "other") if part == "leak" else ("masked", "unmasked")
+    assert files["csv"].decode().count("\n") == 1 + sum(arrays[name].size for name in names)

@@ -1,0 +1,87 @@
+"""The view of the page Masks: edits as an address holds them, and what a person's acts make of them."""
+
+import pytest
+import streamlit as st
+from hypothesis import given, settings, strategies
+
+from pages.shared import masks_state, state
+from pages.shared.fields import fill, written
+from tests.model.building import DECODER, odd_config
+
+CELLS = strategies.sets(strategies.tuples(strategies.integers(0, 47), strategies.integers(0, 47)), max_size=80)
+
+
+@pytest.fixture(autouse=True)
+def session(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The decoder's attention, of a text that was read before."""
+    monkeypatch.setattr(st, "session_state", {state.ATTENTION: "decoder"})
+    masks_state.fit("a text", 9, 9)
+
+
+@settings(max_examples=30)
+@given(CELLS)
+def test_edits_come_back_from_the_address_as_they_were(cells: set[tuple[int, int]]):
+    field = masks_state.EDITS
+    assert field.read(field.write(cells)) == tuple(sorted(cells)) if cells else field.write(cells) == ""
+
+
+def test_neighbours_are_written_as_one():
+    block = {(query, key) for query in (3, 4, 5) for key in (4, 5, 6, 7)}
+    assert masks_state.EDITS.write(block) == "3-5.4-7"
+    assert masks_state.EDITS.write({(3, 4), (3, 6), (9, 0)}) == "3.4~3.6~9.0"
+    everything = {(query, key) for query in range(48) for key in range(48)}
+    assert masks_state.EDITS.write(everything) == "0-47.0-47"
+    checkered = {cell for cell in everything if sum(cell) % 2}
+    assert masks_state.EDITS.read(masks_state.EDITS.write(checkered)) == tuple(sorted(checkered))
+
+
+@pytest.mark.parametrize("text", ["3", "3.4.5", "a.b", "3-.4", "~", "999.1", "3.4~" * 3000 + "1.1"])
+def test_what_is_no_edit_is_refused_in_a_sentence(text: str):
+    (note,) = fill([masks_state.EDITS], {"edits": text})
+    assert "it is written as queries, a point, and keys" in note
+    assert masks_state.EDITS.value == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("preset", "x"), ("part", "x"), ("size", "0"), ("size", "65"), ("padding", "9"), ("layers", "2")]
+)
+def test_the_address_is_checked(name: str, text: str):
+    (note,) = fill(masks_state.FIELDS, {name: text})
+    assert name in note and "it " in note
+    assert written(masks_state.FIELDS) == {}
+
+
+def test_another_preset_attention_or_text_has_no_edits():
+    for act in (
+        lambda: masks_state.choose_preset("window", odd_config()),
+        lambda: masks_state.choose_attention("cross"),
+        lambda: masks_state.fit("another text", 9, 9),
+    ):
+        masks_state.turn([10, 12], 9, stamp=1)
+        assert masks_state.EDITS.value == ((1, 1), (1, 3))
+        act()
+        assert masks_state.EDITS.value == ()
+    masks_state.turn([10], 9, stamp=2)
+    masks_state.choose_attention(st.session_state[state.ATTENTION])
+    assert masks_state.EDITS.value == ((1, 1),)
+
+
+def test_what_is_no_preset_changes_nothing():
+    masks_state.turn([10], 9, stamp=1)
+    masks_state.choose_preset("x", odd_config())
+    masks_state.choose_preset(None, odd_config())
+    assert masks_state.EDITS.value == ((1, 1),) and masks_state.PRESET.value == "own"
+
+
+def test_a_mistake_is_looked_at_where_it_shows():
+    masks_state.choose_preset("forgotten", odd_config())
+    assert st.session_state[state.ATTENTION] == "cross"
+    st.session_state[state.ATTENTION] = "decoder"
+    masks_state.choose_preset("forgotten", odd_config(**DECODER))
+    assert st.session_state[state.ATTENTION] == "decoder"
+
+
+def test_edits_beyond_the_text_are_left_out():
+    masks_state.EDITS.set(((2, 2), (8, 9), (9, 8)))
+    masks_state.fit("a text", 9, 9)
+    assert masks_state.EDITS.value == ((2, 2),)

@@ -1,0 +1,129 @@
+"""A text to try masks on: short enough to be drawn, with padding behind it, or with targets that are not shifted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.analysis.fixed_text import fix_text
+from transformer_core.config import Architecture
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
+
+MOST_TOKENS = 48  # on each side, padding included
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskText:
+    """The tokens that a model is given, and those that it is asked for."""
+
+    architecture: Architecture
+    inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding behind it
+    labels: Mapping[str, tuple[str, ...]]  # of these tokens
+    n_real: Mapping[str, int]  # tokens of each side that are no padding
+    asked: tuple[int, ...]  # places of the output at which a token is asked for
+    expected: tuple[int, ...]  # the token at each of them
+    expected_labels: tuple[str, ...]
+    n_given: int  # tokens at the beginning of the target that a person gave: <bos>, a prompt
+    left_out: range  # places of the text that were not read, for want of room
+    is_shifted: bool = True
+
+    @property
+    def output_side(self) -> str:
+        """Where the places of the output are counted: on the target's side, or on the one side that there is."""
+        return "source" if self.architecture == "encoder_only" else "target"
+
+    @property
+    def n_padding(self) -> Mapping[str, int]:
+        """How many tokens of padding stand behind each side."""
+        return {side: len(tokens) - self.n_real[side] for side, tokens in self.inputs.items()}
+
+    def sides(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the labels of the queries and of the keys of an attention."""
+        kind = ATTENTIONS[attention]
+        return self.labels[kind.queries_from], self.labels[kind.keys_from]
+
+    def without_padding(self) -> "MaskText":
+        """Return the same text as it is alone in its batch."""
+        return replace(
+            self,
+            inputs={side: tokens[: self.n_real[side]] for side, tokens in self.inputs.items()},
+            labels={side: labels[: self.n_real[side]] for side, labels in self.labels.items()},
+        )
+
+    def padded(self, tokenizer: Tokenizer, pad_id: int | None, sides: Sequence[str], n_padding: int) -> "MaskText":
+        """Return the text with padding behind some of its sides; as it is where the model has no padding.
+
+        Args:
+            tokenizer: the model's.
+            pad_id: the token of the padding.
+            sides: "source", "target".
+            n_padding: tokens behind each.
+        """
+        if pad_id is None or not n_padding:
+            return self
+        inputs, labels = dict(self.inputs), dict(self.labels)
+        for side in sides:
+            inputs[side] += (pad_id,) * n_padding
+            labels[side] += (_of_side(tokenizer, side).labels([pad_id])[0],) * n_padding
+        return replace(self, inputs=inputs, labels=labels)
+
+    def unshifted(self) -> "MaskText":
+        """Return the text with the decoder given the very tokens that it is asked for; of texts without padding."""
+        return replace(
+            self,
+            inputs={**self.inputs, "target": self.expected},
+            labels={**self.labels, "target": self.expected_labels},
+            is_shifted=False,
+        )
+
+
+def mask_text(
+    model: Transformer, tokenizer: Tokenizer, text: str, *, target: str | None = None, max_tokens: int = MOST_TOKENS
+) -> MaskText:
+    """Return a text and what the model says to it, token for token as `analysis.read` reads both.
+
+    A decoder is asked for the token behind each of its input; an encoder for its blanks, or, where there is none, for
+    each of its tokens.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's.
+        text: the source, the prompt, or a text with blanks.
+        target: for an encoder-decoder, what it is led along; None: what it writes by itself.
+        max_tokens: on each side, what the model wrote included.
+
+    Raises:
+        TextError, ConfigError: as `analysis.read`.
+    """
+    fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens)
+    sides = {
+        "encoder_decoder": ("source", "target"),
+        "decoder_only": ("target",),
+        "encoder_only": ("source",),
+    }[fixed.architecture]
+    inputs = dict(zip(sides, fixed.inputs, strict=True))
+    labels = {side: getattr(fixed, side) for side in sides}
+    if fixed.architecture == "encoder_only":
+        asked = fixed.judged or tuple(range(len(inputs["source"])))
+        expected = fixed.expected or inputs["source"]
+        expected_labels = tuple(tokenizer.labels(expected)) if fixed.expected else labels["source"]
+    else:
+        asked = tuple(range(len(inputs["target"])))
+        expected = (*inputs["target"][1:], fixed.expected[-1])
+        expected_labels = (*labels["target"][1:], tokenizer.target.labels(expected[-1:])[0])
+    return MaskText(
+        architecture=fixed.architecture,
+        inputs=inputs,
+        labels=labels,
+        n_real={side: len(tokens) for side, tokens in inputs.items()},
+        asked=asked,
+        expected=expected,
+        expected_labels=expected_labels,
+        n_given=fixed.n_given,
+        left_out=fixed.left_out,
+    )
+
+
+def _of_side(tokenizer: Tokenizer, side: str) -> Tokenizer:
+    """Return the tokenizer of a side."""
+    return tokenizer.target if side == "target" else tokenizer
