@@ -1,0 +1,134 @@
+"""Architecture: what is inside, which shape has each tensor, where are the parameters?"""
+
+import html
+
+import streamlit as st
+
+from pages.learn import (
+    architecture_block,
+    architecture_cost,
+    architecture_parameters,
+    architecture_stream,
+)
+from pages.learn.architecture_code import code_of
+from pages.learn.architecture_said import on_drawing
+from pages.learn.architecture_scene import MOST_TOKENS, Scene
+from pages.shared import architecture_state, kept, models, state
+from pages.shared.components.drawing import drawing
+from pages.shared.models import ModelCard
+from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
+
+LEAD = mark(
+    "Figure 1 of the paper, drawn from this model: every block that it has, and none that it has not. Choose one to "
+    "see the shapes that pass it, its weights, your text on its way through it, and the code that runs."
+)
+PARTS = {
+    "drawing": mark("Drawing"),
+    "parameters": mark("Parameters"),
+    "cost": mark("Cost"),
+    "stream": mark("Stream"),
+}
+LOOK = {
+    "drawing": mark(
+        "the stream runs straight up; each sub-layer reads it and adds what it found to what goes around it. Point at "
+        "a block, and what it takes in and hands out lights up."
+    ),
+    "parameters": architecture_parameters.LOOK,
+}
+MISSED = mark("This model has no block “{name}”; you see another one.")
+CUT = mark("This text is long: its first {n} tokens are captured here.")
+PART_BOX = "architecture-part-box"
+
+
+def page() -> None:
+    """Draw the page, in the order of all pages."""
+    title, lead = html.escape(say("Architecture")), html.escape(say(LEAD))
+    st.html(f"<h1 class='hl-title'>{title}</h1><p class='hl-lead'>{lead}</p>")
+    if state.current().text:
+        architecture()
+
+
+@st.fragment
+def architecture() -> None:
+    """Draw the model, or what was chosen to be seen of it; a click draws only this again."""
+    scene = _scene(models.available()[state.current().model])
+    if scene is None:
+        return
+    _parts()
+    match architecture_state.PART.value:
+        case "parameters":
+            architecture_parameters.show(scene)
+        case "cost":
+            architecture_cost.show(scene)
+        case "stream":
+            architecture_stream.show(scene)
+        case _:
+            _drawing(scene)
+    part = architecture_state.PART.value
+    if part in LOOK:
+        words = html.escape(say(LOOK[part]))
+        st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {words}</p>")
+    with st.expander(say("Show the code"), icon=":material/code:"):
+        st.code(code_of(scene, part), language="python")
+    kept.foot()
+    state.publish()
+
+
+def _scene(card: ModelCard) -> Scene | None:
+    """Return what is to be seen; where it cannot be, say so."""
+    try:
+        scene = Scene.current(card)
+    except HeadlightError as error:
+        st.warning(say("This cannot be shown: {why}.", why=str(error)))
+        return None
+    if scene is None:
+        return None
+    notes = [say(MISSED, name=scene.missed)] if scene.missed else []
+    notes += [say(CUT, n=MOST_TOKENS)] if scene.is_cut else []
+    if notes:
+        st.html(f"<p class='hl-note'>{html.escape(' '.join(notes))}</p>")
+    return scene
+
+
+def _parts() -> None:
+    """Draw the choice of the part."""
+    st.session_state[PART_BOX] = architecture_state.PART.value
+    st.segmented_control(
+        say("Show"),
+        [*PARTS],
+        format_func=lambda name: say(PARTS[name]),
+        required=True,
+        key=PART_BOX,
+        label_visibility="collapsed",
+        on_change=lambda: architecture_state.choose(architecture_state.PART, st.session_state[PART_BOX]),
+    )
+
+
+def _drawing(scene: Scene) -> None:
+    """Draw the model, and the chosen block beside it."""
+    is_pair = len(scene.plan.stacks) > 1
+    config, lengths = scene.card.config, dict(scene.lengths)
+    texts = {
+        "encoder": scene.view.text,
+        "decoder": " ".join(scene.labels.get("decoder", ())) if is_pair else scene.view.text,
+    }
+    with st.container(key="hl-arch-stage"):
+        left, right = st.columns([6, 5] if is_pair else [2, 3], gap="medium")
+    with left:
+        drawing(
+            scene.plan,
+            said=lambda box: on_drawing(config, box, lengths),
+            texts=texts,
+            output=scene.reading.output,
+            lengths=lengths,
+            chosen=scene.box.name,
+            open_layers=architecture_state.open_layers(),
+            key=architecture_state.DRAWING,
+            on_block=architecture_state.on_block,
+        )
+    with right:
+        architecture_block.show(scene)
+
+
+page()

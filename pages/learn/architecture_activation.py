@@ -1,0 +1,155 @@
+"""What passed the hook points of the chosen block on this text: the numbers, how long vectors are, how it is spread."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.learn import architecture_code
+from pages.learn.architecture_said import name_of
+from pages.learn.architecture_scene import Scene, theme
+from pages.shared import architecture_state, state, takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.blueprint_activation import ActivationPicture, most_probable, picture_of
+from transformer_core.analysis.blueprint_shapes import PROBABILITIES, Stage, stages
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.errors import HeadlightError
+from transformer_core.figures.architecture_activation import activation_figure
+from transformer_core.language import mark, say
+
+if TYPE_CHECKING:
+    from transformer_core.text.interface import Tokenizer
+
+SITE_BOX, HEAD_BOX = "architecture-site-box", "architecture-head-box"
+N_TOKENS = 32  # of the vocabulary, whose logits are drawn
+HEIGHT = 540  # px
+FIRST = ("hook_pattern", "hook_post", "hook_normalized", "hook_resid_post", "hook_embed")  # to look at first
+NOTHING = mark("There is no hook point in this block: choose the attention that it acts in, or another block.")
+PAIRS = ("hook_attn_scores", "hook_mask", "hook_pattern")
+
+
+def show(scene: Scene) -> None:
+    """Draw the hook point that was chosen."""
+    found = {stage.site: stage for stage in stages(scene.card.config, scene.box) if stage.site}
+    if not found:
+        st.html(f"<p class='hl-small'>{html.escape(say(NOTHING))}</p>")
+        return
+    site = architecture_state.SITE.value
+    if site not in found:
+        site = next((name for stem in FIRST for name in found if name.endswith(stem)), [*found][-1])
+    stage = found[site]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-arch-site"):
+        st.session_state[SITE_BOX] = site
+        st.selectbox(
+            say("What is captured"),
+            [*found],
+            format_func=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
+            key=SITE_BOX,
+            on_change=lambda: architecture_state.choose(architecture_state.SITE, st.session_state[SITE_BOX]),
+        )
+        if "head" in stage.axes or "kv_head" in stage.axes:
+            _choose_head(scene, stage)
+    try:
+        _draw(scene, stage)
+    except HeadlightError as error:
+        st.warning(say("This cannot be captured: {why}.", why=str(error)))
+
+
+def _choose_head(scene: Scene, stage: Stage) -> None:
+    """Draw the choice of the head, which is the one that all pages look at."""
+    config = scene.card.config
+    n_heads = config.n_key_value_heads if "kv_head" in stage.axes else config.n_heads
+    st.session_state[HEAD_BOX] = min(scene.view.head, n_heads - 1)
+
+    def on_head() -> None:
+        st.session_state[state.HEAD] = st.session_state[HEAD_BOX]
+        state.act()
+
+    st.selectbox(say("Head"), range(n_heads), key=HEAD_BOX, on_change=on_head, width=90)
+
+
+def _draw(scene: Scene, stage: Stage) -> None:
+    """Draw the activation, and say what its numbers are like."""
+    seen = _seen(scene, stage)
+    shown: ActivationPicture = seen["picture"]
+    pooled = [say("a cell shows the number of the largest size in its block")] if shown.is_pooled else []
+    figure = activation_figure(
+        shown.cells,
+        seen["tokens"],
+        title=name_of(scene.card.config, scene.box),
+        subtitle="; ".join([say(stage.what), *pooled]),
+        rows=shown.rows,
+        columns=shown.columns,
+        n_columns=shown.n_columns,
+        column_name=seen["column_name"],
+        column_tokens=seen["column_tokens"],
+        lengths=shown.lengths,
+        counts=shown.counts,
+        edges=shown.edges,
+        theme=theme(),
+        height=HEIGHT,
+    )
+    name = scene.file_name(stage.site.replace(".", "-"))
+
+    def files() -> Mapping[str, bytes]:
+        values = seen["values"]
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(
+                values,
+                "position",
+                [f"{place} {label}" for place, label in enumerate(seen["tokens"])],
+                "column",
+                [str(column) for column in seen["columns"]],
+                "value",
+            ),
+            arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
+            code=architecture_code.captured(scene, stage.site),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
+    facts = [
+        (say("how many"), f"{shown.n_finite:,}"),
+        (say("mean"), f"{shown.mean:.4g}"),
+        (say("standard deviation"), f"{shown.deviation:.4g}"),
+        (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),
+    ]
+    cells = "".join(f"<div><span>{html.escape(of)}</span>{html.escape(value)}</div>" for of, value in facts)
+    st.html(f"<div class='hl-facts-list hl-arch-facts'>{cells}</div>")
+
+
+def _seen(scene: Scene, stage: Stage) -> dict[str, Any]:
+    """Return what is drawn of a hook point: its picture, and what its rows and columns are."""
+    values = scene.values(stage.site)
+    stem = stage.site.rpartition(".")[2]
+    labels = scene.labels[scene.stack_of(scene.box)]
+    keys = scene.labels["encoder"] if scene.box.part == "cross_attn" else labels
+    of_keys = "key" in stage.axes and stem not in PAIRS  # rows are keys then
+    allowed = scene.values(stage.site.replace(stem, "hook_mask")) if stem == "hook_pattern" else None
+    picture = picture_of(values, head=scene.view.head, are_vectors=stem not in PAIRS, allowed=allowed)
+    whole = values if values.ndim == 2 else values[min(scene.view.head, len(values) - 1)]
+    found = {
+        "picture": picture,
+        "values": whole,
+        "tokens": keys if of_keys else labels,
+        "columns": range(whole.shape[1]),
+        "column_name": say("number of the vector"),
+        "column_tokens": None,
+    }
+    if stem in PAIRS:
+        found |= {"column_name": say("key"), "column_tokens": keys if len(keys) <= 48 else None}
+    elif stem == "hook_logits" or stage.site == PROBABILITIES:
+        chosen, tokens = most_probable(whole, N_TOKENS)
+        _, tokenizer = scene.source.load()
+        of_target: Tokenizer = tokenizer.target
+        found |= {
+            "picture": picture_of(chosen, are_vectors=False),
+            "values": chosen,
+            "columns": tokens.tolist(),
+            "column_tokens": [of_target.labels([token])[0] for token in tokens.tolist()],
+        }
+    return found

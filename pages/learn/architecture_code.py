@@ -1,0 +1,87 @@
+"""The lines of Python that give what the page Architecture shows, to be run at the project's root."""
+
+from pages.learn.architecture_scene import MOST_TOKENS, Scene
+from pages.shared import code
+from transformer_core.analysis.blueprint_shapes import PROBABILITIES
+
+CAPTURED = """inputs = ({inputs},)
+{cut}with torch.inference_mode(), tc.capture(model, {site!r}) as acts:
+    logits = model(*inputs)
+values = {value}
+print(tuple(values.shape), values)
+"""
+CUT = "inputs = tuple(tokens[:, :{n}] for tokens in inputs)  # as much as is captured here\n"
+PLAN = """
+from transformer_core.analysis.blueprint import blueprint_of
+from transformer_core.analysis.blueprint_shapes import in_numbers, sizes, stages
+from transformer_core.analysis.blueprint_weights import weights_of
+
+box = blueprint_of(model.config).boxes[{box!r}]
+numbers = sizes(model.config, box, batch=1, lengths={lengths!r})
+for stage in stages(model.config, box):
+    print(stage.what, stage.axes, in_numbers(stage.axes, numbers), stage.site)
+for weight in weights_of(model.config)[box.name]:
+    print(weight.name, weight.shape, weight.n_parameters)
+"""
+PARAMETERS = """
+from transformer_core.analysis.inventory import parameters_by_part
+
+counts = parameters_by_part(model.config)
+print(counts, sum(counts.values()))
+"""
+COST = """
+from transformer_core.analysis.forward_cost import crossing, memory, reading_cost, writing_cost
+
+cost = reading_cost(model.config, {length})
+print(cost, cost.total)  # multiply-adds of one forward
+{writing}print(crossing(model.config, "attention", "feed_forward"))  # tokens
+n_parameters = sum(weight.numel() for weight in model.parameters())
+print(memory(model.config, {length}, n_parameters=n_parameters, bytes_per_number={width}))
+"""
+WRITING = """for cached in (True, False):
+    print(writing_cost(model.config, {length}, cached=cached))
+"""
+STREAM = """inputs = ({inputs},)
+{cut}
+from transformer_core.analysis.blueprint_capture import CapturedText
+
+captured = CapturedText(model, [tokens[0].tolist() for tokens in inputs])
+for stack, stream in captured.streams().items():
+    print(stack, stream.names)
+    print(stream.sums)  # [place, pos]: length of the stream
+    print(stream.shares)  # [sublayer, pos]: length of what is added, as a part of what was there
+"""
+
+
+def code_of(scene: Scene, part: str) -> str:
+    """Return the lines for a part of the page."""
+    opening = code.opening(scene.card, scene.view, scene.reading)
+    match part:
+        case "parameters":
+            return opening + PARAMETERS
+        case "cost":
+            length, width = max(scene.lengths.values()), bytes_per_number(scene)
+            writing = WRITING.format(length=length) if scene.card.config.has_decoder else ""
+            return opening + COST.format(length=length, width=width, writing=writing)
+        case "stream":
+            return opening + STREAM.format(**_inputs(scene))
+    return opening + PLAN.format(box=scene.box.name, lengths=dict(scene.lengths))
+
+
+def captured(scene: Scene, site: str) -> str:
+    """Return the lines that give an activation."""
+    is_softmax = site == PROBABILITIES
+    value = "logits[0].float().softmax(dim=-1)" if is_softmax else f"acts[{site!r}][0]"
+    told = {"site": "hook_logits" if is_softmax else site, "value": value}
+    return code.opening(scene.card, scene.view, scene.reading) + CAPTURED.format(**told, **_inputs(scene))
+
+
+def bytes_per_number(scene: Scene) -> int:
+    """Return how wide the model's numbers are."""
+    return 2 if scene.source.precision == "bfloat16" else 4
+
+
+def _inputs(scene: Scene) -> dict[str, str]:
+    """Return what the model is called with, and the line that cuts it."""
+    inputs = code.INPUTS[scene.reading.architecture]
+    return {"inputs": inputs, "cut": CUT.format(n=MOST_TOKENS) if scene.is_cut else ""}

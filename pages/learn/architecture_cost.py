@@ -1,0 +1,166 @@
+"""What the whole model costs by the length of a text: reading, writing with and without a cache, and memory."""
+
+import html
+from collections.abc import Mapping
+
+import numpy as np
+import streamlit as st
+
+from pages.learn import architecture_code
+from pages.learn.architecture_scene import Scene, theme
+from pages.shared import takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.blueprint_weights import n_parameters
+from transformer_core.analysis.forward_cost import (
+    PARTS,
+    crossing,
+    memory,
+    reading_costs,
+    several_lengths,
+    writing_cost,
+)
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.architecture_cost import cost_curves, share_areas
+from transformer_core.figures.architecture_hues import COST_HUES
+from transformer_core.figures.hues import FAINT, STRONG, WARM
+from transformer_core.language import mark, say
+
+NAMES = {
+    "projections": mark("projections"),
+    "attention": mark("attention itself"),
+    "feed_forward": mark("feed-forward"),
+    "unembedding": mark("last layer"),
+}
+COUNTED = mark(
+    "Counted are the products of matrices: “projections” make queries, keys, values and the output of attention, "
+    "“attention itself” is queries times keys and weights times values. One multiply-add is two floating-point "
+    "operations."
+)
+BOTH = mark("Source and target are both as long as the axis says.")
+CROSSES = mark(
+    "From {n} tokens on attention itself costs more than the feed-forward networks: it grows with the square of the "
+    "length, all else with the length."
+)
+BEYOND = mark("This model takes {most} tokens at most, so it never gets there.")
+NEVER = mark("Attention itself never costs more than the feed-forward networks here.")
+NO_FEED_FORWARD = mark("This model has no feed-forward networks.")
+SPARES = mark("To write {n} tokens one by one, the cache spares {share} of the multiply-adds.")
+
+
+def show(scene: Scene) -> None:
+    """Draw four figures: operations of reading, shares of them, operations of writing, memory."""
+    config = scene.card.config
+    lengths = several_lengths(config.max_seq_len)
+    here = max(scene.lengths.values())
+    crossed = crossing(config, "attention", "feed_forward") if config.d_ff else None
+    marks = {say("this text"): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
+    with st.container(key="hl-arch-cost"):
+        left, right = st.columns(2, gap="medium")
+    costs = reading_costs(config, lengths)
+    shown = {say(NAMES[part]): costs[part] for part in PARTS if costs[part].any()}
+    hues = [COST_HUES[part] for part in PARTS if costs[part].any()]
+    with left:
+        reading = {say("all together"): costs["total"]} | shown
+        figure = cost_curves(
+            lengths,
+            reading,
+            hues=[FAINT, *hues],
+            title=say("Reading a text once"),
+            unit=say("multiply-adds"),
+            marks=marks,
+            dashed=[say("all together")],
+            theme=theme(),
+        )
+        _figure(scene, figure, "reading", lengths, reading)
+        if config.has_decoder:
+            _writing(scene, lengths, here)
+    with right:
+        figure = share_areas(
+            lengths, shown, hues=hues, title=say("Who has which share of it"), marks=marks, theme=theme()
+        )
+        _figure(scene, figure, "shares", lengths, shown)
+        _memory(scene, lengths, here)
+    st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(scene, crossed, here)))}</p>")
+
+
+def _writing(scene: Scene, lengths: list[int], here: int) -> None:
+    """Draw what it costs to write a text token by token, with the cache and without."""
+    config = scene.card.config
+    curves = {
+        say("without a cache"): np.array([writing_cost(config, n, cached=False) for n in lengths], dtype=np.float64),
+        say("with the cache"): np.array([writing_cost(config, n, cached=True) for n in lengths], dtype=np.float64),
+    }
+    figure = cost_curves(
+        lengths,
+        curves,
+        hues=[WARM, STRONG],
+        title=say("Writing a text token by token, all steps together"),
+        unit=say("multiply-adds"),
+        marks={say("this text"): here},
+        theme=theme(),
+    )
+    _figure(scene, figure, "writing", lengths, curves)
+
+
+def _memory(scene: Scene, lengths: list[int], here: int) -> None:
+    """Draw what lies in memory."""
+    config = scene.card.config
+    n, width = n_parameters(config), architecture_code.bytes_per_number(scene)
+    held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]
+    curves = {
+        say("weights"): np.array([one.weights for one in held], dtype=np.float64),
+        say("all patterns, written out"): np.array([one.patterns for one in held], dtype=np.float64),
+    }
+    hues = [FAINT, COST_HUES["attention"]]
+    if config.has_decoder:
+        curves[say("KV cache")] = np.array([one.cache for one in held], dtype=np.float64)
+        hues.append(STRONG)
+    figure = cost_curves(
+        lengths,
+        curves,
+        hues=hues,
+        title=say("Memory"),
+        unit="",
+        marks={say("this text"): here},
+        in_bytes=True,
+        theme=theme(),
+    )
+    _figure(scene, figure, "memory", lengths, curves)
+
+
+def _figure(
+    scene: Scene, figure: "figures.Figure", of: str, lengths: list[int], curves: Mapping[str, np.ndarray]
+) -> None:
+    """Draw a figure, with its numbers to take away."""
+    name = scene.file_name(of)
+    values = np.stack([*curves.values()], axis=1)
+
+    def files() -> Mapping[str, bytes]:
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
+            arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
+            code=architecture_code.code_of(scene, "cost"),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key=f"architecture-cost-{of}", files=files, height=height)
+
+
+def _sentences(scene: Scene, crossed: int | None, here: int) -> list[str]:
+    """Return what there is to notice."""
+    config = scene.card.config
+    found = [say(BOTH)] if config.architecture == "encoder_decoder" else []
+    if not config.d_ff:
+        found.append(say(NO_FEED_FORWARD))
+    elif crossed is None:
+        found.append(say(NEVER))
+    else:
+        found.append(say(CROSSES, n=f"{crossed:,}"))
+        found += [say(BEYOND, most=f"{config.max_seq_len:,}")] if crossed > config.max_seq_len else []
+    if config.has_decoder:
+        cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
+        found.append(say(SPARES, n=here, share=f"{1 - cached / uncached:.0%}"))
+    return [*found, say(COUNTED)]

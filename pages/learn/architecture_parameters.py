@@ -1,0 +1,104 @@
+"""Where the parameters are: of this model part by part, and beside it the two models of the paper."""
+
+import html
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from pages.learn import architecture_code
+from pages.learn.architecture_said import table
+from pages.learn.architecture_scene import Scene, theme
+from pages.shared import takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.config import ModelConfig
+from transformer_core.figures.architecture_parameters import in_words, parameter_bars, parameter_shares
+from transformer_core.language import mark, say
+from transformer_core.model.presets import transformer_base, transformer_big
+
+PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}
+NOTE = mark(
+    "The paper names 65 million for base and 213 million for big, with a vocabulary of about 37,000 tokens; counted "
+    "here from the same configurations with exactly {vocab} tokens: {base} and {big}."
+)
+LOOK = mark(
+    "most lies in the vocabulary, one vector a token, and in the feed-forward networks: where d_ff is 4 · d_model they "
+    "have twice as many parameters as an attention. Normalizations hardly count."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw the bars, the comparison and the table."""
+    is_pair = len(scene.plan.stacks) > 1
+    counts = {(stack if is_pair else "", part): n for (stack, part), n in _counts(scene.card.config).items()}
+    total = sum(counts.values())
+    with st.container(key="hl-arch-parameters"):
+        left, right = st.columns([6, 5], gap="medium")
+    with left:
+        _bars(scene, counts, total)
+    with right:
+        _shares(scene)
+    st.html(_table(counts, total))
+
+
+def _bars(scene: Scene, counts: Mapping[tuple[str, str], int], total: int) -> None:
+    """Draw a bar for each part."""
+    title = say("{n} parameters, part by part", n=f"{total:,}")
+    figure = parameter_bars(counts, title=title, theme=theme())
+    name = scene.file_name("parameters")
+
+    def files() -> Mapping[str, bytes]:
+        values = np.array([[*counts.values()]]).T
+        parts = [in_words(*key) for key in counts]
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
+            arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
+            code=architecture_code.code_of(scene, "parameters"),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key="architecture-parameters", files=files, height=height)
+
+
+def _shares(scene: Scene) -> None:
+    """Draw the shares of this model and of the paper's two."""
+    models = {scene.card.title: _by_part(scene.card.config)}
+    models |= {say(name): _by_part(preset()) for name, preset in PAPER.items()}
+    figure = parameter_shares(models, title=say("Shares, beside the models of the paper"), theme=theme())
+    name = scene.file_name("parameter-shares")
+    rows = [f"{model},{part},{n}" for model, counts in models.items() for part, n in counts.items()]
+    csv = "\n".join(["model,part,parameters", *rows]) + "\n"
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key="architecture-shares", csv=csv, height=height)
+    base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
+    told = say(NOTE, vocab=f"{transformer_base().vocab_size:,}", base=f"{base:,}", big=f"{big:,}")
+    st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
+
+
+def _table(counts: Mapping[tuple[str, str], int], total: int) -> str:
+    """Return all parts with their shares."""
+    rows = [[in_words(*key), f"{n:,}", f"{n / total:.1%}"] for key, n in counts.items()]
+    rows.append([f"<b>{html.escape(say('together'))}</b>", f"<b>{total:,}</b>", ""])
+    return table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
+
+
+@lru_cache(maxsize=32)
+def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
+    """Return how many parameters each part of each stack has; counted once, as the modules are built for it."""
+    from transformer_core.analysis.inventory import parameters_by_part
+
+    return parameters_by_part(config)
+
+
+def _by_part(config: ModelConfig) -> dict[str, int]:
+    """Return how many parameters each part has, in all stacks together."""
+    found: Counter[str] = Counter()
+    for (_, part), n in _counts(config).items():
+        found[part] += n
+    return dict(found)

@@ -1,0 +1,132 @@
+"""What the page Architecture shows at one time: the plan of a model, a block of it, and a text on its way through."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import architecture_state, kept, models, readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.analysis.blueprint import Blueprint, Box, blueprint_of
+from transformer_core.analysis.blueprint_shapes import sizes
+from transformer_core.figures import THEMES
+from transformer_core.figures.theme import Theme
+from transformer_core.language import mark
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from transformer_core.analysis import Reading
+    from transformer_core.analysis.blueprint_capture import CapturedText
+    from transformer_core.analysis.blueprint_stream import Stream
+
+MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
+MOST_MIB = 256  # of all that is captured
+
+
+def theme() -> Theme:
+    """Return the palette that the person sees."""
+    return THEMES["dark" if st.context.theme.type == "dark" else "light"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scene:
+    """A block of a model, and a text; all parts of the page draw from it."""
+
+    card: ModelCard
+    view: View
+    source: Source
+    reading: "Reading"
+    plan: Blueprint
+    box: Box
+    missed: str  # the block that was wanted, where the model has none of that name
+
+    @classmethod
+    def current(cls, card: ModelCard) -> "Scene | None":
+        """Return what is to be seen now; None where there is no text.
+
+        Raises:
+            HeadlightError: the model cannot be loaded, or the text cannot be read by it.
+        """
+        state.fit(card)
+        view, reading = state.current(), readings.current(card)
+        if reading is None:
+            return None
+        plan = blueprint_of(card.config)
+        box, missed = architecture_state.fit(plan)
+        source = Source.of(card, view.device, view.precision)
+        return cls(card=card, view=view, source=source, reading=reading, plan=plan, box=box, missed=missed)
+
+    @cached_property
+    def inputs(self) -> tuple[tuple[int, ...], ...]:
+        """The tokens that are captured: of the text, and of the decoder's input."""
+        return tuple(tokens[:MOST_TOKENS] for tokens in self.reading.inputs)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the text is longer than what is captured."""
+        return any(len(tokens) > MOST_TOKENS for tokens in self.reading.inputs)
+
+    @property
+    def lengths(self) -> Mapping[str, int]:
+        """How many tokens each stack reads here, by its name."""
+        return {stack: len(tokens) for stack, tokens in zip(self.plan.stacks, self.inputs, strict=True)}
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, ...]]:
+        """The labels of the tokens that each stack reads, by its name."""
+        sides = {"encoder": self.reading.source, "decoder": self.reading.target}
+        return {stack: sides[stack][:MOST_TOKENS] for stack in self.plan.stacks}
+
+    def stack_of(self, box: Box) -> str:
+        """Return the stack whose positions a block has: its own, or the last one's."""
+        return box.stack or self.plan.stacks[-1]
+
+    def sizes_of(self, box: Box) -> dict[str, int]:
+        """Return the number that each symbol of a shape stands for, with this text alone."""
+        return sizes(self.card.config, box, batch=1, lengths=self.lengths)
+
+    def values(self, site: str) -> "np.ndarray":
+        """Return what passed a hook point while this text was read.
+
+        Raises:
+            HeadlightError: the model cannot be run.
+        """
+        with self._captured() as captured:
+            return captured.values(site)
+
+    def streams(self) -> "dict[str, Stream]":
+        """Return the residual stream of each stack while this text was read.
+
+        Raises:
+            HeadlightError: the model cannot be run.
+        """
+        with self._captured() as captured:
+            return captured.streams()
+
+    @contextmanager
+    def _captured(self) -> "Iterator[CapturedText]":
+        """Give the one capture of this text, which all who read it share."""
+        texts: kept.Store[CapturedText] = kept.store(
+            mark("texts captured"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
+        )
+        key = (self.source, self.view.text, self.view.target)
+        captured = texts.get(key, self._capture)
+        model, _ = self.source.load()
+        with models.on(self.source.device), self.source.changed(model):
+            yield captured
+        texts.measure(key)
+
+    def _capture(self) -> "CapturedText":
+        from transformer_core.analysis.blueprint_capture import CapturedText
+
+        return CapturedText(self.source.load()[0], self.inputs)
+
+    def file_name(self, *more: str) -> str:
+        """Return the name of a file that is saved, without its ending."""
+        return "-".join([self.view.model, "architecture", *more])

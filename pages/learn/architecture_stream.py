@@ -1,0 +1,83 @@
+"""The residual stream through the layers on this text: how long its vectors are, and what each sub-layer adds."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from pages.learn import architecture_code
+from pages.learn.architecture_said import STACKS, place_in_words
+from pages.learn.architecture_scene import Scene, theme
+from pages.shared import takeaway
+from pages.shared.components import figures
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.errors import HeadlightError
+from transformer_core.figures.architecture_hues import PART_HUES
+from transformer_core.figures.architecture_stream import stream_figure
+from transformer_core.language import mark, say
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.blueprint_stream import Stream
+
+HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
+LOOK_PRE = mark(
+    "in pre-norm nothing shortens the stream, so it grows from layer to layer, and what a late sub-layer adds weighs "
+    "less. A single position that is much longer than all others is often the first one."
+)
+LOOK_POST = mark(
+    "in post-norm each sum is normalized before it is handed on, so the stream begins each sub-layer at much the same "
+    "length. Where a bar is high, a sub-layer changed much of what was there."
+)
+HEIGHT = 480  # px
+
+
+def show(scene: Scene) -> None:
+    """Draw the stream of each stack."""
+    try:
+        streams = scene.streams()
+    except HeadlightError as error:
+        st.warning(say("This cannot be captured: {why}.", why=str(error)))
+        return
+    with st.container(key="hl-arch-stream"):
+        columns = st.columns(len(streams), gap="medium")
+    for column, (stack, stream) in zip(columns, streams.items(), strict=True):
+        with column:
+            _figure(scene, stack, stream)
+    words = LOOK_PRE if scene.card.config.norm_position == "pre" else LOOK_POST
+    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(words))}</p>")
+
+
+def _figure(scene: Scene, stack: str, stream: "Stream") -> None:
+    """Draw one stack's stream."""
+    is_pair = len(scene.plan.stacks) > 1
+    places = [place_in_words(name) for name in stream.names]
+    title = say("Residual stream: {stack}", stack=say(STACKS[stack])) if is_pair else say("Residual stream")
+    figure = stream_figure(
+        stream.sums,
+        stream.added,
+        stream.shares,
+        places=places,
+        hues=[PART_HUES[HUES[name.rpartition(".")[2]]] for name in stream.names[1:]],
+        tokens=scene.labels[stack],
+        title=title,
+        read=stream.read if scene.card.config.norm_position == "post" else None,
+        theme=theme(),
+        height=HEIGHT,
+    )
+    name = scene.file_name("stream", stack)
+
+    def files() -> Mapping[str, bytes]:
+        positions = [f"{place} {label}" for place, label in enumerate(scene.labels[stack])]
+        arrays = {"sums": stream.sums, "read": stream.read, "added": stream.added, "places": np.array(places)}
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
+            arrays=lambda: arrays,
+            code=architecture_code.code_of(scene, "stream"),
+            state=st.query_params.to_dict(),
+            model=scene.card.path,
+        )
+
+    figures.live_figure(figure, name=name, key=f"architecture-stream-{stack}", files=files, height=HEIGHT)

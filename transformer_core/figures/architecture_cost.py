@@ -1,0 +1,188 @@
+"""What a model costs by the length of its text: curves over lengths, and who has which share."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Real
+
+from transformer_core.figures.hues import FAINT, STRONG, translucent
+from transformer_core.figures.labels import escape, heading
+from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import say
+
+_LEGEND = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 12}} | {
+    "bgcolor": "rgba(0,0,0,0)",
+    "itemwidth": 30,
+    "traceorder": "normal",
+}
+
+
+def cost_curves(
+    lengths: Sequence[int],
+    curves: Mapping[str, Real[np.ndarray, " length"]],
+    *,
+    hues: Sequence[str],
+    title: str,
+    unit: str,
+    marks: Mapping[str, int] | None = None,
+    dashed: Sequence[str] = (),
+    in_bytes: bool = False,
+    theme: Theme = LIGHT,
+    height: int = 300,
+) -> go.Figure:
+    """Draw costs over the length of a text, both by factors of ten.
+
+    Args:
+        lengths: in tokens, ascending.
+        curves: the costs at each length, by name; where one is 0 nothing is drawn.
+        hues: one a curve.
+        title: names the quantity.
+        unit: of the costs, for the axis.
+        marks: lengths to mark with a line, by what they are.
+        dashed: names of curves that are drawn dashed.
+        in_bytes: whether the costs are bytes, and told as MiB.
+        theme: light or dark.
+        height: px.
+    """
+    known = {name: values.astype(np.float64) for name, values in curves.items()}
+    positive = np.concatenate([values[values > 0] for values in known.values()] or [np.ones(1)])
+    low, high = (float(positive.min()), float(positive.max())) if positive.size else (1.0, 10.0)
+    traces = [
+        go.Scatter(
+            name=escape(name),
+            x=[*lengths],
+            y=np.where(values > 0, values, np.nan),
+            mode="lines" if len(lengths) > 1 else "markers",
+            line={"color": hue, "width": 2.2, "dash": "dash" if name in dashed else "solid"},
+            marker={"color": hue},
+            customdata=[_told(name, value, unit, in_bytes=in_bytes) for value in values.tolist()],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+        for (name, values), hue in zip(known.items(), hues, strict=True)
+    ]
+    ends = [0.0, max(np.log10(max(lengths[-1], 2)), 0.31)]
+    layout = _layout(title, lengths, marks or {}, theme, height) | {
+        "xaxis": _length_axis(ends),
+        "yaxis": {
+            "type": "log",
+            "range": [np.log10(low) - 0.15, np.log10(high) + 0.2],
+            "title": {"text": escape(unit), "standoff": 4, "font": {"size": 12}},
+            "tickfont": {"size": 11},
+            "showgrid": True,
+            "automargin": True,
+            "exponentformat": "power",
+            "dtick": max(1, round((np.log10(high) - np.log10(low)) / 5)),
+        }
+        | (_byte_ticks(low, high) if in_bytes else {}),
+    }
+    return go.Figure(data=traces, layout=layout)
+
+
+def share_areas(
+    lengths: Sequence[int],
+    parts: Mapping[str, Real[np.ndarray, " length"]],
+    *,
+    hues: Sequence[str],
+    title: str,
+    marks: Mapping[str, int] | None = None,
+    theme: Theme = LIGHT,
+    height: int = 300,
+) -> go.Figure:
+    """Draw which share of the whole each part has, over the length of a text.
+
+    Args:
+        lengths: in tokens, ascending.
+        parts: the costs at each length, by name; they add up to the whole.
+        hues: one a part.
+        title: names the quantity.
+        marks: lengths to mark with a line, by what they are.
+        theme: light or dark.
+        height: px.
+    """
+    total = np.maximum(sum(values.astype(np.float64) for values in parts.values()), 1.0)
+    traces = []
+    for (name, values), hue in zip(parts.items(), hues, strict=True):
+        shares = values / total
+        traces.append(
+            go.Scatter(
+                name=escape(name),
+                x=[*lengths],
+                y=shares,
+                stackgroup="shares",
+                mode="lines",
+                line={"color": hue, "width": 1.2},
+                fillcolor=translucent(hue, 0.55),
+                customdata=[f"{escape(name)}: {share:.1%}" for share in shares.tolist()],
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+        )
+    ends = [0.0, max(np.log10(max(lengths[-1], 2)), 0.31)]
+    layout = _layout(title, lengths, marks or {}, theme, height) | {
+        "xaxis": _length_axis(ends),
+        "yaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 5, "tickfont": {"size": 11}, "automargin": True},
+    }
+    return go.Figure(data=traces, layout=layout)
+
+
+def _layout(title: str, lengths: Sequence[int], marks: Mapping[str, int], theme: Theme, height: int) -> dict[str, Any]:
+    """Return what both kinds of figures have."""
+    shown = {name: at for name, at in marks.items() if lengths[0] <= at <= lengths[-1]}
+    ordered = sorted(shown.items(), key=lambda mark: mark[1])
+    middle = np.sqrt(max(lengths[-1], 2))
+    return {
+        "template": template(theme),
+        "title": heading(title),
+        "height": height,
+        "margin": {"l": 8, "r": 12, "t": 78, "b": 44},
+        "hovermode": "x unified",
+        "showlegend": True,
+        "legend": _LEGEND,
+        "shapes": [
+            {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1}
+            | {"line": {"color": STRONG if not i else FAINT, "width": 1.5, "dash": "dot"}}
+            for i, (_, at) in enumerate(ordered)
+        ],
+        "annotations": [
+            {"x": float(np.log10(at)), "xref": "x", "y": 0.03 + 0.1 * (i % 2), "yref": "paper", "showarrow": False}
+            | {"text": escape(name), "xanchor": "right" if at > middle else "left", "yanchor": "bottom"}
+            | {"xshift": -4 if at > middle else 4, "font": {"size": 12}}
+            for i, (name, at) in enumerate(ordered)
+        ],
+    }
+
+
+def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
+    """Return the axis of the lengths, with round numbers."""
+    digits = (1, 2, 5) if ends[-1] < 3 else (1,)
+    ticks = [digit * 10**power for power in range(int(ends[-1]) + 1) for digit in digits]
+    return {
+        "type": "log",
+        "range": [*ends],
+        "title": {"text": say("tokens of the text"), "standoff": 4, "font": {"size": 12}},
+        "tickfont": {"size": 11},
+        "tickmode": "array",
+        "tickvals": ticks,
+        "ticktext": [f"{tick:,}" for tick in ticks],
+        "unifiedhovertitle": {"text": "<b>%{x:,d}</b>"},
+    }
+
+
+def _byte_ticks(low: float, high: float) -> dict[str, Any]:
+    """Return the ticks of an axis of bytes: powers of 1,024 and some between."""
+    names = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+    powers = [power for power in range(0, 10 * len(names)) if low / 2 <= 2.0**power <= 2 * high]
+    step = max(1, -(-len(powers) // 6))
+    chosen = [power for power in powers if power % max(step, 1) == 0]
+    return {
+        "tickmode": "array",
+        "tickvals": [2.0**power for power in chosen],
+        "ticktext": [f"{2 ** (power % 10):,} {names[power // 10]}" for power in chosen],
+    }
+
+
+def _told(name: str, value: float, unit: str, *, in_bytes: bool) -> str:
+    """Return a cost in words."""
+    told = f"{value / 2**20:,.2f} MiB" if in_bytes else f"{value:,.0f} {unit}"
+    return f"{escape(name)}: {escape(told)}"
