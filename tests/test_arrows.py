@@ -16,6 +16,7 @@ FLOORS = [
     ("pages.shared",),
     ("transformer_core.__main__", "transformer_core.cli"),
     ("transformer_core",),  # __init__.py, the table of contents
+    ("transformer_core.lessons",),
     ("transformer_core.figures",),
     ("transformer_core.analysis",),
     ("transformer_core.training",),

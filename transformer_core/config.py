@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
 Positions = Literal[
@@ -175,9 +176,16 @@ class ModelConfig:
         for name, kind in get_type_hints(type(self)).items():
             value = getattr(self, name)
             if get_origin(kind) is Literal and value not in get_args(kind):
-                raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}; got {value!r}")
+                raise ConfigError(
+                    say(
+                        "{name} must be one of {choices}; got {value!r}",
+                        name=name,
+                        choices=", ".join(get_args(kind)),
+                        value=value,
+                    )
+                )
             if kind is bool and not isinstance(value, bool):
-                raise ConfigError(f"{name} must be true or false, got {value!r}")
+                raise ConfigError(say("{name} must be true or false, got {value!r}", name=name, value=value))
 
     def _check_numbers(self) -> None:
         """Counts are whole numbers, probabilities in [0, 1), what divides is above 0, tokens are in the vocabulary."""
@@ -186,15 +194,24 @@ class ModelConfig:
             if value is None and name in _MAY_BE_NONE:
                 continue
             if type(value) is not int or value < least:
-                raise ConfigError(f"{name} must be a whole number of at least {least}, got {value!r}")
+                raise ConfigError(
+                    say(
+                        "{name} must be a whole number of at least {least}, got {value!r}",
+                        name=name,
+                        least=least,
+                        value=value,
+                    )
+                )
         for name in ("dropout", "dropout_pattern"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
-                raise ConfigError(f"{name} is a probability and must lie in [0, 1), got {value!r}")
+                raise ConfigError(
+                    say("{name} is a probability and must lie in [0, 1), got {value!r}", name=name, value=value)
+                )
         for name in _ABOVE_ZERO:
             value = getattr(self, name)
             if not is_number(value) or not value > 0:
-                raise ConfigError(f"{name} must be a number above 0, got {value!r}")
+                raise ConfigError(say("{name} must be a number above 0, got {value!r}", name=name, value=value))
         for name in ("pad_id", "bos_id", "eos_id"):
             value = getattr(self, name)
             if name == "pad_id" and value is None:
@@ -226,21 +243,33 @@ class ModelConfig:
         if self.d_head is None and self.d_model % self.n_heads:
             fitting = _nearest_divisor(self.d_model, self.n_heads)
             raise ConfigError(
-                f"d_model ({self.d_model}) must be divisible by n_heads ({self.n_heads}); use {fitting} heads, or set "
-                "d_head"
+                say(
+                    "d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {fitting} heads, or set d_head",
+                    d_model=self.d_model,
+                    n_heads=self.n_heads,
+                    fitting=fitting,
+                )
             )
         if self.n_heads % self.n_key_value_heads:
             fitting = _nearest_divisor(self.n_heads, self.n_key_value_heads)
             raise ConfigError(
-                f"n_heads ({self.n_heads}) must be divisible by n_kv_heads ({self.n_kv_heads}), so that each head of "
-                f"keys and values serves as many queries; use {fitting}"
+                say(
+                    "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
+                    "and values serves as many queries; use {fitting}",
+                    n_heads=self.n_heads,
+                    n_kv_heads=self.n_kv_heads,
+                    fitting=fitting,
+                )
             )
 
     def _check_positions(self) -> None:
         """The encoding of positions fits the widths, and what shapes one is set only where it is used."""
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise ConfigError(
-                f"sinusoidal positions come in pairs of sine and cosine: d_model ({self.d_model}) must be even"
+                say(
+                    "sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even",
+                    d_model=self.d_model,
+                )
             )
         if not self.has_rotary_positions:
             self._refuse_idle("rotary_", "positions rotary_halves or rotary_interleaved")
@@ -259,13 +288,20 @@ class ModelConfig:
         """The rotated part of a head is made of pairs, and the numbers of the scaling are in order."""
         if self.rotary_fraction > 1:
             raise ConfigError(
-                f"rotary_fraction is a part of each head and must lie in (0, 1], got {self.rotary_fraction}"
+                say(
+                    "rotary_fraction is a part of each head and must lie in (0, 1], got {rotary_fraction}",
+                    rotary_fraction=self.rotary_fraction,
+                )
             )
         n_rotated = int(self.head_width * self.rotary_fraction)
         if n_rotated < 2 or n_rotated % 2:
             raise ConfigError(
-                f"rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {self.head_width}, must "
-                "be even and at least 2; change d_head or rotary_fraction"
+                say(
+                    "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {width}, must be "
+                    "even and at least 2; change d_head or rotary_fraction",
+                    n_rotated=n_rotated,
+                    width=self.head_width,
+                )
             )
         if self.rotary_scaling == "none":
             self._refuse_idle("rotary_scaling_factor", "rotary_scaling linear or llama3")

@@ -4,12 +4,18 @@ A catalogue is a folder of a language, `<folder>/de/*.po`, in gettext's format, 
 A text that no catalogue has stays English. Who asks is known to whoever shows the text: see `ask_for_language`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from gettext import GNUTranslations, NullTranslations
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from string import Formatter
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from babel.messages.catalog import Message
 
 ENGLISH = "en"
 LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
@@ -21,26 +27,38 @@ def mark(text: str) -> str:
     return text
 
 
-def say(text: str, **values: Any) -> str:
+def say(text: str, /, **values: Any) -> str:
     """Return a text in the reader's language.
 
     Args:
         text: in English, as a literal, or marked with `mark` where it stands; with {name} for each value.
         values: put in, each as in `str.format`.
     """
-    said = _catalogue(language()).gettext(text) if text else ""
-    return said.format(**values) if values else said
+    reader = language()
+    said = _catalogue(reader).gettext(text) if text else ""
+    return _put_in(said, values, reader) if values else said
 
 
-def say_number(number: int, one: str, many: str, **values: Any) -> str:
+def say_number(number: int, one: str, many: str, /, **values: Any) -> str:
     """Return what is said of so many things in the reader's language: `one`, or `many`, with {n} for the number."""
-    return _catalogue(language()).ngettext(one, many, number).format(n=number, **values)
+    reader = language()
+    return _put_in(_catalogue(reader).ngettext(one, many, number), {"n": number, **values}, reader)
 
 
 def language() -> str:
     """Return the language of who reads, such as "de"."""
-    asked = _ask()
+    asked = _fixed.get() or _ask()
     return asked if asked in LANGUAGES else ENGLISH
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Say all within in one language, whoever reads: what goes into files is English."""
+    before = _fixed.set(language)
+    try:
+        yield
+    finally:
+        _fixed.reset(before)
 
 
 def ask_for_language(ask: Callable[[], str]) -> None:
@@ -58,7 +76,20 @@ def add_catalogues(folder: Path) -> None:
 
 def messages(language: str) -> dict[str, str]:
     """Return all texts that do not depend on a number, by their English words."""
-    return {text: said for folder in _folders for text, said in _read(folder, language)[0].items()}
+    entries = (message for folder in reversed(_folders) for message in _read(folder, language))
+    return {m.id: str(m.string) for m in entries if isinstance(m.id, str) and m.string}
+
+
+class _Spaced(Formatter):
+    """Sets thousands apart by a narrow space: a comma stands before decimals in other languages than English."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        written: str = super().format_field(value, format_spec)
+        return written.replace(",", "\u202f") if "," in format_spec else written
+
+
+def _put_in(said: str, values: dict[str, Any], reader: str) -> str:
+    return said.format(**values) if reader == ENGLISH else _Spaced().vformat(said, (), values)
 
 
 def _english() -> str:
@@ -66,33 +97,35 @@ def _english() -> str:
 
 
 _ask = _english
+_fixed: ContextVar[str] = ContextVar("language", default="")
 _folders = [Path(__file__).with_name("languages")]
 
 
 @cache
 def _catalogue(language: str) -> NullTranslations:
-    """Return the translations of all folders; none for English."""
-    first = NullTranslations()
-    for folder in _folders if language != ENGLISH else []:
-        first.add_fallback(_read(folder, language)[1])
-    return first
-
-
-@cache
-def _read(folder: Path, language: str) -> tuple[dict[str, str], NullTranslations]:
-    """Return the plain texts of a folder's catalogue by their English words, and the catalogue."""
+    """Return the translations of all folders, of which the first counts; none for English."""
+    if language == ENGLISH:
+        return NullTranslations()
     from babel.messages.catalog import Catalog
     from babel.messages.mofile import write_mo
-    from babel.messages.pofile import read_po
 
     whole = Catalog(locale=language)
-    for place in sorted((folder / language).glob("*.po")):
-        with place.open("rb") as file:
-            for message in read_po(file, locale=language):
-                if message.id:
-                    whole[message.id] = message
+    for folder in reversed(_folders):
+        for message in _read(folder, language):
+            whole[message.id] = message
     compiled = BytesIO()
     write_mo(compiled, whole)
     compiled.seek(0)
-    plain = {message.id: message.string for message in whole if isinstance(message.id, str) and message.id}
-    return {text: str(said) for text, said in plain.items() if said}, GNUTranslations(compiled)
+    return GNUTranslations(compiled)
+
+
+@cache
+def _read(folder: Path, language: str) -> "list[Message]":
+    """Return the entries of a folder's catalogues."""
+    from babel.messages.pofile import read_po
+
+    entries = []
+    for place in sorted((folder / language).glob("*.po")):
+        with place.open("rb") as file:
+            entries += [message for message in read_po(file, locale=language) if message.id]
+    return entries

@@ -21,26 +21,27 @@ from pages.shared.compare_state import box
 from pages.shared.models import ModelCard
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
 
-LEAD = (
+LEAD = mark(
     "Two sides, A and B: another text, another head, another model, a moment of a training, or the same model with a "
     "head switched off. What is different then?"
 )
-PROMPTS_ONLY = "The two go on with other words, so their prompts are compared, which look at nothing behind them."
+PROMPTS_ONLY = mark("The two go on with other words, so their prompts are compared, which look at nothing behind them.")
 MOST_AT_ONCE = 128  # tokens: of longer texts, which heads changed is worked out when it is asked for
 N_OFFERED = 3  # of the heads that changed most, beside the switch
 VIEWS = {
-    "one": ("One head", compare_head),
-    "changed": ("Which heads changed", compare_changed),
-    "map": ("Map of heads", compare_map),
-    "layers": ("Layers", compare_layers),
-    "texts": ("Many texts", compare_texts),
+    "one": (mark("One head"), compare_head),
+    "changed": (mark("Which heads changed"), compare_changed),
+    "map": (mark("Map of heads"), compare_map),
+    "layers": (mark("Layers"), compare_layers),
+    "texts": (mark("Many texts"), compare_texts),
 }
 
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>Compare</h1><p class='hl-lead'>{html.escape(LEAD)}</p>")
+    st.html(f"<h1 class='hl-title'>{say('Compare')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
     if state.current().text:
         compare()
 
@@ -62,7 +63,7 @@ def compare() -> None:
         calm(" ".join(notes))
     scene = _read(a, b)
     if scene is not None:
-        compare_choices.say(scene)
+        compare_choices.tell(scene)
         _view(scene)
     kept.foot()
     state.publish()
@@ -71,7 +72,7 @@ def compare() -> None:
 def _begin(cards: Mapping[str, ModelCard]) -> None:
     """Choose the head that changed most, so that there is something to see at once."""
     a, b, _ = resolve(cards)
-    with suppress(HeadlightError), st.spinner("Reading the texts …", show_time=True):
+    with suppress(HeadlightError), st.spinner(say("Reading the texts …"), show_time=True):
         scene = Scene.of(a, b)
         if scene.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(scene)):
             compare_state.choose_head_a(changed[0][1])
@@ -80,10 +81,19 @@ def _begin(cards: Mapping[str, ModelCard]) -> None:
 def _read(a: Side, b: Side) -> Scene | None:
     """Return both sides read; None, with a sentence on the page, where one cannot be."""
     try:
-        with st.spinner("Reading the texts …", show_time=True):
+        with st.spinner(say("Reading the texts …"), show_time=True):
             return Scene.of(a, b)
     except HeadlightError as error:
-        st.warning(f"{a.letter} ({a.name}) and {b.letter} ({b.name}) cannot be compared: {error}.")
+        st.warning(
+            say(
+                "{a} ({a_name}) and {b} ({b_name}) cannot be compared: {error}.",
+                a=a.letter,
+                a_name=a.name,
+                b=b.letter,
+                b_name=b.name,
+                error=error,
+            )
+        )
         return None
 
 
@@ -91,9 +101,9 @@ def _view(scene: Scene) -> None:
     """Draw the chosen view and its code."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="hl-compare-switch"):
         st.segmented_control(
-            "View",
+            say("View"),
             [*VIEWS],
-            format_func=lambda name: VIEWS[name][0],
+            format_func=lambda name: say(VIEWS[name][0]),
             required=True,
             label_visibility="collapsed",
             **box(compare_state.VIEW, compare_state.VIEW.value),
@@ -104,8 +114,12 @@ def _view(scene: Scene) -> None:
     view = VIEWS[name][1]
     if name != "texts" and scene.n_tokens > MOST_TOKENS:
         calm(
-            f"Texts of up to {MOST_TOKENS} tokens are compared here, and one of these has {scene.n_tokens:,}: all "
-            "pairs of its tokens are too many to be looked at. Shorten the text."
+            say(
+                "Texts of up to {most} tokens are compared here, and one of these has {n:,}: all pairs of its tokens "
+                "are too many to be looked at. Shorten the text.",
+                most=MOST_TOKENS,
+                n=scene.n_tokens,
+            )
         )
         return
     try:
@@ -113,11 +127,11 @@ def _view(scene: Scene) -> None:
             view.show(scene)
             is_both = name != "texts" and (name != "map" or compare_state.ON_MAP.value == "both")
             if is_both and any(scene.n_compared(i) for i in range(2)):
-                st.html(f"<p class='hl-small'>{html.escape(PROMPTS_ONLY)}</p>")
-            with st.expander("Show the code", icon=":material/code:"):
+                st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
+            with st.expander(say("Show the code"), icon=":material/code:"):
                 st.code(view.code(scene), language="python")
     except HeadlightError as error:
-        st.warning(f"This cannot be compared: {error}.")
+        st.warning(say("This cannot be compared: {error}.", error=error))
 
 
 def _most_changed(scene: Scene) -> None:
@@ -126,10 +140,10 @@ def _most_changed(scene: Scene) -> None:
     if not changed:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):
-        st.html("<span class='hl-try'>Changed most</span>", width="content")
+        st.html(f"<span class='hl-try'>{say('Changed most')}</span>", width="content")
         for change, head in changed:
             st.button(
-                f"{compare_choices.short(head)} by {change:.2f}",
+                say("{head} by {change:.2f}", head=compare_choices.short(head), change=change),
                 key=f"compare-offered-{compare_state.head_in_words(head)}",
                 type="tertiary",
                 on_click=compare_state.open_both,

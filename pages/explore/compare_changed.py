@@ -14,10 +14,16 @@ from transformer_core.analysis.side_by_side import changes
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.head_grid import head_grid
 from transformer_core.figures.hues import STRONG
+from transformer_core.language import mark, say
 
 MOST_LISTED = 12
 UNCHANGED = 0.005  # nats^0.5: a distance below it is none in two digits
 LEAST_RANGE = 0.1  # nats^0.5, that colors and bars go to at least: less is hardly a change
+LOOK_FOR = mark(
+    "the heads that a change of the text, of the training or of another head reaches at all; those that stay pale do "
+    "the same as before. The number is the Jensen-Shannon distance: the root of the divergence of two rows in nats, "
+    "averaged over the queries with a choice, from 0 to 0.83."
+)
 CODE = """
 from transformer_core.analysis.divergence import ranked
 from transformer_core.analysis.side_by_side import SharedTokens, changes
@@ -33,18 +39,30 @@ for name in {attentions}:
 def show(scene: Scene) -> None:
     """Draw how far apart each two heads of the same number are, and the list of the most changed ones."""
     if scene.is_same:
-        calm("A and B are the same model on the same text, so no head changed. Give B another text, model, or change.")
+        calm(
+            say(
+                "A and B are the same model on the same text, so no head changed. Give B another text, model, or "
+                "change."
+            )
+        )
         return
     shapes = [{name: of.shape[:2] for name, of in reading.attended.items()} for reading in scene.readings]
     if shapes[0] != shapes[1]:
         calm(
-            "Head by head only models of one shape can be compared, and these two have other layers, heads or "
-            "attentions. The map of heads shows which of them are alike."
+            say(
+                "Head by head only models of one shape can be compared, and these two have other layers, heads or "
+                "attentions. The map of heads shows which of them are alike."
+            )
         )
         return
     found = _found(scene)
     if not found:
-        calm("The two texts have too few tokens in common to say which heads changed; take texts that are more alike.")
+        calm(
+            say(
+                "The two texts have too few tokens in common to say which heads changed; take texts that are more "
+                "alike."
+            )
+        )
         return
     with st.container(key="hl-compare-changed"):
         left, right = st.columns([7, 5], gap="large")
@@ -54,15 +72,11 @@ def show(scene: Scene) -> None:
             _grid(scene, name, of_heads, most)
     with right:
         _list(found, most)
-    missing = [ATTENTIONS[name].title.lower() for name in scene.readings[0].attended if name not in found]
+    missing = [say(ATTENTIONS[name].inline) for name in scene.readings[0].attended if name not in found]
     if missing:
-        calm(f"In {' and '.join(missing)}, the two have too few tokens in common to be compared.")
-    st.html(
-        "<p class='hl-look'><b>What to look for:</b> the heads that a change of the text, of the training or of "
-        "another head reaches at all; those that stay pale do the same as before. The number is the Jensen-Shannon "
-        "distance: the root of the divergence of two rows in nats, averaged over the queries with a choice, from 0 to "
-        "0.83.</p>"
-    )
+        where = say(" and ").join(missing)
+        calm(say("In {where}, the two have too few tokens in common to be compared.", where=where))
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {say(LOOK_FOR)}</p>")
 
 
 def code(scene: Scene) -> str:
@@ -89,7 +103,7 @@ def _found(scene: Scene) -> Arrays:
 
 def _changes(scene: Scene) -> Arrays:
     a, b = scene.readings
-    with st.spinner("Comparing all heads …", show_time=True):
+    with st.spinner(say("Comparing all heads …"), show_time=True):
         pairs = {name: scene.shared(name, name) for name in a.attended}
         return {
             name: changes(a.attended[name], b.attended[name], shared)
@@ -103,8 +117,8 @@ def _grid(scene: Scene, name: str, of_heads: np.ndarray, most: float) -> None:
     head = scene.a.head
     figure = head_grid(
         of_heads,
-        title=f"{ATTENTIONS[name].title}: how far B is from A",
-        what="Jensen-Shannon distance",
+        title=say("{attention}: how far B is from A", attention=say(ATTENTIONS[name].title)),
+        what=say("Jensen-Shannon distance"),
         unit="nats^½",
         limits=(0.0, most),
         chosen=(head.layer, head.head) if head.attention == name else None,
@@ -138,9 +152,9 @@ def _list(found: Arrays, most: float) -> None:
     """Draw the heads that changed most, each with a button that opens it."""
     changed = [one for one in _ranked(found) if one[0] >= UNCHANGED][:MOST_LISTED]
     if not changed:
-        calm("No head changed: all distances are below 0.005.")
+        calm(say("No head changed: all distances are below 0.005."))
         return
-    st.html("<p class='hl-subtitle'>Changed most</p>")
+    st.html(f"<p class='hl-subtitle'>{say('Changed most')}</p>")
     with st.container(key="hl-compare-list", gap=None):
         for change, head in changed:
             with st.container(horizontal=True, gap="small", vertical_alignment="center"):
@@ -150,7 +164,7 @@ def _list(found: Arrays, most: float) -> None:
                     width="content",
                 )
                 st.button(
-                    f"{ATTENTIONS[head.attention].title}, layer {head.layer}, head {head.head}",
+                    head.in_words(),
                     key=f"compare-open-{compare_state.head_in_words(head)}",
                     type="tertiary",
                     on_click=compare_state.open_both,

@@ -16,17 +16,18 @@ from pages.shared.runs import Run
 from pages.shared.sources import parse_change
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
-KINDS = {"": "nothing", "off": "heads off", "even": "heads evened out"}
+KINDS = {"": mark("nothing"), "off": mark("heads off"), "even": mark("heads evened out")}
 SAME = ""  # in the place of a head: that of side A
-ABOUT_KINDS = (
+ABOUT_KINDS = mark(
     "Switched off: a head writes nothing. Evened out: it looks at all that it may, alike. The rest of the model goes "
     "on with what it then gets."
 )
-SAYS = {"encoder_decoder": "writes", "decoder_only": "goes on", "encoder_only": "fills in"}
+SAYS = {"encoder_decoder": mark("writes"), "decoder_only": mark("goes on"), "encoder_only": mark("fills in")}
 
 
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
@@ -37,15 +38,17 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
         left, right = st.columns(2, gap="medium")
     with left:
         with _row("a"):
-            _weights(compare_state.WEIGHTS_A, a, {"": "the model above"}, trainings)
+            _weights(compare_state.WEIGHTS_A, a, {"": say("the model above")}, trainings)
             _head_of_a(a)
             _kind(a, compare_state.CHANGE_A)
         _moment(a, compare_state.WEIGHTS_A)
         _changed_heads(a, compare_state.CHANGE_A)
         with _row("a-text"):
-            st.text_input("Text of A", value=compare_state.short(a.text), disabled=True, label_visibility="collapsed")
+            st.text_input(
+                say("Text of A"), value=compare_state.short(a.text), disabled=True, label_visibility="collapsed"
+            )
     with right:
-        others = {"": "the same model"} | {name: card.title for name, card in cards.items() if name != _bar(a)}
+        others = {"": say("the same model")} | {name: card.title for name, card in cards.items() if name != _bar(a)}
         with _row("b"):
             _weights(compare_state.WEIGHTS_B, b, others, trainings)
             _head_of_b(b, a)
@@ -54,8 +57,8 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
         _changed_heads(b, compare_state.CHANGE_B)
         with _row("b-text"):
             st.text_input(
-                "Text of B",
-                placeholder="The same text as A’s",
+                say("Text of B"),
+                placeholder=say("The same text as A’s"),
                 label_visibility="collapsed",
                 autocomplete="off",
                 max_chars=compare_state.MOST_TYPED,
@@ -67,8 +70,8 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             )
             if can_be_led(a, b):
                 st.toggle(
-                    "writes what A writes",
-                    help="So both are compared word for word. Without it B writes what it likes best.",
+                    say("writes what A writes"),
+                    help=say("So both are compared word for word. Without it B writes what it likes best."),
                     **box(
                         compare_state.LED,
                         not compare_state.LED.value,
@@ -77,7 +80,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 )
 
 
-def say(scene: Scene) -> None:
+def tell(scene: Scene) -> None:
     """Draw what each side says to its text."""
     with st.container(key="hl-compare-says"):
         columns = st.columns(2, gap="medium")
@@ -90,10 +93,10 @@ def _says(side: Side, reading: "Reading") -> str:
     has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
     said = reading.output.rstrip("\ufffd").strip()
     is_led = side.target is not None
-    verb = "is made to write" if is_led else SAYS[reading.architecture]
-    shown = f"“{html.escape(said)}”" if said and has_said else "nothing"
+    verb = say("is made to write") if is_led else say(SAYS[reading.architecture])
+    shown = f"“{html.escape(said)}”" if said and has_said else say("nothing")
     unknown = ", ".join(f"“{html.escape(word[:30])}”" for word in reading.unknown[:3])
-    remark = f" It has never seen {unknown}." if unknown else ""
+    remark = say(" It has never seen {unknown}.", unknown=unknown) if unknown else ""
     own = _own_way(reading) if is_led else ""
     return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
 
@@ -102,10 +105,15 @@ def _own_way(reading: "Reading") -> str:
     """Return, as HTML, where a model would leave what it is made to write."""
     detours = [one for one in reading.detours if one.typed.lower() != one.instead.lower()]
     if not detours:
-        return ", as it would by itself"
+        return say(", as it would by itself")
     first = detours[0]
-    more = f", and {len(detours) - 1} more" if detours[1:] else ""
-    return f"; by itself it would go on with “{html.escape(first.instead)}” for “{html.escape(first.typed)}”{more}"
+    more = say(", and {n} more", n=len(detours) - 1) if detours[1:] else ""
+    return say(
+        "; by itself it would go on with “{instead}” for “{typed}”{more}",
+        instead=html.escape(first.instead),
+        typed=html.escape(first.typed),
+        more=more,
+    )
 
 
 def _bar(a: Side) -> str:
@@ -126,7 +134,7 @@ def _moments(run: Run) -> list[int]:
 
 def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[str]) -> None:
     """Choose a model, or a training; of that, the last moment at first."""
-    named = options | {f"{name}@": f"training {name}" for name in trainings}
+    named = options | {f"{name}@": say("training {name}", name=name) for name in trainings}
     run = side.weights.run if field.value else ""
     shown = f"{run}@" if run else field.value
 
@@ -137,11 +145,13 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
         compare_state.choose(field, f"{choice}{moments[-1]}" if moments else choice)
 
     st.selectbox(
-        f"{side.letter}: model",
+        say("{letter}: model", letter=side.letter),
         [*named],
         format_func=lambda name: named[name],
         disabled=len(named) == 1,
-        help="Trainings appear here, with all moments of their films, once there are some" if len(named) == 1 else None,
+        help=say("Trainings appear here, with all moments of their films, once there are some")
+        if len(named) == 1
+        else None,
         **box(field, shown if shown in named else "", take),
     )
 
@@ -152,9 +162,9 @@ def _moment(side: Side, field: Field) -> None:
         return
     name = side.weights.run
     st.select_slider(
-        f"Moment of {side.letter}",
+        say("Moment of {letter}", letter=side.letter),
         side.weights.moments,
-        format_func=lambda step: f"step {step:,}",
+        format_func=lambda step: say("step {step:,}", step=step),
         label_visibility="collapsed",
         **box(
             field,
@@ -167,7 +177,7 @@ def _moment(side: Side, field: Field) -> None:
 
 def _head_of_a(side: Side) -> None:
     st.selectbox(
-        "A: head",
+        say("A: head"),
         side.weights.heads,
         format_func=short,
         **box(compare_state.HEAD_A, side.head, compare_state.choose_head_a),
@@ -178,9 +188,9 @@ def _head_of_b(side: Side, a: Side) -> None:
     """Choose the head of B: one of its own, or the one of the same number as A's."""
     options: list[HeadName | str] = [SAME, *side.weights.heads]
     st.selectbox(
-        "B: head",
+        say("B: head"),
         options,
-        format_func=lambda head: short(head) if isinstance(head, HeadName) else "the same",
+        format_func=lambda head: short(head) if isinstance(head, HeadName) else say("the same"),
         **box(
             compare_state.HEAD_B,
             SAME if side.head == a.head and compare_state.HEAD_B.value is None else side.head,
@@ -192,10 +202,10 @@ def _head_of_b(side: Side, a: Side) -> None:
 def _kind(side: Side, field: Field) -> None:
     """Choose what is done to heads."""
     st.selectbox(
-        f"{side.letter}: changed",
+        say("{letter}: changed", letter=side.letter),
         [*KINDS],
-        format_func=KINDS.__getitem__,
-        help=ABOUT_KINDS,
+        format_func=lambda kind: say(KINDS[kind]),
+        help=say(ABOUT_KINDS),
         **box(
             field,
             parse_change(side.change)[0],
@@ -210,7 +220,7 @@ def _changed_heads(side: Side, field: Field) -> None:
     kind, heads = parse_change(side.change)
     if kind:
         st.multiselect(
-            f"Changed heads of {side.letter}",
+            say("Changed heads of {letter}", letter=side.letter),
             side.weights.heads,
             format_func=short,
             label_visibility="collapsed",

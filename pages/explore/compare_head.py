@@ -17,17 +17,18 @@ from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, d
 from transformer_core.analysis.table import pattern_arrays
 from transformer_core.analysis.token_alignment import AlignedPatterns, TokenAlignment
 from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
+from transformer_core.language import mark, say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
 LINK = "compare"
 MOST_NAMED = 4  # tokens that are named in a sentence
 NAMES = {  # of queries and keys, by architecture and by where they come from
-    ("encoder_decoder", "source"): "the text",
-    ("encoder_decoder", "target"): "the decoder’s input",
-    ("decoder_only", "target"): "the text",
-    ("encoder_only", "source"): "the text",
+    ("encoder_decoder", "source"): mark("the text"),
+    ("encoder_decoder", "target"): mark("the decoder’s input"),
+    ("decoder_only", "target"): mark("the text"),
+    ("encoder_only", "source"): mark("the text"),
 }
-LOOK_FOR = (
+LOOK_FOR = mark(
     "indigo cells, where B looks more than A, and orange ones, where it looks less. In each row both add up to the "
     "same: attention is only moved. Point at a cell to read it in all three; click it to mark it."
 )
@@ -135,8 +136,8 @@ def _axes(scene: Scene, i: int) -> dict[str, Any]:
     """Return what queries and keys of a side are, for its axes."""
     side, reading = scene.sides[i]
     kind = ATTENTIONS[side.head.attention]
-    queries, keys = (NAMES[reading.architecture, part] for part in (kind.queries_from, kind.keys_from))
-    return {"query_name": f"query: {queries}", "key_name": f"key: {keys}"}
+    queries, keys = (say(NAMES[reading.architecture, part]) for part in (kind.queries_from, kind.keys_from))
+    return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
 
 
 def _own_labels(
@@ -159,8 +160,10 @@ def _apart(scene: Scene) -> None:
         with column:
             _alone(scene, i)
     calm(
-        "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them are "
-        "the same. Choose heads of the same attention, or texts with most of their words in common."
+        say(
+            "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them "
+            "are the same. Choose heads of the same attention, or texts with most of their words in common."
+        )
     )
 
 
@@ -198,33 +201,33 @@ def _alone(scene: Scene, i: int) -> None:
 def _say(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
     apart = distance(pair)
-    of_all = (
-        f"<b>Jensen-Shannon distance {apart:.2f}</b>, the mean over the rows of the root of the divergence in nats: 0 "
-        "for the same rows, at most 0.83 for rows that share no key."
+    of_all = say(
+        "<b>Jensen-Shannon distance {apart:.2f}</b>, the mean over the rows of the root of the divergence in nats: 0 "
+        "for the same rows, at most 0.83 for rows that share no key.",
+        apart=apart,
     )
-    what = _paired(shared.queries, "queries")
+    what = _paired(shared.queries, say("queries"))
     if shared.keys != shared.queries:
-        what += " " + _paired(shared.keys, "keys")
+        what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; what lies on them is under “elsewhere”"))
     if apart < UNCHANGED:
-        what = f"The two do the same here. {what}"
+        what = say("The two do the same here. {what}", what=what)
     if scene.is_same and scene.a.head == scene.b.head:
-        what = "A and B are the same; give B another text, model, head, or change."
+        what = say("A and B are the same; give B another text, model, head, or change.")
     st.html(
         f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
-        f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR)}</p>"
+        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
     )
 
 
-def _paired(side: TokenAlignment, what: str) -> str:
+def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:
     """Return how many tokens were paired, in a sentence."""
     replaced = [pair.label for pair in side.pairs if pair.is_replaced]
     alone = len(side.only_a), len(side.only_b)
-    parts = [f"{len(side.pairs)} {what} are paired"]
+    parts = [say("{n} {what} are paired", n=len(side.pairs), what=what)]
     if replaced:
         named = ", ".join(isolate(label) for label in replaced[:MOST_NAMED])
-        more = f" and {len(replaced) - MOST_NAMED} more" if len(replaced) > MOST_NAMED else ""
-        parts.append(f"{len(replaced)} of them replaced ({named}{more})")
+        more = say(" and {n} more", n=len(replaced) - MOST_NAMED) if len(replaced) > MOST_NAMED else ""
+        parts.append(say("{n} of them replaced ({named}{more})", n=len(replaced), named=named, more=more))
     if any(alone):
-        where = "; what lies on them is under “elsewhere”" if what == "keys" else ""
-        parts.append(f"{alone[0]} only A has and {alone[1]} only B{where}")
+        parts.append(say("{n_a} only A has and {n_b} only B", n_a=alone[0], n_b=alone[1]) + elsewhere)
     return ", ".join(parts) + "."

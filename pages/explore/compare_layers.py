@@ -14,6 +14,7 @@ from transformer_core.analysis.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.analysis.token_alignment import TokenAlignment, align_tokens
 from transformer_core.figures.layer_matrix import layer_matrix
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -21,6 +22,16 @@ if TYPE_CHECKING:
 HEIGHT = 420  # px
 FEW_TOKENS = 16  # on fewer, everything looks rather alike
 SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens a stack holds
+STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
+LOOK_FOR = mark(
+    "a strong diagonal: the layers of both do the same, one by one. A strong block: layers that hand on much the same. "
+    "A pale row: a state of A that B never has. CKA is 1 where one state is the other turned, scaled or shifted, and 0 "
+    "where they have nothing in common."
+)
+SHORT = mark(
+    " The text is short: over {n} tokens all states are rather alike, so look at where the numbers fall, not at how "
+    "high they are."
+)
 CODE = """
 from transformer_core.analysis.head_outputs import layer_states
 from transformer_core.analysis.side_by_side import is_telling, layer_likeness
@@ -46,7 +57,12 @@ class StackPair:
     @property
     def name(self) -> str:
         """What the two are called together."""
-        return self.a if self.a == self.b else f"A’s {self.a} and B’s {self.b}"
+        return self.a if self.a == self.b else f"{self.a} and {self.b}"
+
+    def in_words(self) -> str:
+        """Return which stacks these are."""
+        a, b = say(STACKS[self.a]), say(STACKS[self.b])
+        return a if self.a == self.b else say("A’s {a} and B’s {b}", a=a, b=b)
 
 
 def show(scene: Scene) -> None:
@@ -55,8 +71,10 @@ def show(scene: Scene) -> None:
     pairs = _pairs(scene)
     if not pairs:
         calm(
-            "The two models cut this text into other tokens, so what their layers hold of each token cannot be "
-            "compared. Choose two models with the same tokens."
+            say(
+                "The two models cut this text into other tokens, so what their layers hold of each token cannot be "
+                "compared. Choose two models with the same tokens."
+            )
         )
         return
     found = scene.kept("layers", None, lambda: _likeness(scene, pairs))
@@ -66,24 +84,21 @@ def show(scene: Scene) -> None:
         with column:
             _matrix(scene, pair, found[pair.name])
     if is_on_a:
-        calm("The two texts have not the same tokens in the same number, so both models read A’s text here.")
+        calm(say("The two texts have not the same tokens in the same number, so both models read A’s text here."))
     for pair in pairs:
         n_left_out = len(pair.positions.only_a) + len(pair.positions.only_b)
         if n_left_out:
             n_paired = len(pair.positions.pairs)
-            calm(f"{n_paired} tokens of both are paired and compared; {n_left_out} that one alone has are left out.")
+            calm(
+                say(
+                    "{n_paired} tokens of both are paired and compared; {n_left_out} that one alone has are left out.",
+                    n_paired=n_paired,
+                    n_left_out=n_left_out,
+                )
+            )
     few = min(len(pair.positions.pairs) for pair in pairs)
-    honest = (
-        f" The text is short: over {few} tokens all states are rather alike, so look at where the numbers fall, not at "
-        "how high they are."
-        if few < FEW_TOKENS
-        else ""
-    )
-    st.html(
-        "<p class='hl-look'><b>What to look for:</b> a strong diagonal: the layers of both do the same, one by one. A "
-        "strong block: layers that hand on much the same. A pale row: a state of A that B never has. CKA is 1 where "
-        f"one state is the other turned, scaled or shifted, and 0 where they have nothing in common.{honest}</p>"
-    )
+    honest = say(SHORT, n=few) if few < FEW_TOKENS else ""
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {say(LOOK_FOR)}{honest}</p>")
 
 
 def code(scene: Scene) -> str:
@@ -145,7 +160,7 @@ def _tokens(scene: Scene, i: int, stack: str) -> tuple[str, ...]:
 
 
 def _likeness(scene: Scene, pairs: list[StackPair]) -> Arrays:
-    with st.spinner("Comparing all layers …", show_time=True):
+    with st.spinner(say("Comparing all layers …"), show_time=True):
         a, b = (_states(side, reading) for side, reading in scene.sides)
         return {pair.name: layer_likeness(a[pair.a], b[pair.b], pair.positions) for pair in pairs}
 
@@ -161,12 +176,15 @@ def _states(side: Side, reading: "Reading") -> Arrays:
 
 
 def _matrix(scene: Scene, pair: StackPair, likeness: np.ndarray) -> None:
-    rows, columns = (["embedding", *(f"layer {layer}" for layer in range(n - 1))] for n in likeness.shape)
+    rows, columns = (
+        [say("embedding"), *(say("layer {layer}", layer=layer) for layer in range(n - 1))] for n in likeness.shape
+    )
+    name = say("{stacks}: how alike the states behind the layers are (CKA)", stacks=pair.in_words())
     figure = layer_matrix(
         likeness,
         names=(f"A: {scene.a.name}", f"B: {scene.b.name}"),
         labels=(rows, columns),
-        title=f"{pair.name[:1].upper()}{pair.name[1:]}: how alike the states behind the layers are (CKA)",
+        title=f"{name[:1].upper()}{name[1:]}",
         theme=theme(),
         height=HEIGHT,
     )

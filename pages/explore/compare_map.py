@@ -1,6 +1,8 @@
 """A map of all heads of A, or of A and B: those that look, or write, alike lie near each other."""
 
 import html
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -17,14 +19,15 @@ from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import ConfigError
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.head_map import head_map_figure
+from transformer_core.language import mark, say, say_number
 
 HEIGHT = 520  # px
 MOST_OPENED = 24  # heads of a cluster that have a button
-WAYS = {"looking": "where they look", "writing": "what they write"}
-WHOSE = {"both": "A and B", "a": "A alone"}
+WAYS = {"looking": mark("where they look"), "writing": mark("what they write")}
+WHOSE = {"both": mark("A and B"), "a": mark("A alone")}
 ABOUT = {
-    "looking": "Jensen-Shannon distance of their rows, in nats^½",
-    "writing": "(1 − CKA)^½ of what they write into the residual stream",
+    "looking": mark("Jensen-Shannon distance of their rows, in nats^½"),
+    "writing": mark("(1 − CKA)^½ of what they write into the residual stream"),
 }
 CODE = """
 from transformer_core.analysis.likeness import clusters, head_map
@@ -54,12 +57,14 @@ def show(scene: Scene) -> None:
         _map(scene, found)
     with right, st.container(key="hl-compare-clusters", gap="small"):
         _clusters(scene, found)
-    st.html(
-        f"<p class='hl-look'><b>What to look for:</b> heads of {html.escape(ATTENTIONS[attention].title.lower())} that "
-        "lie together do much the same; one that lies alone does what no other does. A cluster is called by the habit "
-        "that its heads have most of, where that is a clear one. "
-        f"Distances are the {html.escape(ABOUT[compare_state.ALIKE.value])}; a plane can only show part of them.</p>"
+    words = say(
+        "heads of {attention} that lie together do much the same; one that lies alone does what no other does. A "
+        "cluster is called by the habit that its heads have most of, where that is a clear one. Distances are the "
+        "{distance}; a plane can only show part of them.",
+        attention=say(ATTENTIONS[attention].inline),
+        distance=say(ABOUT[compare_state.ALIKE.value]),
     )
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(words)}</p>")
 
 
 def code(scene: Scene) -> str:
@@ -99,17 +104,22 @@ def code(scene: Scene) -> str:
 def _choices() -> None:
     with st.container(horizontal=True, gap="medium", key="hl-compare-map-bar"):
         for field, names, label in (
-            (compare_state.ALIKE, WAYS, "Alike in"),
-            (compare_state.ON_MAP, WHOSE, "Heads of"),
+            (compare_state.ALIKE, WAYS, say("Alike in")),
+            (compare_state.ON_MAP, WHOSE, say("Heads of")),
         ):
             st.segmented_control(
                 label,
                 [*names],
-                format_func=names.__getitem__,
+                format_func=partial(_named, names),
                 required=True,
                 label_visibility="collapsed",
                 **box(field, field.value),
             )
+
+
+def _named(names: Mapping[str, str], name: str) -> str:
+    """Return a choice as it is offered."""
+    return say(names[name])
 
 
 def _map(scene: Scene, found: Mapped) -> None:
@@ -125,7 +135,7 @@ def _map(scene: Scene, found: Mapped) -> None:
         model_names=names,
         kept=found.laid_out.kept,
         chosen=found.heads.index(("A", scene.a.head)),
-        title=f"Heads that are alike in {WAYS[compare_state.ALIKE.value]}",
+        title=say("Heads that are alike in {way}", way=say(WAYS[compare_state.ALIKE.value])),
         theme=theme(),
         height=HEIGHT,
     )
@@ -142,7 +152,8 @@ def _map(scene: Scene, found: Mapped) -> None:
 
 def _called(name: ClusterName) -> str:
     """Return the name of a cluster with its score."""
-    return name.habit if name.habit == MIXED or name.mean is None else f"{name.habit}, {name.mean:.2f}"
+    habit = say(name.habit)
+    return habit if name.habit == MIXED or name.mean is None else f"{habit}, {name.mean:.2f}"
 
 
 def _clusters(scene: Scene, found: Mapped) -> None:
@@ -152,16 +163,17 @@ def _clusters(scene: Scene, found: Mapped) -> None:
         members = [head for head, group in zip(found.heads, found.groups.tolist(), strict=True) if group == number]
         st.html(
             f"<div class='hl-compare-cluster'><i style='background:{hue}'></i>{number + 1}: "
-            f"{html.escape(_called(name))}<span>{len(members)} {'head' if len(members) == 1 else 'heads'}</span></div>"
+            f"{html.escape(_called(name))}<span>{say_number(len(members), '{n} head', '{n} heads')}</span></div>"
         )
         with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
             for letter, head in members[:MOST_OPENED]:
                 st.button(
                     f"{letter if found.is_both else ''}{head.layer}.{head.head}",
                     key=f"compare-map-{letter}-{compare_state.head_in_words(head)}",
-                    help=f"Open {letter}’s {head_title(head)}",
+                    help=say("Open {letter}’s {head}", letter=letter, head=head_title(head)),
                     on_click=compare_state.open_on,
                     args=(letter, head),
                 )
             if len(members) > MOST_OPENED:
-                st.html(f"<span class='hl-small'>and {len(members) - MOST_OPENED} more</span>", width="content")
+                more = say("and {n} more", n=len(members) - MOST_OPENED)
+                st.html(f"<span class='hl-small'>{more}</span>", width="content")

@@ -15,6 +15,7 @@ from transformer_core.analysis.likeness import ClusterName, HeadMap, clusters, h
 from transformer_core.analysis.side_by_side import SharedTokens, distances_by_looking, distances_by_writing
 from transformer_core.analysis.text_measures import measure_text
 from transformer_core.errors import ConfigError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 MOST_WORK = 1_000_000_000  # heads squared times cells of a pattern: some ten seconds
 NAMED_FROM = 0.4  # share of attention from which a habit names a cluster
 HABITS = {  # measures of a text that are habits
-    "previous": "looks at the token before",
-    "first": "rests on the first token",
-    "special": "rests on special tokens",
-    "diagonality": "follows the diagonal",
+    "previous": mark("looks at the token before"),
+    "first": mark("rests on the first token"),
+    "special": mark("rests on special tokens"),
+    "diagonality": mark("follows the diagonal"),
 }
 
 
@@ -50,10 +51,12 @@ def shared_tokens(scene: Scene) -> tuple[SharedTokens | None, str]:
     if compare_state.ON_MAP.value == "a":
         return None, ""
     if scene.is_same and scene.a.head.attention == scene.b.head.attention:
-        return None, "A and B are the same model on the same text, so the map has each head once."
+        return None, say("A and B are the same model on the same text, so the map has each head once.")
     shared = scene.shared(scene.a.head.attention, scene.b.head.attention)
     if not shared.is_telling:
-        return None, "The two sides have too few tokens in common to lie on one map, so you see the heads of A alone."
+        return None, say(
+            "The two sides have too few tokens in common to lie on one map, so you see the heads of A alone."
+        )
     return shared, ""
 
 
@@ -72,7 +75,9 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
     n_queries, n_keys = scene.attended()[0].shape[2:]
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
-        raise ConfigError(f"a map of {len(heads)} heads takes texts of at most {most} tokens; shorten the text")
+        raise ConfigError(
+            say("a map of {n} heads takes texts of at most {most} tokens; shorten the text", n=len(heads), most=most)
+        )
     way = compare_state.ALIKE.value
     attentions = tuple(side.head.attention for side, _ in sides)
     found = scene.kept(f"map by {way}", attentions, lambda: {"distances": _distances(scene, shared, way)})
@@ -89,7 +94,7 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
 
 def _distances(scene: Scene, shared: SharedTokens | None, way: str) -> np.ndarray:
     a, b = scene.attended()
-    with st.spinner("Comparing each two heads …", show_time=True):
+    with st.spinner(say("Comparing each two heads …"), show_time=True):
         if way == "looking":
             return distances_by_looking(a, b if shared else None, shared)
         written_a = _written(*scene.sides[0])

@@ -13,6 +13,7 @@ from pages.shared import kept, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis.side_by_side import SharedTokens
 from transformer_core.figures import Figure
+from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -101,7 +102,9 @@ class Scene:
             make: works it out.
         """
         comparisons: kept.Store[Arrays] = kept.store(
-            "comparisons", most_mib=MOST_MIB, n_bytes=lambda arrays: sum(array.nbytes for array in arrays.values())
+            mark("comparisons"),
+            most_mib=MOST_MIB,
+            n_bytes=lambda arrays: sum(array.nbytes for array in arrays.values()),
         )
         return comparisons.get((what, self._key_of(self.a), self._key_of(self.b), more), make)
 

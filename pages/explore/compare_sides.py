@@ -10,11 +10,12 @@ import streamlit as st
 from pages.shared import compare_state, readings, run_readings, runs, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source, parse_change
-from transformer_core.analysis import HeadName, attentions_of
+from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import THEMES
 from transformer_core.figures.theme import Theme
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -68,9 +69,12 @@ class Side:
         """What reads, in words."""
         kind, heads = parse_change(self.change)
         listed = ", ".join(f"{attention} {layer}.{head}" for attention, layer, head in heads[:3])
-        more = f" and {len(heads) - 3} more" if len(heads) > 3 else ""
-        done = {"": "", "off": f", without {listed}{more}", "even": f", {listed}{more} evened out"}[kind]
-        return self.weights.name + done
+        more = say(" and {n} more", n=len(heads) - 3) if len(heads) > 3 else ""
+        if kind == "off":
+            return say("{name}, without {heads}", name=self.weights.name, heads=listed + more)
+        if kind == "even":
+            return say("{name}, {heads} evened out", name=self.weights.name, heads=listed + more)
+        return self.weights.name
 
     @property
     def file_name(self) -> str:
@@ -142,8 +146,8 @@ def can_be_led(a: Side, b: Side) -> bool:
 
 def head_title(head: HeadName) -> str:
     """Return a head as titles of figures call it."""
-    words = head.in_words()
-    return words[:1].lower() + words[1:]
+    attention = say(ATTENTIONS[head.attention].inline)
+    return say("{attention}, layer {layer}, head {head}", attention=attention, layer=head.layer, head=head.head)
 
 
 def theme() -> Theme:
@@ -172,17 +176,36 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
     try:
         run = runs.find(name) if name and step.isdecimal() else None
         if run is None:
-            notes.append(f"There is no model or training “{wanted[:60]}” here, so you see {otherwise.name}.")
+            notes.append(
+                say(
+                    "There is no model or training “{wanted}” here, so you see {otherwise}.",
+                    wanted=wanted[:60],
+                    otherwise=otherwise.name,
+                )
+            )
             return otherwise
         moments = tuple(run_readings.film(run).moments())
         if not moments:
-            notes.append(f"The training {name} has no moments to look at, so you see {otherwise.name}.")
+            notes.append(
+                say(
+                    "The training {name} has no moments to look at, so you see {otherwise}.",
+                    name=name,
+                    otherwise=otherwise.name,
+                )
+            )
             return otherwise
         nearest = min(moments, key=lambda moment: abs(moment - int(step)))
         if nearest != int(step):
-            notes.append(f"The film of {name} has no moment at step {step[:20]}, so you see step {nearest:,}.")
+            notes.append(
+                say(
+                    "The film of {name} has no moment at step {step}, so you see step {nearest:,}.",
+                    name=name,
+                    step=step[:20],
+                    nearest=nearest,
+                )
+            )
         return Weights(
-            name=f"{name}, step {nearest:,}",
+            name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
             source=Source(str(run.path), run_readings.version(run), step=nearest),
             config=runs.configurations(run)[0],
             corpus=str((run.request or {}).get("corpus", "")),
@@ -191,7 +214,14 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             run=name,
         )
     except (HeadlightError, OSError) as error:
-        notes.append(f"The training {name[:60]} cannot be read ({error}), so you see {otherwise.name}.")
+        notes.append(
+            say(
+                "The training {name} cannot be read ({error}), so you see {otherwise}.",
+                name=name[:60],
+                error=error,
+                otherwise=otherwise.name,
+            )
+        )
         return otherwise
 
 
@@ -203,8 +233,13 @@ def _fitted(letter: str, head: HeadName, weights: Weights, notes: Notes) -> Head
     nearest = HeadName(attention, min(head.layer, n_layers - 1), min(head.head, config.n_heads - 1))
     if nearest != head:
         notes.append(
-            f"{letter} ({weights.name}) has no head {compare_state.head_in_words(head)}, so you see {letter}’s "
-            f"{head_title(nearest)}."
+            say(
+                "{letter} ({name}) has no head {head}, so you see {letter}’s {nearest}.",
+                letter=letter,
+                name=weights.name,
+                head=compare_state.head_in_words(head),
+                nearest=head_title(nearest),
+            )
         )
     return nearest
 
@@ -214,7 +249,13 @@ def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> 
     kind, heads = parse_change(change)
     there = [head for head in heads if HeadName(*head) in weights.heads]
     if len(there) < len(heads):
-        notes.append(f"{letter} ({weights.name}) has not all of the heads that shall be changed; the others are.")
+        notes.append(
+            say(
+                "{letter} ({name}) has not all of the heads that shall be changed; the others are.",
+                letter=letter,
+                name=weights.name,
+            )
+        )
     return compare_state.in_words(kind, there)
 
 

@@ -18,19 +18,30 @@ from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverT
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures.spread import texts_spread
+from transformer_core.language import mark, say, say_number
 
 MOST_MIB = 16  # of all heads that were measured on a text
 N_TOLD = 3  # texts at each end, and in the middle
 PATIENCE = 0.4  # s, after which it is said how far the reading is
 HEIGHT, HEIGHT_ALONE = 240, 340  # px
-KINDS = {"examples": "The model’s examples", "corpus": "Held-out texts of its corpus", "list": "A list of your own"}
-NAMES = {
-    "entropy": "Entropy",
-    "distance": "Distance",
-    "share_on_first": "Share on the first token",
-    "strongest_weight": "Strongest weight",
+KINDS = {
+    "examples": mark("The model’s examples"),
+    "corpus": mark("Held-out texts of its corpus"),
+    "list": mark("A list of your own"),
 }
-UNITS = {"entropy": "nats", "distance": "tokens"}
+NAMES = {
+    "entropy": mark("Entropy"),
+    "distance": mark("Distance"),
+    "share_on_first": mark("Share on the first token"),
+    "strongest_weight": mark("Strongest weight"),
+}
+INLINE = {  # within a sentence
+    "entropy": mark("entropy"),
+    "distance": mark("distance"),
+    "share_on_first": mark("share on the first token"),
+    "strongest_weight": mark("strongest weight"),
+}
+UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}
 CODE = """
 from transformer_core.analysis.many_texts import HeadOnText, HeadOverTexts
 
@@ -65,11 +76,12 @@ def show(scene: Scene) -> None:
                 _spread(scene, side, found)
     with right:
         _telling(found.get("A"), measure)
-    st.html(
-        f"<p class='hl-look'><b>What to look for:</b> a point is a text, and its place the "
-        f"{html.escape(MEASURES[measure])}. A narrow heap: the head does the same whatever it reads. Points far off: "
-        "texts worth a look. Each is a button that puts its text into the bar above.</p>"
+    words = say(
+        "a point is a text, and its place the {measure}. A narrow heap: the head does the same whatever it reads. "
+        "Points far off: texts worth a look. Each is a button that puts its text into the bar above.",
+        measure=say(MEASURES[measure]),
     )
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(words)}</p>")
 
 
 def code(scene: Scene) -> str:
@@ -93,17 +105,17 @@ def _lines(scene: Scene, side: Side) -> str:
 def _choices() -> None:
     with st.container(horizontal=True, gap="medium", key="hl-compare-texts-bar", vertical_alignment="center"):
         st.segmented_control(
-            "Texts",
+            say("Texts"),
             [*KINDS],
-            format_func=KINDS.__getitem__,
+            format_func=lambda kind: say(KINDS[kind]),
             required=True,
             label_visibility="collapsed",
             **box(compare_state.TEXTS, compare_state.TEXTS.value),
         )
         st.selectbox(
-            "Measure",
+            say("Measure"),
             [*MEASURES],
-            format_func=NAMES.__getitem__,
+            format_func=lambda name: say(NAMES[name]),
             label_visibility="collapsed",
             width=240,
             **box(compare_state.MEASURE, compare_state.MEASURE.value),
@@ -112,17 +124,20 @@ def _choices() -> None:
 
 def _paste() -> None:
     st.text_area(
-        "Texts, one a line",
+        say("Texts, one a line"),
         height=140,
-        placeholder="One text a line, then press Ctrl+Enter",
+        placeholder=say("One text a line, then press Ctrl+Enter"),
         **box(compare_state.LIST, compare_state.listed(), compare_state.take_list),
     )
     if (n := n_pasted()) > MOST_LINES:
-        calm(f"The list has {n:,} texts; the first {MOST_LINES} are read.")
+        calm(say("The list has {n:,} texts; the first {most} are read.", n=n, most=MOST_LINES))
     if compare_state.is_too_long_for_links():
         calm(
-            f"This list has more than {compare_state.MOST_LISTED:,} characters, which no address can hold: who opens a "
-            "link to this page sees it without the list."
+            say(
+                "This list has more than {n:,} characters, which no address can hold: who opens a link to this page "
+                "sees it without the list.",
+                n=compare_state.MOST_LISTED,
+            )
         )
 
 
@@ -134,20 +149,29 @@ def _differ(scene: Scene) -> bool:
 def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
     """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
     measures: kept.Store[HeadOnText] = kept.store(
-        "heads measured on a text", most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
+        mark("heads measured on a text"), most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
     )
     found, troubles = [], []
     began, place = time.monotonic(), st.empty()
     for i, text in enumerate(texts):
         if time.monotonic() - began > PATIENCE:
-            place.progress(i / len(texts), text=f"{side.letter} reads text {i + 1} of {len(texts)} …")
+            told = say("{letter} reads text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
+            place.progress(i / len(texts), text=told)
         try:
             found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
         except HeadlightError as error:
             troubles.append(str(error))
     place.empty()
     if troubles:
-        calm(f"{side.letter} could not read {len(troubles)} of {len(texts)} texts: {troubles[0]}.")
+        calm(
+            say(
+                "{letter} could not read {n_troubles} of {n} texts: {trouble}.",
+                letter=side.letter,
+                n_troubles=len(troubles),
+                n=len(texts),
+                trouble=troubles[0],
+            )
+        )
     return HeadOverTexts.of(found) if found else None
 
 
@@ -163,12 +187,14 @@ def _spread(scene: Scene, side: Side, found: Mapping[str, HeadOverTexts]) -> Non
     values = _values(over, measure)
     texts = [text.text for text in over.texts]
     spreads = {letter: other.measures[measure] for letter, other in found.items()}
-    levels = {f"mean of {letter}": s.mean for letter, s in spreads.items() if s and letter != side.letter}
+    levels = {
+        say("mean of {letter}", letter=letter): s.mean for letter, s in spreads.items() if s and letter != side.letter
+    }
     figure = texts_spread(
         values,
         texts,
-        measure=NAMES[measure].lower(),
-        unit=UNITS.get(measure, ""),
+        measure=say(INLINE[measure]),
+        unit=say(UNITS.get(measure, "")),
         limits=_limits([_values(other, measure) for other in found.values()], measure),
         levels=levels,
         chosen=texts.index(scene.a.text) if scene.a.text in texts else None,
@@ -187,11 +213,16 @@ def _spread(scene: Scene, side: Side, found: Mapping[str, HeadOverTexts]) -> Non
         height=int(figure.layout.height),
     )
     if spread := spreads[side.letter]:
-        unit = f" {UNITS[measure]}" if measure in UNITS else ""
-        st.html(
-            f"<p class='hl-small'>{side.letter}: mean {spread.mean:.2f}{unit}, standard deviation "
-            f"{spread.deviation:.2f}, over {spread.n_texts} {'text' if spread.n_texts == 1 else 'texts'}.</p>"
+        told = say_number(
+            spread.n_texts,
+            "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} text.",
+            "{letter}: mean {mean:.2f}{unit}, standard deviation {deviation:.2f}, over {n} texts.",
+            letter=side.letter,
+            mean=spread.mean,
+            unit=f" {say(UNITS[measure])}" if measure in UNITS else "",
+            deviation=spread.deviation,
         )
+        st.html(f"<p class='hl-small'>{told}</p>")
 
 
 def _values(over: HeadOverTexts, measure: str) -> np.ndarray:
@@ -209,15 +240,19 @@ def _telling(found: HeadOverTexts | None, measure: str) -> None:
     """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
     spread = found.measures[measure] if found else None
     if found is None or spread is None:
-        calm("None of these texts gives the head a choice of where to look.")
+        calm(say("None of these texts gives the head a choice of where to look."))
         return
     known = sorted(
         (text for text in found.texts if getattr(text, measure) is not None), key=lambda text: getattr(text, measure)
     )
     nearest = sorted(known, key=lambda text: abs(getattr(text, measure) - spread.mean))
-    groups = {"Highest": known[::-1][:N_TOLD], "Lowest": known[:N_TOLD], "Most typical": nearest[:N_TOLD]}
+    groups = {
+        mark("Highest"): known[::-1][:N_TOLD],
+        mark("Lowest"): known[:N_TOLD],
+        mark("Most typical"): nearest[:N_TOLD],
+    }
     for name, texts in groups.items():
-        st.html(f"<p class='hl-subtitle'>{name}</p>")
+        st.html(f"<p class='hl-subtitle'>{say(name)}</p>")
         with st.container(key=f"hl-compare-telling-{name.split()[0].lower()}", gap=None):
             for i, text in enumerate(texts):
                 _text(text, getattr(text, measure), f"compare-text-{name}-{i}")
@@ -231,7 +266,12 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
             text.text,
             key=key,
             type="tertiary",
-            help=f"Look at this text; its strongest link is “{query}” → “{key_token}” {text.strongest_weight:.2f}",
+            help=say(
+                "Look at this text; its strongest link is “{query}” → “{key}” {weight:.2f}",
+                query=query,
+                key=key_token,
+                weight=text.strongest_weight,
+            ),
             on_click=compare_state.open_text,
             args=(text.text,),
         )

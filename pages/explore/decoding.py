@@ -21,28 +21,34 @@ from pages.shared import decoding_state, kept, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
 
-LEAD = (
+LEAD = mark(
     "The model writes one token at a time. At each step it looks back, finds every token of its vocabulary more or "
     "less probable, and one of them is taken. Stop anywhere, see where it looks, and let it go on with another one."
 )
-LEAD_BLANKS = (
+LEAD_BLANKS = mark(
     "This model does not write from left to right: it reads the whole text at once and says what may stand in each "
-    "blank. Here the blanks are filled one by one, the most certain first, and each changes what is said of the others."
+    "blank. Here the blanks are filled one by one, the most certain first, and each changes what is said of the "
+    "others."
 )
 LOOK_FOR = {
-    "encoder_decoder": "where a token is about to be written, its translation and what it must agree with light up in "
-    "the source. Where two candidates are nearly as probable, take the other one, and see what follows change with it.",
-    "decoder_only": "names and words that were said before light up just before they are said again. Where many "
-    "candidates are nearly as probable the story could go anywhere: take another one, and it will.",
+    "encoder_decoder": mark(
+        "where a token is about to be written, its translation and what it must agree with light up in the source. "
+        "Where two candidates are nearly as probable, take the other one, and see what follows change with it."
+    ),
+    "decoder_only": mark(
+        "names and words that were said before light up just before they are said again. Where many candidates are "
+        "nearly as probable the story could go anywhere: take another one, and it will."
+    ),
 }
 PARTS = {  # what the right side shows
-    "heads": "Heads",
-    "alignment": "Alignment",
-    "tree": "Branches",
-    "beams": "Beams",
-    "cache": "Cache",
-    "led": "Led",
+    "heads": mark("Heads"),
+    "alignment": mark("Alignment"),
+    "tree": mark("Branches"),
+    "beams": mark("Beams"),
+    "cache": mark("Cache"),
+    "led": mark("Led"),
 }
 PART_BOX = "decoding-part-box"
 
@@ -52,9 +58,8 @@ def page() -> None:
     view = state.current()
     card = models.available()[view.model]
     is_blanks = card.config.architecture == "encoder_only"
-    st.html(
-        f"<h1 class='hl-title'>Decoding</h1><p class='hl-lead'>{html.escape(LEAD_BLANKS if is_blanks else LEAD)}</p>"
-    )
+    lead = say(LEAD_BLANKS if is_blanks else LEAD)
+    st.html(f"<h1 class='hl-title'>{say('Decoding')}</h1><p class='hl-lead'>{html.escape(lead)}</p>")
     if not view.text:
         return
     if is_blanks:
@@ -80,7 +85,7 @@ def decoding() -> None:
     with right:
         _part(scene)
     _look_for(scene)
-    with st.expander("Show the code", icon=":material/code:"):
+    with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(code_of(scene), language="python")
     kept.foot()
     state.publish()
@@ -91,8 +96,8 @@ def _scene(card: ModelCard) -> Scene | None:
     try:
         return Scene.current(card)
     except HeadlightError as error:
-        st.warning(f"This text cannot be written on: {error}.")
-        st.button("Write it anew", on_click=decoding_state.start_again, type="primary")
+        st.warning(say("This text cannot be written on: {error}.", error=error))
+        st.button(say("Write it anew"), on_click=decoding_state.start_again, type="primary")
         return None
 
 
@@ -102,9 +107,9 @@ def _part(scene: Scene) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
         st.session_state[PART_BOX] = decoding_state.PART.value if decoding_state.PART.value in parts else parts[0]
         st.segmented_control(
-            "Show",
+            say("Show"),
             parts,
-            format_func=PARTS.__getitem__,
+            format_func=lambda name: say(PARTS[name]),
             required=True,
             key=PART_BOX,
             label_visibility="collapsed",
@@ -127,18 +132,18 @@ def _part(scene: Scene) -> None:
 def _remarks(scene: Scene) -> None:
     """Say what a person should know: how the text ended, and what was left out."""
     if scene.left_out:
-        st.html(
-            f"<p class='hl-note'>This text is long: its first {scene.left_out.start} tokens were read here, the rest "
-            "was left out.</p>"
+        note = say(
+            "This text is long: its first {n} tokens were read here, the rest was left out.", n=scene.left_out.start
         )
+        st.html(f"<p class='hl-note'>{note}</p>")
     if scene.is_at_limit:
-        st.button(f"Let it write {decoding_state.LIMIT_STEP} more", on_click=decoding_state.allow_more)
+        st.button(say("Let it write {n} more", n=decoding_state.LIMIT_STEP), on_click=decoding_state.allow_more)
 
 
 def _look_for(scene: Scene) -> None:
     """Say in one line what is worth looking for."""
     words = LOOK_FOR[scene.card.config.architecture]
-    st.html(f"<p class='hl-look'><b>What to look for:</b> {html.escape(words)}</p>")
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(words))}</p>")
 
 
 page()

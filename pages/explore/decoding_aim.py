@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.shared import decoding_state, state
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Aim
 
-MEANS = {"": "one head", "layer": "mean of the layer", "all": "mean of all heads"}
+MEANS = {"": mark("one head"), "layer": mark("mean of the layer"), "all": mark("mean of all heads")}
 
 
 def current(n_layers: int) -> "Aim":
@@ -24,10 +25,10 @@ def current(n_layers: int) -> "Aim":
 def choose(n_layers: int, n_heads: int) -> None:
     """Draw where it is chosen."""
     aim = current(n_layers)
-    with st.popover("Whose attention", type="tertiary"):
-        _box("Of", decoding_state.MEAN.key, [*MEANS], aim.mean, format_func=MEANS.__getitem__)
-        _box("Layer", state.LAYER, range(n_layers), aim.layer, disabled=aim.mean == "all")
-        _box("Head", state.HEAD, range(n_heads), aim.head, disabled=bool(aim.mean))
+    with st.popover(say("Whose attention"), type="tertiary"):
+        _box(mark("Of"), decoding_state.MEAN.key, [*MEANS], aim.mean, format_func=lambda mean: say(MEANS[mean]))
+        _box(mark("Layer"), state.LAYER, range(n_layers), aim.layer, disabled=aim.mean == "all")
+        _box(mark("Head"), state.HEAD, range(n_heads), aim.head, disabled=bool(aim.mean))
 
 
 def _box(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **options: Any) -> None:
@@ -39,4 +40,4 @@ def _box(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **opti
         state.act()
 
     st.session_state[key] = chosen
-    st.selectbox(label, choices, key=key, on_change=on_change, **options)
+    st.selectbox(say(label), choices, key=key, on_change=on_change, **options)

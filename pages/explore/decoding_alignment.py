@@ -18,6 +18,7 @@ from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ROOT, ModelCard
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.alignment import alignment_matrix
+from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.word_alignment import FoundPair, KnownAlignment, KnownPairs, Links
@@ -45,7 +46,7 @@ def show(scene: Scene) -> None:
     from transformer_core.decoding.looking import written_weights
 
     if not scene.branch:
-        st.html("<p class='hl-small'>Nothing is written yet: take a step.</p>")
+        st.html(f"<p class='hl-small'>{say('Nothing is written yet: take a step.')}</p>")
         return
     weights = written_weights(scene.branch, "cross", scene.aim)
     n_shown = min(scene.n_written + 1, len(scene.branch))
@@ -55,7 +56,7 @@ def show(scene: Scene) -> None:
     known = None if found is None else _known(scene, found)
     truth: Links | None = None if known is None else known.cells(known.links)
     links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.found(weights))
-    title = f"Alignment: {scene.who('cross')}"
+    title = say("Alignment: {who}", who=scene.who("cross"))
     figure = alignment_matrix(
         weights,
         labels,
@@ -87,7 +88,10 @@ def _open(cell: tuple[int, int] | None) -> None:
 def _pair(scene: Scene) -> "FoundPair | None":
     """Return the pair of the model's corpus whose source was read; None where there is none."""
     corpus = _corpus_of(scene.card)
-    return None if corpus is None or scene.left_out else _pairs(*corpus).find(scene.view.text)
+    if corpus is None or scene.left_out:
+        return None
+    with st.spinner(say("Looking for this text in the model’s corpus …")):
+        return _pairs(*corpus).find(scene.view.text)
 
 
 def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
@@ -100,7 +104,7 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
     return (name, seed) if name in MADE_HERE and MADE_HERE[name][1] else None
 
 
-@st.cache_resource(show_spinner="Looking for this text in the model’s corpus …", max_entries=MOST_CORPORA)
+@st.cache_resource(show_spinner=False, max_entries=MOST_CORPORA)
 def _pairs(name: str, seed: int) -> "KnownPairs":
     """Return the pairs of a corpus by their sources."""
     from transformer_core.analysis.word_alignment import KnownPairs
@@ -120,26 +124,47 @@ def _known(scene: Scene, found: "FoundPair") -> "KnownAlignment | None":
 def _verdict(scene: Scene, weights: np.ndarray, found: "FoundPair | None", known: "KnownAlignment | None") -> str:
     """Say how well this attention tells the alignment, or why nobody knows."""
     if found is None or known is None:
-        return (
+        return say(
             "A dot marks where each row looks most. The true alignment is known for the sentences of the corpora that "
             "are made here, word for word as they are; of this text it is not."
         )
-    part = "held out from training" if found.is_held_out else "among those trained on"
+    part = say("held out from training") if found.is_held_out else say("among those trained on")
     parted = (
-        f" From token {known.n_agreed} on something else is written than in the corpus, “{found.pair.target}”; of "
-        "that nothing is known."
+        say(
+            " From token {n} on something else is written than in the corpus, “{target}”; of that nothing is known.",
+            n=known.n_agreed,
+            target=found.pair.target,
+        )
         if known.is_parted
         else ""
     )
     if not known.judged:
-        return f"This sentence is in the corpus, {part}, and so is its true alignment: write a word.{parted}"
+        return say(
+            "This sentence is in the corpus, {part}, and so is its true alignment: write a word.{parted}",
+            part=part,
+            parted=parted,
+        )
     score = known.score(weights)
     n, best = len(known.judged), known.least_error_rate
-    least = f" As some words depend on several, no head comes below {best:.2f} with one dot each." if best else ""
-    return (
-        f"Alignment error rate so far {score.error_rate:.2f}: of the dots, one for each of {n} "
-        f"{'word' if n == 1 else 'words'}, {score.precision:.0%} lie in an outline, a true link, and of the true links "
-        f"they find {score.recall:.0%}.{least} The sentence is in the corpus, {part}.{parted}"
+    least = (
+        say(" As some words depend on several, no head comes below {best:.2f} with one dot each.", best=best)
+        if best
+        else ""
+    )
+    return say_number(
+        n,
+        "Alignment error rate so far {error:.2f}: of the dots, one for each of {n} word, {precision:.0%} lie in an "
+        "outline, a true link, and of the true links they find {recall:.0%}.{least} The sentence is in the corpus, "
+        "{part}.{parted}",
+        "Alignment error rate so far {error:.2f}: of the dots, one for each of {n} words, {precision:.0%} lie in an "
+        "outline, a true link, and of the true links they find {recall:.0%}.{least} The sentence is in the corpus, "
+        "{part}.{parted}",
+        error=score.error_rate,
+        precision=score.precision,
+        recall=score.recall,
+        least=least,
+        part=part,
+        parted=parted,
     )
 
 

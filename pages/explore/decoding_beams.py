@@ -13,6 +13,7 @@ from pages.shared import decoding_state, kept, models
 from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
 from pages.shared.fields import Field
 from transformer_core.figures import isolate
+from transformer_core.language import language, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.beam_tree import BeamCandidate
@@ -26,9 +27,9 @@ LARGEST_ALPHA = 2.0
 FORMS = {"paper": "((5 + n) / 6)^α", "length": "n^α"}  # what a total is divided by
 CONTEXT = 16  # tokens before one that its label may depend on
 _NODE_BYTES = 1000  # about what a node with its alternatives takes
-LEAD = (
-    "At each step the most probable beginnings that are one token longer are kept, as many as there are beams, and the "
-    "others dropped. A text of n tokens scores its total log-probability divided by a penalty for being short. "
+LEAD = mark(
+    "At each step the most probable beginnings that are one token longer are kept, as many as there are beams, and "
+    "the others dropped. A text of n tokens scores its total log-probability divided by a penalty for being short. "
     "Click what was dropped, and the model goes on from there."
 )
 CODE = """
@@ -63,9 +64,10 @@ def show(scene: Scene) -> None:
             FIRST_LENGTH[scene.card.config.architecture], scene.tree.max_positions - len(scene.given)
         ),
     }
-    searches: kept.Store[Search] = kept.store("beam searches", most_mib=MOST_MIB, n_bytes=_n_bytes)
-    with st.spinner("Searching …", show_time=True):
-        found = searches.get((scene.source, scene.view.text, *arguments.values()), lambda: _search(scene, arguments))
+    searches: kept.Store[Search] = kept.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    with st.spinner(say("Searching …"), show_time=True):
+        key = (scene.source, scene.view.text, *arguments.values(), language())  # an empty text is told in words
+        found = searches.get(key, lambda: _search(scene, arguments))
     written = numbers(found.nodes[len(scene.given) - 1].id, [step.token for step in scene.written])
     branches(
         nodes=found.nodes,
@@ -74,32 +76,34 @@ def show(scene: Scene) -> None:
         key=KEY,
         on_node=lambda: _open(found),
         height=HEIGHT,
-        name="Tree of all beams",
-        path="the text that was found",
+        name=mark("Tree of all beams"),
+        path=mark("the text that was found"),
     )
     st.html(f"<p class='hl-look'>{html.escape(_in_words(scene, found))}</p>")
-    with st.popover("Show the code", type="tertiary", icon=":material/code:"):
+    with st.popover(say("Show the code"), type="tertiary", icon=":material/code:"):
         given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
         st.code(opening(scene) + CODE.format(arguments=given), language="python")
 
 
 def _controls() -> None:
     """Draw how many beams there are, and how short texts are held back."""
-    st.html(f"<p class='hl-small'>{LEAD}</p>")
+    st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-beams"):
         n_beams, penalty, form = (
             _chosen(field) for field in (decoding_state.N_BEAMS, decoding_state.PENALTY, decoding_state.PENALTY_FORM)
         )
-        st.slider("Beams", 1, MOST_BEAMS, **n_beams)
+        st.slider(say("Beams"), 1, MOST_BEAMS, **n_beams)
         st.slider(
-            "Length penalty α",
+            say("Length penalty α"),
             0.0,
             LARGEST_ALPHA,
             step=0.1,
-            help="0: by probability alone, which favours short texts. 0.6: as in “Attention Is All You Need”, sec. 6.1",
+            help=say(
+                "0: by probability alone, which favours short texts. 0.6: as in “Attention Is All You Need”, sec. 6.1"
+            ),
             **penalty,
         )
-        st.segmented_control("Divided by", [*FORMS], format_func=FORMS.__getitem__, required=True, **form)
+        st.segmented_control(say("Divided by"), [*FORMS], format_func=FORMS.__getitem__, required=True, **form)
 
 
 def _chosen(field: Field) -> dict[str, Any]:
@@ -193,12 +197,23 @@ def _in_words(scene: Scene, found: Search) -> str:
     """Say what was found, and what always taking the most probable token gives instead."""
     best = next(end for end in found.ends if found.paths[end.id] == found.best)
     assert best.score is not None, "it was searched for"
-    text = f"“{isolate(best.text)}” ({signed(best.total)} nats, score {signed(best.score)})"
+    text = say(
+        "“{text}” ({total} nats, score {score})",
+        text=isolate(best.text),
+        total=signed(best.total),
+        score=signed(best.score),
+    )
     tokens, total = found.greedy
     if tokens == found.best:
-        return f"The search found {text}, as greedy decoding does, which always takes the most probable token."
-    other = f"“{isolate(text_of(scene, tokens))}” ({signed(total)} nats)"
-    return f"The search found {text}. Greedy decoding, which always takes the most probable token, writes {other}."
+        return say(
+            "The search found {text}, as greedy decoding does, which always takes the most probable token.", text=text
+        )
+    other = say("“{text}” ({total} nats)", text=isolate(text_of(scene, tokens)), total=signed(total))
+    return say(
+        "The search found {text}. Greedy decoding, which always takes the most probable token, writes {other}.",
+        text=text,
+        other=other,
+    )
 
 
 def _n_bytes(found: Search) -> int:

@@ -13,13 +13,14 @@ from pages.shared.answer import probability
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Candidate
 
-LOOK_FOR = (
-    "where one word decides two blanks, the second becomes nearly certain once the first is filled. Put another token "
-    "into the first one, and see whether the model lets the second follow."
+LOOK_FOR = mark(
+    "where one word decides two blanks, the second becomes nearly certain once the first is filled. Put another "
+    "token into the first one, and see whether the model lets the second follow."
 )
 
 
@@ -27,7 +28,7 @@ LOOK_FOR = (
 def show(card: ModelCard, source: Source, text: str) -> None:
     """Draw the text with its blanks, and what belongs to this moment; a step draws only this again."""
     try:
-        with st.spinner("Reading the text …", show_time=True):
+        with st.spinner(say("Reading the text …"), show_time=True):
             moment = decoding_blanks_moment.current(card, source, text)
     except HeadlightError as error:
         _note(decoding_blanks_moment.sentence(error))
@@ -49,8 +50,8 @@ def _draw(moment: Moment) -> None:
         _so_far(moment)
     with right:
         decoding_blanks_figures.one_blank(moment)
-    st.html(f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR)}</p>")
-    with st.expander("Show the code", icon=":material/code:"):
+    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+    with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(moment.code(), language="python")
 
 
@@ -60,13 +61,15 @@ def _text(moment: Moment) -> None:
     for place, label in enumerate(moment.labels(moment.at)):
         if place in steps:
             share = steps[place].chosen.probability
+            told = html.escape(say("blank {place}, {how}", place=place, how=_how(moment, place)))
             tokens.append(
-                f"<span class='hl-filled' style='--share:{share:.0%}' title='blank {place}, {_how(moment, place)}'>"
+                f"<span class='hl-filled' style='--share:{share:.0%}' title='{told}'>"
                 f"<bdi>{html.escape(label)}</bdi><small>{probability(share)}</small></span>"
             )
         elif place in moment.state.blanks:
             kind = "hl-open hl-next" if place == moment.next_place else "hl-open"
-            tokens.append(f"<span class='{kind}' title='blank {place}, open'>____<small>{place}</small></span>")
+            told = html.escape(say("blank {place}, open", place=place))
+            tokens.append(f"<span class='{kind}' title='{told}'>____<small>{place}</small></span>")
         else:
             tokens.append(f"<span><bdi>{html.escape(label)}</bdi></span>")
     st.html(f"<div class='hl-blanks-text' style='--hue:{theme().accent}' dir='auto'>{''.join(tokens)}</div>")
@@ -76,18 +79,18 @@ def _buttons(moment: Moment) -> None:
     """Draw what leads from one moment to another, and which blank is next and why."""
     n, is_full = len(moment.at.steps), not moment.state.blanks
     with st.container(key="hl-blanks-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        st.button("Back", key="blanks-back", disabled=not n, on_click=go_back, args=(n - 1,))
+        st.button(say("Back"), key="blanks-back", disabled=not n, on_click=go_back, args=(n - 1,))
         st.button(
-            "Fill the next one",
+            say("Fill the next one"),
             key="blanks-next",
             type="primary",
             disabled=is_full,
             on_click=ask,
             args=("next",),
-            help="The most certain blank, with its most probable token",
+            help=say("The most certain blank, with its most probable token"),
         )
-        st.button("Fill all", key="blanks-all", disabled=is_full, on_click=ask, args=("all",))
-        st.button("Start again", key="blanks-again", disabled=not moment.whole.steps, on_click=start_again)
+        st.button(say("Fill all"), key="blanks-all", disabled=is_full, on_click=ask, args=("all",))
+        st.button(say("Start again"), key="blanks-again", disabled=not moment.whole.steps, on_click=start_again)
     st.html(f"<p class='hl-look'>{_why(moment)}</p>")
 
 
@@ -95,16 +98,22 @@ def _why(moment: Moment) -> str:
     """Say which blank is filled next, and why that one; as HTML."""
     if not moment.state.blanks:
         total = _nats(moment.at.total_log_prob)
-        return f"All blanks are filled. One after the other, their tokens have a log-probability of {total} in all."
-    surest, *others = moment.state.certain_first
-    why = f"<b>Next: blank {surest.position}</b> with {_told(moment, surest.best)}"
-    if others:
-        second = others[0]
-        why += (
-            f", of which the model is most certain; the second is blank {second.position} with "
-            f"{_told(moment, second.best)}"
+        return say(
+            "All blanks are filled. One after the other, their tokens have a log-probability of {total} in all.",
+            total=total,
         )
-    return f"{why}. The text was read in {moment.state.ms:.0f} ms."
+    surest, *others = moment.state.certain_first
+    told = {"place": surest.position, "token": _told(moment, surest.best), "ms": moment.state.ms}
+    if not others:
+        return say("<b>Next: blank {place}</b> with {token}. The text was read in {ms:.0f} ms.", **told)
+    second = others[0]
+    return say(
+        "<b>Next: blank {place}</b> with {token}, of which the model is most certain; the second is blank "
+        "{second} with {other}. The text was read in {ms:.0f} ms.",
+        second=second.position,
+        other=_told(moment, second.best),
+        **told,
+    )
 
 
 def _so_far(moment: Moment) -> None:
@@ -112,19 +121,30 @@ def _so_far(moment: Moment) -> None:
     said = []
     if moment.at.steps:
         filled = (
-            f"blank {place} {_told(moment, step.chosen)} ({_how(moment, place)})"
+            say(
+                "blank {place} {token} ({how})",
+                place=place,
+                token=_told(moment, step.chosen),
+                how=html.escape(_how(moment, place)),
+            )
             for place, step in moment.steps.items()
         )
-        said.append(f"<b>Filled so far:</b> {', then '.join(filled)}.")
+        said.append(say("<b>Filled so far:</b> {filled}.", filled=say(", then ").join(filled)))
     alone = moment.given.tree.at_once()
     if len(alone) > 1:
-        each = ", ".join(f"blank {place} {_told(moment, best)}" for place, best in alone.items())
-        said.append(f"<b>All at once</b>, none knowing of the others: {each}.")
+        each = ", ".join(
+            say("blank {place} {token}", place=place, token=_told(moment, best)) for place, best in alone.items()
+        )
+        said.append(say("<b>All at once</b>, none knowing of the others: {each}.", each=each))
     if moment.beside is not None and moment.beside.key != moment.at.key:
         own, other = (_nats(one.total_log_prob) for one in (moment.at, moment.beside))
         said.append(
-            f"<b>They differ:</b> the tokens in the text have {own} in all, those said at once {other}, filled one "
-            "after the other in the same order."
+            say(
+                "<b>They differ:</b> the tokens in the text have {own} in all, those said at once {other}, filled one "
+                "after the other in the same order.",
+                own=own,
+                other=other,
+            )
         )
     if said:
         st.html("".join(f"<p class='hl-small'>{line}</p>" for line in said))
@@ -134,9 +154,9 @@ def _how(moment: Moment, place: int) -> str:
     """Say who filled a blank."""
     step = moment.steps[place]
     if step.is_models_own:
-        return "the most certain"
+        return say("the most certain")
     n = step.chosen.rank
-    return f"your choice; {n} were more probable" if n else "your choice, and its most probable token"
+    return say("your choice; {n} were more probable", n=n) if n else say("your choice, and its most probable token")
 
 
 def _told(moment: Moment, chosen: "Candidate") -> str:

@@ -18,6 +18,7 @@ from pages.shared.components import figures
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.blank_bars import blank_bars
 from transformer_core.figures.row_bars import row_bars
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankOutlook
@@ -45,15 +46,18 @@ def candidates(moment: Moment) -> None:
     found = [blank.candidates(N_BARS) for blank in blanks]
     values = [np.array([one.probability for one in of_blank]) for of_blank in found]
     labels = [[moment.label(one.token) for one in of_blank] for of_blank in found]
-    more = "" if is_all else f": the {len(places)} most certain of {n_open}"
+    if is_all:
+        title = say("What may stand in each blank")
+    else:
+        title = say("What may stand in each blank: the {n} most certain of {n_open}", n=len(places), n_open=n_open)
     figure = blank_bars(
         values,
         labels,
-        names=[f"blank {place}" for place in places],
+        names=[say("blank {place}", place=place) for place in places],
         entropies=np.array([blank.entropy for blank in blanks]),
         next_one=places.index(surest[0]) if surest else None,
         filled={i for i, place in enumerate(places) if place in steps},
-        title=f"What may stand in each blank{more}",
+        title=title,
         theme=theme(),
         width=760,
     )
@@ -80,22 +84,22 @@ def one_blank(moment: Moment) -> None:
     with st.container(key="hl-blanks-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
         st.session_state["blanks-place-box"] = moment.place
         st.selectbox(
-            "Blank",
+            say("Blank"),
             moment.given.tree.masks,
             key="blanks-place-box",
-            format_func=lambda place: f"{place}, {'filled' if place in steps else 'open'}",
+            format_func=lambda place: f"{place}, {say('filled') if place in steps else say('open')}",
             on_change=lambda: decoding_blanks_moment.look_at(st.session_state["blanks-place-box"]),
             width=120,
         )
         st.session_state["blanks-token-box"] = chosen.token if chosen else None
         st.selectbox(
-            "Fill it with",
+            say("Fill it with"),
             [*offered],
             key="blanks-token-box",
             format_func=lambda token: f"{moment.label(token)} {probability(offered[token].probability)}",
             on_change=_choose_token,
             args=(moment.place,),
-            placeholder="Choose or type",
+            placeholder=say("Choose or type"),
             accept_new_options=True,
         )
         decoding_aim.choose(moment.card.config.n_encoder_layers, moment.card.config.n_heads)
@@ -107,9 +111,9 @@ def _looks(moment: Moment, blank: "BlankOutlook") -> None:
     aim, filled_before = moment.aim, before(moment.at, blank.position)
     labels = moment.labels(filled_before)
     whose = {
-        "": f"layer {aim.layer}, head {aim.head}",
-        "layer": f"layer {aim.layer}, mean of its heads",
-        "all": "mean of all heads",
+        "": say("layer {layer}, head {head}", layer=aim.layer, head=aim.head),
+        "layer": say("layer {layer}, mean of its heads", layer=aim.layer),
+        "all": say("mean of all heads"),
     }[aim.mean]
     row = aim.of(blank.rows)
     figure = row_bars(
@@ -117,8 +121,8 @@ def _looks(moment: Moment, blank: "BlankOutlook") -> None:
         labels,
         query=blank.position,
         query_token=labels[blank.position],
-        title=f"Where blank {blank.position} looks: {whose}",
-        key_name="key: the text",
+        title=say("Where blank {place} looks: {whose}", place=blank.position, whose=whose),
+        key_name=say("key: the text"),
         theme=theme(),
         width=460,
         height=HEIGHT,
@@ -141,9 +145,11 @@ def _looks(moment: Moment, blank: "BlankOutlook") -> None:
     text, told = moment.labels(moment.at), []
     for place, other in moment.state.blanks.items():
         key, weight = other.looks_most_at(aim)
-        told.append(f"blank {place} at “<bdi>{html.escape(text[key])}</bdi>” {weight:.2f}")
+        token = f"<bdi>{html.escape(text[key])}</bdi>"
+        told.append(say("blank {place} at “{token}” {weight:.2f}", place=place, token=token, weight=weight))
     if told:
-        st.html(f"<p class='hl-small'><b>They look most</b> ({whose}): {', '.join(told)}.</p>")
+        most = say("<b>They look most</b> ({whose}): {told}.", whose=whose, told=", ".join(told))
+        st.html(f"<p class='hl-small'>{most}</p>")
 
 
 def _csv(places: Sequence[int], labels: Sequence[Sequence[str]], values: Sequence[np.ndarray]) -> str:

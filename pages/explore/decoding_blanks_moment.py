@@ -11,6 +11,7 @@ from pages.shared import code, decoding_state, kept, models, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import TextError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankOutlook, Filling, FillingState, FillingStep, FillingTree
@@ -128,7 +129,7 @@ def current(card: ModelCard, source: Source, text: str) -> Moment:
             beside = tree.follow((step.position, alone[step.position].token) for step in at.steps)
     texts.measure((source, text))
     if given.left_out:
-        notes.append(f"This text is long: its first {given.left_out.start} tokens were read here.")
+        notes.append(say("This text is long: its first {n} tokens were read here.", n=given.left_out.start))
     decoding_state.FILLED.set(".".join(f"{step.position}:{step.chosen.token}" for step in whole.steps))
     decoding_state.STEP.set(None if at == whole else len(at.steps))
     return Moment(card=card, given=given, whole=whole, at=at, state=said, beside=beside, notes=tuple(notes))
@@ -173,7 +174,9 @@ def start_again() -> None:
 
 def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Store[Given]]":
     """Return the text as the model was given it, which all who read it share, and where that is kept."""
-    texts: kept.Store[Given] = kept.store("texts filled in", most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes)
+    texts: kept.Store[Given] = kept.store(
+        mark("texts filled in"), most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes
+    )
 
     def make() -> Given:
         from transformer_core.analysis.watching import Given as Read
@@ -185,7 +188,13 @@ def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Sto
         tree = FillingTree(model, tensor_of(read.ids, model), mask_id=tokenizer.mask_id)
         n = len(tree.masks)
         if n > MOST_BLANKS:
-            raise TextError(f"this text has {n} blanks, and up to {MOST_BLANKS} are filled here; write words in some")
+            raise TextError(
+                say(
+                    "this text has {n} blanks, and up to {most} are filled here; write words in some",
+                    n=n,
+                    most=MOST_BLANKS,
+                )
+            )
         return Given(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
 
     return texts.get((source, text), make), texts
@@ -197,13 +206,18 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
 
     written = decoding_state.FILLED.value
     if written and not _FORM.fullmatch(written):
-        notes.append(f"The address asks for filled “{written[:40]}”; it is written as place:token, joined by points.")
+        notes.append(
+            say(
+                "The address asks for filled “{written}”; it is written as place:token, joined by points.",
+                written=written[:40],
+            )
+        )
         return NOTHING
     pairs = [pair.partition(":") for pair in written.split(".") if pair]
     try:
         return tree.follow((int(place), int(token)) for place, _, token in pairs)
     except TextError as error:
-        notes.append(f"The address asks for what cannot be filled in: {error}.")
+        notes.append(say("The address asks for what cannot be filled in: {error}.", error=error))
         return NOTHING
 
 

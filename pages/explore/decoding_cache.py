@@ -15,15 +15,16 @@ from pages.shared import takeaway
 from pages.shared.components import figures
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.kv_cache import cost_lines, kv_cache_grid
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Outlook
     from transformer_core.decoding.tree import DecodingStep
 
 KIB = 1 << 10
-LOOK_FOR = (
-    "With the cache a step reads one token, and only looking back costs more as the text grows; without it every token "
-    "is read again at every step."
+LOOK_FOR = mark(
+    "With the cache a step reads one token, and only looking back costs more as the text grows; without it every "
+    "token is read again at every step."
 )
 GRID = """
 from transformer_core.decoding.cost import cache_bytes
@@ -63,7 +64,7 @@ def show(scene: Scene) -> None:
     _grid(scene, last, last.outlook)
     _facts(scene, last, last.outlook)
     _costs(scene, last)
-    st.html(f"<p class='hl-small'>{html.escape(LOOK_FOR)}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
 
 
 def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
@@ -88,7 +89,7 @@ def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
             "n_positions": len(labels),
             "n_src": len(scene.source_labels),
             "width": _bytes_per_number(last),
-            "keep": KEEP.format(title="What the KV cache holds", text=scene.view.text, file=f"{name}.html"),
+            "keep": KEEP.format(title=say("What the KV cache holds"), text=scene.view.text, file=f"{name}.html"),
         }
         return takeaway.files(
             name=name,
@@ -113,15 +114,18 @@ def _facts(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
         step_cost(config, outlook.n_cached, n_new=n_new, n_src=n_src, cached=is_cached).total
         for is_cached in (True, False)
     )
-    read = [f"{outlook.n_read} tokens were read at once"] if outlook.n_read > 1 else []
-    read += [f"{outlook.n_rows} texts side by side"] if outlook.n_rows > 1 else []
+    read = [say("{n} tokens were read at once", n=outlook.n_read)] if outlook.n_read > 1 else []
+    read += [say("{n} texts side by side", n=outlook.n_rows)] if outlook.n_rows > 1 else []
     facts = [
-        ("the cache holds", _size(held.total)),
-        *([("of it the source’s share, fixed", _size(held.cross_attn))] if n_src else []),
-        ("each token adds", _size(of_one.self_attn)),
-        ("this step took", f"{outlook.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
-        ("its multiply-adds", f"{cached:,}"),
-        ("without the cache", f"{uncached:,} ({uncached / cached:.1f} times as many)"),
+        (say("the cache holds"), _size(held.total)),
+        *([(say("of it the source’s share, fixed"), _size(held.cross_attn))] if n_src else []),
+        (say("each token adds"), _size(of_one.self_attn)),
+        (say("this step took"), f"{outlook.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
+        (say("its multiply-adds"), say("{n:,}", n=cached)),
+        (
+            say("without the cache"),
+            say("{n:,} ({times:.1f} times as many)", n=uncached, times=uncached / cached),
+        ),
     ]
     cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts)
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
@@ -143,7 +147,7 @@ def _costs(scene: Scene, last: "DecodingStep") -> None:
     name = scene.file_name("cost")
 
     def files() -> Mapping[str, bytes]:
-        keep = KEEP.format(title="What each step costs", text=scene.view.text, file=f"{name}.html")
+        keep = KEEP.format(title=say("What each step costs"), text=scene.view.text, file=f"{name}.html")
         return takeaway.files(
             name=name,
             csv=lambda: matrix_csv(

@@ -14,6 +14,7 @@ from pages.shared.fields import Field
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingStep
@@ -25,41 +26,45 @@ MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the moments before and 
 NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
-BROKEN = (
-    "The model says nothing that is a number here, so no token is more probable than another. Its weights are broken, "
-    "as after a training that diverged; take an earlier moment of that training."
+BROKEN = mark(
+    "The model says nothing that is a number here, so no token is more probable than another. Its weights are "
+    "broken, as after a training that diverged; take an earlier moment of that training."
 )
-ABOUT_PENALTY = (
+ABOUT_PENALTY = mark(
     "Above 1, tokens that are there already become less probable: positive logits are divided by it, negative ones "
     "multiplied. 1 changes nothing."
 )
-ABOUT_SEED = "The same seed draws the same tokens. At temperature 0 nothing is drawn."
+ABOUT_SEED = mark("The same seed draws the same tokens. At temperature 0 nothing is drawn.")
 
 
 def show(scene: Scene) -> None:
     """Draw what may come next, or say why nothing does."""
-    place = "" if scene.tree.has_ended(scene.at) else f"token {scene.n_written}, {_behind(scene, scene.at)}"
-    st.html(f"<h2 class='hl-subtitle'>What may come next<span>{html.escape(place)}</span></h2>")
+    place = (
+        ""
+        if scene.tree.has_ended(scene.at)
+        else say("token {n}, {behind}", n=scene.n_written, behind=_behind(scene, scene.at))
+    )
+    st.html(f"<h2 class='hl-subtitle'>{say('What may come next')}<span>{html.escape(place)}</span></h2>")
     if scene.ended:
         st.html(f"<p class='hl-note'>{html.escape(scene.ended)}</p>")
     if scene.outlook is None:
         return
     if not math.isfinite(scene.outlook.entropy):
-        st.html(f"<p class='hl-note'>{BROKEN}</p>")
+        st.html(f"<p class='hl-note'>{say(BROKEN)}</p>")
         return
     _bars(scene)
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
         _number(
-            "Repetition",
+            say("Repetition"),
             decoding_state.REPETITION,
             {"min_value": min(LEAST_PENALTY, decoding_state.REPETITION.value), "max_value": MOST_PENALTY, "step": 0.1},
-            help=ABOUT_PENALTY,
+            help=say(ABOUT_PENALTY),
         )
         _number(
-            "Seed",
+            say("Seed"),
             decoding_state.SEED,
             {"min_value": 0, "max_value": MOST_SEED, "step": 1, "disabled": scene.session.sampling.temperature == 0},
-            help=ABOUT_SEED,
+            help=say(ABOUT_SEED),
         )
         _own_words(scene)
     if note := st.session_state.pop(OWN_NOTE, ""):
@@ -137,14 +142,14 @@ def _own_words(scene: Scene) -> None:
     """Draw a box for words that the model is led along from this moment on."""
     spaces_count = scene.tokenizer.encode(" a") != scene.tokenizer.encode("a")
     st.text_input(
-        "Write your own here",
+        say("Write your own here"),
         key=OWN,
         on_change=_lead,
         args=(scene,),
         disabled=not scene.tree.has_room(scene.at),
-        placeholder="… a space begins a new word" if spaces_count else "Words to go on with, then Enter",
+        placeholder=say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter"),
         autocomplete="off",
-        help="The model is led along these words, and goes on by itself behind them.",
+        help=say("The model is led along these words, and goes on by itself behind them."),
         width=OWN_WIDTH,
     )
 
@@ -155,24 +160,26 @@ def _lead(scene: Scene) -> None:
     try:
         tokens = scene.tokenizer.encode(text) if text.strip() else []
     except HeadlightError as error:
-        st.session_state[OWN_NOTE] = f"This cannot be written: {error}."
+        st.session_state[OWN_NOTE] = say("This cannot be written: {error}.", error=error)
         return
     room = min(
         scene.tree.max_positions - scene.at.position - 1,
         decoding_state.MOST_LED - scene.n_written,
     )
     if len(tokens) > room:
-        st.session_state[OWN_NOTE] = f"These are {len(tokens):,} tokens, but here is room for {room:,}; write less."
+        st.session_state[OWN_NOTE] = say(
+            "These are {n:,} tokens, but here is room for {room:,}; write less.", n=len(tokens), room=room
+        )
     elif tokens:
         if scene.tokenizer.unk_id in tokens:
-            st.session_state[OWN_NOTE] = (
+            st.session_state[OWN_NOTE] = say(
                 "Some of it has no token of its own: the model reads a stand-in for what it does not know."
             )
         decoding_state.fork(tokens)
 
 
 def _behind(scene: Scene, step: "DecodingStep") -> str:
-    return f"behind “{isolate(scene.labels([step])[0])}”"
+    return say("behind “{token}”", token=isolate(scene.labels([step])[0]))
 
 
 def _version(scene: Scene, step: "DecodingStep") -> str:

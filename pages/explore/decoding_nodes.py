@@ -5,6 +5,7 @@ from itertools import accumulate
 
 from pages.explore.decoding_scene import Scene
 from pages.shared.components.branches import Node
+from transformer_core.language import say
 
 _NO_TOKEN = 0  # what the first given token comes behind
 _N_NUMBERS = 2**53  # that a browser keeps all digits of
@@ -33,7 +34,7 @@ def given_nodes(scene: Scene) -> list[Node]:
 
 def text_of(scene: Scene, tokens: Sequence[int]) -> str:
     """Return what tokens say, for reading."""
-    return scene.tokenizer.decode(tokens).rstrip("\ufffd").strip() or "(nothing)"
+    return scene.tokenizer.decode(tokens).rstrip("\ufffd").strip() or say("(nothing)")
 
 
 def signed(nats: float) -> str:

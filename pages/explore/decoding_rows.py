@@ -16,12 +16,13 @@ from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.labels import isolate, shorten
 from transformer_core.figures.step_rows import LayerRows, layer_rows, step_rows
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind
     from transformer_core.decoding.outlook import Outlook
 
-KEYS: "dict[Kind, str]" = {"cross": "key: source token", "decoder": "key: what was read so far"}
+KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: what was read so far")}
 AGAIN = """
 from transformer_core.figures.step_rows import layer_rows, step_rows
 
@@ -42,7 +43,8 @@ figure = step_rows(
 def show(scene: Scene) -> None:
     """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
     if scene.outlook is None:
-        st.html("<p class='hl-small'>The text has ended here, so nobody looks for what comes next: go back a step.</p>")
+        note = say("The text has ended here, so nobody looks for what comes next: go back a step.")
+        st.html(f"<p class='hl-small'>{note}</p>")
         return
     for kind in scene.kinds():
         _draw(scene, scene.outlook, kind)
@@ -57,8 +59,13 @@ def _draw(scene: Scene, outlook: "Outlook", kind: "Kind") -> None:
     read = scene.output_labels
     n_read = scene.at.position + 1
     labels = scene.source_labels if kind == "cross" else read[:n_read]
-    part = "each layer" if aim.mean == "all" else f"layer {aim.layer}"
-    title = f"{ATTENTIONS[kind].title}, {part}: where it looks from “{isolate(shorten(read[n_read - 1]))}”"
+    part = say("each layer") if aim.mean == "all" else say("layer {layer}", layer=aim.layer)
+    title = say(
+        "{attention}, {part}: where it looks from “{token}”",
+        attention=say(ATTENTIONS[kind].title),
+        part=part,
+        token=isolate(shorten(read[n_read - 1])),
+    )
     key = f"decoding-rows-{kind}"
     figure = step_rows(
         rows.values,
@@ -67,7 +74,7 @@ def _draw(scene: Scene, outlook: "Outlook", kind: "Kind") -> None:
         title=title,
         chosen=rows.chosen,
         n_keys=len(labels) if kind == "cross" else len(read),
-        key_name=KEYS[kind],
+        key_name=say(KEYS[kind]),
         row_name=rows.name,
         theme=theme(),
     )
@@ -109,7 +116,7 @@ def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...],
         "mean": aim.mean,
         "labels": list(labels),
         "title": title,
-        "key_name": KEYS[kind],
+        "key_name": say(KEYS[kind]),
         "keep": KEEP.format(title=title, text=scene.view.text, file=f"{name}.html"),
     }
     return takeaway.files(

@@ -12,6 +12,7 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     import numpy as np
@@ -132,13 +133,13 @@ class Scene:
         """Why nothing can be written behind this moment, in a sentence; None where it can."""
         if self.tree.has_ended(self.at):
             if self.n_written == 1:
-                return "The model ended its text at once: its first token is the one that ends texts."
-            return "The model ended its text here."
+                return say("The model ended its text at once: its first token is the one that ends texts.")
+            return say("The model ended its text here.")
         if not self.tree.has_room(self.at):
             n = self.card.config.max_seq_len
-            return f"All {n:,} positions of this model are used, so nothing can be written behind this token."
+            return say("All {n:,} positions of this model are used, so nothing can be written behind this token.", n=n)
         if self.is_at_limit:
-            return f"The limit of {decoding_state.LIMIT.value:,} tokens is reached; the model could go on."
+            return say("The limit of {n:,} tokens is reached; the model could go on.", n=decoding_state.LIMIT.value)
         return None
 
     @property
@@ -194,10 +195,12 @@ class Scene:
 
     def who(self, kind: "Kind") -> str:
         """Return whose attention it is, as titles call it."""
-        name, aim = ATTENTIONS[kind].title.lower(), self.aim
+        name, aim = say(ATTENTIONS[kind].inline), self.aim
         if aim.mean == "all":
-            return f"{name}, mean of all heads"
-        return f"{name}, layer {aim.layer}, " + ("mean of its heads" if aim.mean else f"head {aim.head}")
+            return say("{attention}, mean of all heads", attention=name)
+        if aim.mean:
+            return say("{attention}, layer {layer}, mean of its heads", attention=name, layer=aim.layer)
+        return say("{attention}, layer {layer}, head {head}", attention=name, layer=aim.layer, head=aim.head)
 
     def weights(self, kind: "Kind", moment: "DecodingStep | None" = None) -> "np.ndarray | None":
         """Return where is looked at a moment, or at this one, to say what comes next; None where nothing does."""
@@ -220,7 +223,7 @@ class Scene:
 
 def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any, kept.Store[Any]]":
     """Return the tree behind a text, which all who read it share; what the model was given; and where it is kept."""
-    trees: kept.Store[Any] = kept.store("texts written", most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes)
+    trees: kept.Store[Any] = kept.store(mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes)
 
     def make() -> "tuple[DecodingTree, Any]":
         from transformer_core.analysis.watching import Given, tensor_of

@@ -12,20 +12,25 @@ from pages.shared import answer, decoding_state, models, state
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Candidate
     from transformer_core.decoding.session import Comparison
     from transformer_core.decoding.tree import DecodingStep
 
-LEAD = (
-    "Led along (teacher forcing), the model reads the tokens of a given text whatever it would have written itself, as "
-    "in training. Running free, it reads its own."
+LEAD = mark(
+    "Led along (teacher forcing), the model reads the tokens of a given text whatever it would have written itself, "
+    "as in training. Running free, it reads its own."
 )
 BOXES = {  # by architecture: the text that is typed, and what stands in the empty box
-    "encoder_decoder": ("Target", "Type what the model is made to write; empty: the branch that you look at"),
-    "decoder_only": ("Continuation", "Type how the text goes on; empty: the branch that you look at"),
+    "encoder_decoder": (
+        mark("Target"),
+        mark("Type what the model is made to write; empty: the branch that you look at"),
+    ),
+    "decoder_only": (mark("Continuation"), mark("Type how the text goes on; empty: the branch that you look at")),
 }
+TYPED = {"encoder_decoder": mark("target"), "decoder_only": mark("continuation")}
 CLOSING = ".,;:!?…)]}’'"  # no space comes before them
 N_FIRST = 3  # of the model's choices, when a token is pointed at
 CODE = """
@@ -45,23 +50,23 @@ def show(scene: Scene) -> None:
     """Draw a box for a target, and below it the text led along and the free one, each token with its probability."""
     if st.session_state.pop(_IS_NEW, False):
         st.rerun()
-    st.html(f"<p class='hl-small'>{LEAD}</p>")
+    st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
     _box(scene)
     try:
         tokens, n_left_out = _target(scene)
         if not tokens:
-            st.html("<p class='hl-small'>There is no token here that the model could be led along.</p>")
+            st.html(f"<p class='hl-small'>{say('There is no token here that the model could be led along.')}</p>")
             return
         with models.on(scene.source.device), scene.source.changed(scene.tree.model):
             comparison = scene.session.beside_free_running(tokens)
     except HeadlightError as error:
-        st.warning(f"The model cannot be led along this text: {error}.")
+        st.warning(say("The model cannot be led along this text: {error}.", error=error))
         return
     if n_left_out:
-        remark = f"The text is long: its first {len(tokens):,} tokens are read, the rest was left out."
+        remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
         st.html(f"<p class='hl-note'>{remark}</p>")
     _rows(scene, comparison)
-    with st.popover("Show the code", type="tertiary", icon=":material/code:"):
+    with st.popover(say("Show the code"), type="tertiary", icon=":material/code:"):
         st.code(opening(scene) + CODE.format(tokens=tokens), language="python")
 
 
@@ -71,23 +76,23 @@ def _box(scene: Scene) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-led-box"):
         st.session_state[_BOX] = _typed(scene)
         st.text_input(
-            label,
+            say(label),
             key=_BOX,
             on_change=lambda: _choose(scene, st.session_state[_BOX]),
-            placeholder=placeholder,
+            placeholder=say(placeholder),
             autocomplete="off",
         )
         if _typed(scene):
-            st.button("Clear it", key="decoding-led-clear", on_click=_choose, args=(scene, ""))
+            st.button(say("Clear it"), key="decoding-led-clear", on_click=_choose, args=(scene, ""))
         else:
             written = scene.tokenizer.decode([step.token for step in scene.branch]).rstrip("\ufffd")
             st.button(
-                "Change what was written",
+                say("Change what was written"),
                 key="decoding-led-take",
                 on_click=_choose,
                 args=(scene, written),
                 disabled=not state.clean(written),
-                help="Take up the branch that you look at, and change some of its words",
+                help=say("Take up the branch that you look at, and change some of its words"),
             )
 
 
@@ -126,21 +131,25 @@ def _rows(scene: Scene, comparison: "Comparison") -> None:
     led, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
     led_labels, free_labels = scene.labels(led), scene.labels(free)
     parting = n_shared if comparison.parting is not None else None
-    text = BOXES[scene.card.config.architecture][0].lower() if _typed(scene) else "branch"
+    text = say(TYPED[scene.card.config.architecture]) if _typed(scene) else say("branch")
     if parting is None:
-        sentence = f"By itself the model writes just what this {text} has."
+        sentence = say("By itself the model writes just what this {text} has.", text=text)
     else:
         instead, has = (
             f"“{isolate(labels[parting])}” ({answer.probability(_chosen(steps[parting]).probability)})"
             for labels, steps in ((free_labels, free), (led_labels, led))
         )
-        sentence = f"By itself the model would write {instead} where the {text} has {has}."
+        sentence = say(
+            "By itself the model would write {instead} where the {text} has {has}.", instead=instead, text=text, has=has
+        )
     n_first = sum(_chosen(step).rank == 0 for step in led)
-    by_itself = "By itself" if scene.session.sampling == GREEDY else "By itself, drawn as chosen"
+    by_itself = say("By itself") if scene.session.sampling == GREEDY else say("By itself, drawn as chosen")
     is_cut = not scene.tree.has_ended(free[-1])
+    first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(led))
+    how_far = say("cut after {n}", n=len(free)) if is_cut else say("to its end")
     rows = (
-        _row(scene, "Led along", f"{n_first} of {len(led)} its first choice", led, led_labels, parting),
-        _row(scene, by_itself, f"cut after {len(free)}" if is_cut else "to its end", free, free_labels, parting),
+        _row(scene, say("Led along"), first_choice, led, led_labels, parting),
+        _row(scene, by_itself, how_far, free, free_labels, parting),
     )
     st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-led'>{''.join(rows)}</div>")
 
@@ -155,7 +164,7 @@ def _row(
         f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
         for place, (step, label) in enumerate(zip(steps, labels, strict=True))
     )
-    about = f"{_signed(steps[-1].total_log_prob)} nats in all, {remark}"
+    about = say("{total} nats in all, {remark}", total=_signed(steps[-1].total_log_prob), remark=remark)
     return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
 
 
@@ -167,9 +176,14 @@ def _in_words(scene: Scene, step: "DecodingStep", label: str) -> str:
     choices = ", ".join(
         f"“{isolate(name)}” {answer.probability(one.probability)}" for name, one in zip(names, first, strict=True)
     )
-    return (
-        f"“{isolate(label)}”: probability {answer.probability(chosen.probability)}, {_signed(step.log_prob)} nats, "
-        f"number {chosen.rank + 1} of the model’s choices, which begin with {choices}"
+    return say(
+        "“{token}”: probability {probability}, {nats} nats, number {number} of the model’s choices, which begin with "
+        "{choices}",
+        token=isolate(label),
+        probability=answer.probability(chosen.probability),
+        nats=_signed(step.log_prob),
+        number=chosen.rank + 1,
+        choices=choices,
     )
 
 

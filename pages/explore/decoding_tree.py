@@ -11,6 +11,7 @@ from pages.explore.decoding_scene import Scene
 from pages.shared import decoding_state
 from pages.shared.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from transformer_core.figures import isolate
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingStep
@@ -26,7 +27,9 @@ def show(scene: Scene) -> None:
     _tree(scene)
     _table(scene)
     if here := decoding_state.BRANCH.value:
-        st.button("Forget the branch that is looked at", on_click=decoding_state.without, args=(here,), type="tertiary")
+        st.button(
+            say("Forget the branch that is looked at"), on_click=decoding_state.without, args=(here,), type="tertiary"
+        )
 
 
 def _tree(scene: Scene) -> None:
@@ -48,7 +51,7 @@ def _tree(scene: Scene) -> None:
         ends=ends,
         key=KEY,
         on_node=lambda: _open(steps),
-        name="Tree of all branches",
+        name=mark("Tree of all branches"),
     )
 
 
@@ -69,12 +72,18 @@ def _table(scene: Scene) -> None:
         hide_index=True,
         height="content",
         column_config={
-            "branch": st.column_config.TextColumn(width=250),
-            "tokens": st.column_config.NumberColumn(width=60),
+            "branch": st.column_config.TextColumn(say("branch"), width=250),
+            "tokens": st.column_config.NumberColumn(say("tokens"), width=60),
             "nats": st.column_config.NumberColumn(
-                width=70, format="%.2f", help="Log-probability of all that was written on it: the sum over its tokens"
+                say("nats"),
+                width=70,
+                format="%.2f",
+                help=say("Log-probability of all that was written on it: the sum over its tokens"),
             ),
-            "nats a token": st.column_config.NumberColumn(width=95, format="%.3f", help="The mean over its tokens"),
+            "parts from the first": st.column_config.TextColumn(say("parts from the first")),
+            "nats a token": st.column_config.NumberColumn(
+                say("nats a token"), width=95, format="%.3f", help=say("The mean over its tokens")
+            ),
         },
     )
 
@@ -124,6 +133,6 @@ def _parting(scene: Scene, first: "DecodingStep", other: "DecodingStep") -> str:
         return ""
     comparison = scene.session.compare(first, other)
     if not comparison.a or not comparison.b:
-        return "is a part of it" if not comparison.b else "goes on behind it"
+        return say("is a part of it") if not comparison.b else say("goes on behind it")
     has, instead = (isolate(scene.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
-    return f"token {comparison.parting}: {instead} for {has}"
+    return say("token {place}: {instead} for {has}", place=comparison.parting, instead=instead, has=has)

@@ -14,33 +14,44 @@ from transformer_core.analysis.head_picture import HeadPicture
 from transformer_core.analysis.text_measures import MEASURES
 from transformer_core.figures import isolate
 from transformer_core.figures.categories import category_hues
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from typing import Literal
 
-LEAD = (
-    "Every head of every layer, on your text. In each picture a row is a token that asks (query) and a column a token "
-    "that it may look at (key). Choose a head to read it token by token."
+LEAD = mark(
+    "Every head of every layer, on your text. In each picture a row is a token that asks (query) and a column a "
+    "token that it may look at (key). Choose a head to read it token by token."
 )
 MANY_HEADS = 8  # more of them side by side take more of the page
 LOOK_FOR = {  # by architecture and attention
-    ("encoder_decoder", "encoder"): "words that fetch what they depend on, as a pronoun its noun; lines beside the "
-    "diagonal look one word back or ahead.",
-    ("encoder_decoder", "decoder"): "rows that reach back to a word that they must agree with. No row may look to its "
-    "right: the gray cells lie in the future.",
-    ("encoder_decoder", "cross"): "each row is about to write the next word, and its strong cells are where it reads; "
-    "steps off the diagonal change the word order.",
-    ("decoder_only", "decoder"): "a line just below the diagonal: each token looks at the one before it; a dark first "
-    "column: a head with nothing to fetch rests there; where something is said twice, a stripe in the second half that "
-    "points to what came after it the first time (induction). The gray cells lie in the future.",
-    ("encoder_only", "encoder"): "lines beside the diagonal look at the neighbours; the rows of the masks gather what "
-    "speaks for the missing word; columns that every row looks at, often the ends, are where heads rest.",
+    ("encoder_decoder", "encoder"): mark(
+        "words that fetch what they depend on, as a pronoun its noun; lines beside the diagonal look one word back "
+        "or ahead."
+    ),
+    ("encoder_decoder", "decoder"): mark(
+        "rows that reach back to a word that they must agree with. No row may look to its right: the gray cells lie "
+        "in the future."
+    ),
+    ("encoder_decoder", "cross"): mark(
+        "each row is about to write the next word, and its strong cells are where it reads; steps off the diagonal "
+        "change the word order."
+    ),
+    ("decoder_only", "decoder"): mark(
+        "a line just below the diagonal: each token looks at the one before it; a dark first column: a head with "
+        "nothing to fetch rests there; where something is said twice, a stripe in the second half that points to "
+        "what came after it the first time (induction). The gray cells lie in the future."
+    ),
+    ("encoder_only", "encoder"): mark(
+        "lines beside the diagonal look at the neighbours; the rows of the masks gather what speaks for the missing "
+        "word; columns that every row looks at, often the ends, are where heads rest."
+    ),
 }
 
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>Heads</h1><p class='hl-lead'>{html.escape(LEAD)}</p>")
+    st.html(f"<h1 class='hl-title'>{say('Heads')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
     if state.current().text:
         heads()
 
@@ -66,7 +77,7 @@ def heads() -> None:
     if shown is not None:
         heads_cell.show(scene, shown)
     heads_across.show(scene)
-    with st.expander("Show the code", icon=":material/code:"):
+    with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(code_of(scene), language="python")
     kept.foot()
     state.publish()
@@ -106,9 +117,9 @@ def measure(scene: Scene) -> components.Measure | None:
     values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
     n_keys = max(scene.reading.attended[attention].shape[3] for attention in values)
     return components.Measure(
-        name=chosen.title.lower(),
-        title=chosen.meaning,
-        unit=chosen.unit,
+        name=say(chosen.inline),
+        title=say(chosen.meaning),
+        unit=say(chosen.unit),
         low="",
         high="",
         values=values,
@@ -119,12 +130,12 @@ def measure(scene: Scene) -> components.Measure | None:
 def look_for(scene: Scene, shown: HeadPicture | None) -> None:
     """Say in one line what is worth looking for, and the strongest link of what is shown."""
     words = LOOK_FOR[scene.reading.architecture, scene.view.attention]
-    lines = [f"<b>What to look for:</b> {html.escape(words)}"]
+    lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}"]
     if shown is not None and shown.blocks is None and scene.wish.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
         link = f"“{query}” → “{key}” {cell.value:.2f}"
-        lines.append(f"<b>The strongest link of this head:</b> {html.escape(link)}")
+        lines.append(f"<b>{say('The strongest link of this head:')}</b> {html.escape(link)}")
     st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
 
 

@@ -13,25 +13,32 @@ from pages.shared.components import figures
 from transformer_core.analysis import pattern_csv
 from transformer_core.analysis.table import pattern_arrays
 from transformer_core.figures import attention_heatmap
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.across_layers import AcrossLayers, Method, Part
 
 MOST_MIB = 32  # of all that was followed across layers
-TITLES = {"rollout": "Attention rollout", "flow": "Attention flow"}
+TITLES = {"rollout": mark("Attention rollout"), "flow": mark("Attention flow")}
+
+
+FOLLOWING = {
+    "rollout": mark("Following rollout through the layers …"),
+    "flow": mark("Following flow through the layers …"),
+}
 
 
 def show(scene: Scene) -> None:
     """Draw how attention adds up across the layers, when it is asked for."""
     open_before = bool(heads_state.ACROSS.value)
-    with st.expander("Across all layers: rollout and flow", icon=":material/layers:", expanded=open_before):
+    with st.expander(say("Across all layers: rollout and flow"), icon=":material/layers:", expanded=open_before):
         key = f"{heads_state.ACROSS.key}-segments"
         st.session_state[key] = heads_state.ACROSS.value
         st.segmented_control(
-            "Across all layers",
+            say("Across all layers"),
             ["", *TITLES],
             key=key,
-            format_func=lambda name: TITLES.get(name, "none"),
+            format_func=lambda name: say(TITLES[name]) if name else say("none"),
             required=True,
             label_visibility="collapsed",
             on_change=lambda: heads_state.choose(heads_state.ACROSS, st.session_state[key] or ""),
@@ -46,35 +53,45 @@ def _draw(scene: Scene, method: "Method") -> None:
 
     n_tokens = max(max(attended.shape[2:]) for attended in scene.reading.attended.values())
     if n_tokens > MOST_TOKENS[method]:
-        st.html(
-            f"<p class='hl-note'>{TITLES[method]} is computed for texts of up to {MOST_TOKENS[method]} tokens; this "
-            f"one has {n_tokens:,}. Take a shorter text{'' if method == 'rollout' else ', or look at the rollout'}.</p>"
-        )
+        values = {"most": MOST_TOKENS[method], "n": n_tokens}
+        if method == "rollout":
+            note = say(
+                "Attention rollout is computed for texts of up to {most} tokens; this one has {n:,}. "
+                "Take a shorter text.",
+                **values,
+            )
+        else:
+            note = say(
+                "Attention flow is computed for texts of up to {most} tokens; this one has {n:,}. "
+                "Take a shorter text, or look at the rollout.",
+                **values,
+            )
+        st.html(f"<p class='hl-note'>{note}</p>")
         return
-    followed: kept.Store[AcrossLayers] = kept.store("rollouts and flows", most_mib=MOST_MIB, n_bytes=_n_bytes)
+    followed: kept.Store[AcrossLayers] = kept.store(mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     key = (scene.source, scene.view.text, scene.view.target, method)
-    with st.spinner(f"Following {method} through the layers …", show_time=True):
+    with st.spinner(say(FOLLOWING[method]), show_time=True):
         found = followed.get(key, lambda: follow(scene.reading, method))
     with st.container(key="hl-across"):
         columns = st.columns(max(2, len(found.parts)), gap="medium")
     for place, (column, part) in enumerate(zip(columns, found.parts, strict=False)):
         with column:
             _part(scene, method, place, part)
-    st.html(f"<p class='hl-look'><b>What it assumes:</b> {html.escape(ASSUMES[method])}</p>")
+    st.html(f"<p class='hl-look'><b>{say('What it assumes:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
 
 
 def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
-    names = {side: NAMES[scene.reading.architecture, side] for side in (part.of, part.side)}
+    names = {side: say(NAMES[scene.reading.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(scene.reading, part.of), getattr(scene.reading, part.side)
-    title = f"{TITLES[method]}, {names[part.of]}"
+    title = f"{say(TITLES[method])}, {names[part.of]}"
     figure = attention_heatmap(
         part.values.astype(np.float32),
         queries,
         keys,
         title=title,
         mask=part.mask,
-        query_name=f"final state: {names[part.of]}",
-        key_name=f"input: {names[part.side]}",
+        query_name=say("final state: {of}", of=names[part.of]),
+        key_name=say("input: {of}", of=names[part.side]),
         theme=theme(),
         width=480,
     )

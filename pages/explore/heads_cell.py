@@ -15,10 +15,11 @@ from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.head_grid import head_grid
 from transformer_core.figures.labels import shorten
 from transformer_core.figures.row_bars import row_bars
+from transformer_core.language import mark, say
 
 HEIGHT = 270  # px
 MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds
-HINT = (
+HINT = mark(
     "Click a cell, or walk there with the arrow keys and press Enter: its row stands here as bars over the keys, and "
     "beside it the same cell in every head of every layer."
 )
@@ -28,7 +29,7 @@ def show(scene: Scene, shown: HeadPicture) -> None:
     """Draw what belongs to the chosen query and key; a hint while none is chosen."""
     query, key = marked(scene, shown)
     if query is None:
-        st.html(f"<p class='hl-small'>{HINT}</p>")
+        st.html(f"<p class='hl-small'>{say(HINT)}</p>")
         return
     with st.container(key="hl-cell"):
         left, right = st.columns([7, 5], gap="medium")
@@ -36,7 +37,7 @@ def show(scene: Scene, shown: HeadPicture) -> None:
         _row(scene, shown, query, key)
     with right:
         if key is None:
-            st.html("<p class='hl-small'>Click a cell of this row to see it in every head.</p>")
+            st.html(f"<p class='hl-small'>{say('Click a cell of this row to see it in every head.')}</p>")
         else:
             _in_all_heads(scene, shown, query, key)
 
@@ -47,7 +48,8 @@ def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
     of_row = replace(scene.wish, window=((tokens.start, tokens.stop - 1), _span_of_keys(scene)))
     row = scene.picture_of(of_row)
     if row.values.shape[0] != 1 or row.blocks:
-        st.html("<p class='hl-small'>This row has too many keys to be drawn as bars; draw a box to see a part.</p>")
+        too_many = say("This row has too many keys to be drawn as bars; draw a box to see a part.")
+        st.html(f"<p class='hl-small'>{too_many}</p>")
         return
     values, allowed = row.values[0].astype(np.float64), row.mask[0]
     is_weight = scene.wish.quantity in ("pattern", "log")
@@ -88,19 +90,18 @@ def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
 def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> None:
     """Draw the weight between the chosen query and key in every head."""
     if not scene.attended.is_short and max(scene.attended.shape[2:]) > MOST_IN_ALL:
-        st.html(
-            f"<p class='hl-small'>The same cell in every head is shown for texts of up to {MOST_IN_ALL:,} tokens.</p>"
-        )
+        note = say("The same cell in every head is shown for texts of up to {n:,} tokens.", n=MOST_IN_ALL)
+        st.html(f"<p class='hl-small'>{note}</p>")
         return
     queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
     values = cell_in_all_heads(scene.attended, queries, keys)
     sides = ((query, shown.queries), (key, shown.keys))
     asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
-    title = f"“{asking}” → “{looked_at}” in every head"
+    title = say("“{asking}” → “{looked_at}” in every head", asking=asking, looked_at=looked_at)
     figure = head_grid(
         values.astype(np.float64),
         title=title,
-        what="weight",
+        what=say("weight"),
         limits=(0.0, 1.0),
         chosen=(scene.view.layer, scene.view.head),
         theme=theme(),

@@ -4,6 +4,7 @@ from pages.explore.heads_scene import Scene
 from pages.shared import code, readings
 from pages.shared.models import CPU, PRECISIONS
 from transformer_core.analysis import ATTENTIONS, Wish
+from transformer_core.language import say
 
 PLAIN = """
 site = {site!r}
@@ -112,7 +113,11 @@ def redraw(scene: Scene) -> str:
 
 def redraw_row(scene: Scene, of_row: Wish, query: int, name: str) -> str:
     """Return the lines that draw one query's bars again."""
-    drawn = ROW.format(query=query, quantity=of_row.quantity, keep=_keep(scene, f"Query {query}: {scene.who}", name))
+    drawn = ROW.format(
+        query=query,
+        quantity=of_row.quantity,
+        keep=_keep(scene, say("Query {query}: {who}", query=query, who=scene.who), name),
+    )
     return _shown(scene, of_row) + drawn
 
 

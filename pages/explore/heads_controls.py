@@ -15,18 +15,26 @@ from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.head_picture import HeadShare
 from transformer_core.analysis.text_measures import MEASURES
 from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.language import mark, say
 
 WIDTH = 340  # px, of what is folded up
-DRAWINGS = {"heatmap": "Heatmap", "lines": "Lines"}
+DRAWINGS = {"heatmap": mark("Heatmap"), "lines": mark("Lines")}
 QUANTITY_NAMES = {
-    "pattern": "Pattern",
-    "scores": "Scores before softmax",
-    "log": "Pattern, log scale",
-    "values": "Weighted by ‖v‖",
-    "written": "Weighted by ‖v W_O‖",
+    "pattern": mark("Pattern"),
+    "scores": mark("Scores before softmax"),
+    "log": mark("Pattern, log scale"),
+    "values": mark("Weighted by ‖v‖"),
+    "written": mark("Weighted by ‖v W_O‖"),
 }
-ORDERS = {"": "layers", "descending": "high first", "ascending": "low first"}
-ABOUT_MIX = (
+ORDERS = {"": mark("layers"), "descending": mark("high first"), "ascending": mark("low first")}
+ABOUT_WORDS = mark(
+    "Words out of tokens: the sum over the keys of a word, the mean over its queries. Scores, which cannot be added "
+    "up, stay those of tokens."
+)
+HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("sinks, where attention rests")}
+SPANS = {"Queries": mark("Queries from and to"), "Keys": mark("Keys from and to")}
+MEANS = {"": mark("the chosen"), "layer": mark("mean of its layer"), "all": mark("mean of all")}
+ABOUT_MIX = mark(
     "The mean of several heads of one attention, each as heavy as its weight. Shift-click heads in the overview, or "
     "press P on one, to add them here."
 )
@@ -36,25 +44,25 @@ def over_overview(scene: Scene) -> None:
     """Draw what stands above the overview: a measure of every head, their order, and which attentions are shown."""
     with st.container(key="hl-overview-bar", horizontal=True, gap="small", vertical_alignment="center"):
         _choice(
-            "Measure",
+            say("Measure"),
             ["", *MEASURES],
             heads_state.TINT,
-            lambda name: MEASURES[name].title if name else "No measure",
-            help="A number for every head on this text: a bar under its picture",
+            lambda name: say(MEASURES[name].title) if name else say("No measure"),
+            help=say("A number for every head on this text: a bar under its picture"),
         )
         if heads_state.TINT.value:
-            _choice("Order of the heads", [*ORDERS], heads_state.ORDER, ORDERS.__getitem__, width=120)
+            _choice(say("Order of the heads"), [*ORDERS], heads_state.ORDER, lambda name: say(ORDERS[name]), width=120)
         if len(scene.reading.attended) > 1:
-            _segments("Attentions", {"": "all", "one": "this one"}, heads_state.ONLY)
+            _segments(say("Attentions"), {"": mark("all"), "one": mark("this one")}, heads_state.ONLY)
         save_overview(scene)
 
 
 def over_head(scene: Scene) -> None:
     """Draw what stands above the chosen head."""
     with st.container(key="hl-head-bar", horizontal=True, gap="small", vertical_alignment="center"):
-        _segments("Drawing", DRAWINGS, heads_state.DRAWING)
+        _segments(say("Drawing"), DRAWINGS, heads_state.DRAWING)
         if heads_state.DRAWING.value == "heatmap":
-            _choice("Quantity", [*QUANTITIES], heads_state.QUANTITY, QUANTITY_NAMES.__getitem__)
+            _choice(say("Quantity"), [*QUANTITIES], heads_state.QUANTITY, lambda name: say(QUANTITY_NAMES[name]))
         with st.popover(_tokens_label(scene), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
             _tokens(scene)
         with st.popover(_mix_label(), key="hl-mix", type="tertiary"), st.container(width=WIDTH):
@@ -64,38 +72,35 @@ def over_head(scene: Scene) -> None:
 def _tokens_label(scene: Scene) -> str:
     """Say how many choices about the text are not the usual ones: in few letters, so that the row keeps its place."""
     n_changed = (heads_state.UNIT.value == "word") + bool(heads_state.HIDDEN.value) + bool(scene.wish.window)
-    return f"Tokens ({n_changed})" if n_changed else "Tokens"
+    return say("Tokens ({n_changed})", n_changed=n_changed) if n_changed else say("Tokens")
 
 
 def _tokens(scene: Scene) -> None:
     """Draw how the text is shown: in tokens or words, without some, or a part of it."""
-    _segments("Show", {"token": "tokens", "word": "words"}, heads_state.UNIT, is_labelled=True)
-    st.html(
-        "<p class='hl-small'>Words out of tokens: the sum over the keys of a word, the mean over its queries. Scores, "
-        "which cannot be added up, stay those of tokens.</p>"
-    )
+    _segments(say("Show"), {"token": mark("tokens"), "word": mark("words")}, heads_state.UNIT, is_labelled=True)
+    st.html(f"<p class='hl-small'>{say(ABOUT_WORDS)}</p>")
     box = f"{heads_state.HIDDEN.key}-box"
     st.session_state[box] = [part for part in heads_state.HIDDEN.value.split("+") if part]
     st.multiselect(
-        "Hide",
-        ["special", "sinks"],
+        say("Hide"),
+        [*HIDDEN_NAMES],
         key=box,
-        format_func={"special": "special tokens", "sinks": "sinks, where attention rests"}.__getitem__,
+        format_func=lambda name: say(HIDDEN_NAMES[name]),
         on_change=lambda: heads_state.choose(
             heads_state.HIDDEN,
             "+".join(part for part in ("special", "sinks") if part in st.session_state[box]),
         ),
-        placeholder="nothing",
+        placeholder=say("nothing"),
     )
     if heads_state.HIDDEN.value:
         st.session_state["heads-rest-box"] = heads_state.REST.value == "share"
         st.toggle(
-            "Rows sum to 1 again",
+            say("Rows sum to 1 again"),
             key="heads-rest-box",
             on_change=lambda: heads_state.choose(
                 heads_state.REST, "share" if st.session_state["heads-rest-box"] else ""
             ),
-            help="Divide what is left of each row by its sum",
+            help=say("Divide what is left of each row by its sum"),
         )
     _spans(scene)
 
@@ -104,20 +109,19 @@ def _spans(scene: Scene) -> None:
     """Draw the ends of the part of the text that is shown; drawing a box into the heatmap does the same."""
     sizes = scene.attended.shape[2:]
     window = scene.wish.window or tuple((0, n - 1) for n in sizes)
-    for name, n, (first, last) in zip(("Queries", "Keys"), sizes, window, strict=True):
+    for name, n, (first, last) in zip(SPANS, sizes, window, strict=True):
         if n > 1:
             key = f"heads-span-{name}"
             st.session_state[key] = (min(first, n - 1), min(last, n - 1))
-            st.slider(f"{name} from and to", 0, n - 1, key=key, on_change=_on_spans, args=(sizes,))
+            st.slider(say(SPANS[name]), 0, n - 1, key=key, on_change=_on_spans, args=(sizes,))
     if scene.wish.window:
-        st.button("The whole text", key="heads-whole", on_click=heads_state.choose, args=(heads_state.WINDOW, None))
+        st.button(
+            say("The whole text"), key="heads-whole", on_click=heads_state.choose, args=(heads_state.WINDOW, None)
+        )
 
 
 def _on_spans(sizes: tuple[int, int]) -> None:
-    spans = [
-        st.session_state.get(f"heads-span-{name}", (0, n - 1))
-        for name, n in zip(("Queries", "Keys"), sizes, strict=True)
-    ]
+    spans = [st.session_state.get(f"heads-span-{name}", (0, n - 1)) for name, n in zip(SPANS, sizes, strict=True)]
     is_whole = all(tuple(span) == (0, n - 1) for span, n in zip(spans, sizes, strict=True))
     heads_state.choose(heads_state.WINDOW, None if is_whole else (tuple(spans[0]), tuple(spans[1])))
 
@@ -125,25 +129,26 @@ def _on_spans(sizes: tuple[int, int]) -> None:
 def _mix_label() -> str:
     """Say which heads are combined."""
     if heads_state.MEAN.value:
-        return {"layer": "Mean of the layer", "all": "Mean of all heads"}[heads_state.MEAN.value]
-    return f"{len(heads_state.MIX.value)} heads combined" if heads_state.MIX.value else "Combine heads"
+        return {"layer": say("Mean of the layer"), "all": say("Mean of all heads")}[heads_state.MEAN.value]
+    n = len(heads_state.MIX.value)
+    return say("{n} heads combined", n=n) if n else say("Combine heads")
 
 
 def _mix(scene: Scene) -> None:
     """Draw which heads are shown as one, and how heavy each is."""
     _segments(
-        "Show",
-        {"": "the chosen", "layer": "mean of its layer", "all": "mean of all"},
+        say("Show"),
+        MEANS,
         heads_state.MEAN,
         is_labelled=True,
     )
-    st.html(f"<p class='hl-small'>{html.escape(ABOUT_MIX)}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(say(ABOUT_MIX))}</p>")
     n_layers, n_heads = scene.attended.shape[:2]
     names = [f"{layer}.{head}" for layer in range(n_layers) for head in range(n_heads)]
     chosen = heads_state.MIX.value or (HeadShare(layer=scene.view.layer, head=scene.view.head),)
     st.session_state["heads-mix-box"] = [f"{share.layer}.{share.head}" for share in chosen]
     st.multiselect(
-        f"Heads of the {ATTENTIONS[scene.view.attention].title.lower()}, as layer.head",
+        say("Heads of the {attention}, as layer.head", attention=say(ATTENTIONS[scene.view.attention].inline)),
         names,
         key="heads-mix-box",
         max_selections=heads_state.MOST_MIXED,
@@ -153,7 +158,9 @@ def _mix(scene: Scene) -> None:
         for share in chosen:
             name = f"{share.layer}.{share.head}"
             st.session_state[f"heads-weight-{name}"] = share.weight
-            st.slider(f"Weight of {name}", 0.0, 1.0, step=0.05, key=f"heads-weight-{name}", on_change=_on_mix)
+            st.slider(
+                say("Weight of {name}", name=name), 0.0, 1.0, step=0.05, key=f"heads-weight-{name}", on_change=_on_mix
+            )
 
 
 def _on_mix() -> None:
@@ -200,7 +207,7 @@ def _segments(label: str, options: dict[str, str], field: Field, *, is_labelled:
         label,
         [*options],
         key=key,
-        format_func=options.__getitem__,
+        format_func=lambda name: say(options[name]),
         required=True,
         on_change=partial(_take, field, key),
         label_visibility="visible" if is_labelled else "collapsed",

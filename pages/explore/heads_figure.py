@@ -22,6 +22,7 @@ from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.cells import FORBIDDEN
 from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.language import say
 
 STILL_WIDTH = 560  # px
 MOST_LINES = 512  # tokens on a side that lines can be told apart between
@@ -39,10 +40,11 @@ def show(scene: Scene) -> HeadPicture | None:
         draw_lines(scene, shown)
     else:
         if heads_state.DRAWING.value == "lines":
-            st.html(
-                f"<p class='hl-small'>Lines are drawn between at most {MOST_LINES} tokens: draw a box into the heatmap "
-                "to see a part of the text.</p>"
+            note = say(
+                "Lines are drawn between at most {n} tokens: draw a box into the heatmap to see a part of the text.",
+                n=MOST_LINES,
             )
+            st.html(f"<p class='hl-small'>{note}</p>")
         draw_heatmap(scene, shown)
     return shown
 
@@ -87,15 +89,17 @@ def _preview(scene: Scene) -> Mapping[str, Any] | None:
         "attention": view.attention,
         "layer": view.layer,
         "head": view.head,
-        "name": QUANTITIES["pattern"].trace,
-        "forbidden": FORBIDDEN,
+        "name": say(QUANTITIES["pattern"].trace),
+        "forbidden": say(FORBIDDEN),
         "frames": {name: {"layout": _frame(scene, name)} for name in scene.reading.attended},
     }
 
 
 def _frame(scene: Scene, attention: str) -> Mapping[str, Any]:
+    name = say(ATTENTIONS[attention].inline)
     """Return the layout of the heatmaps of an attention, without a head."""
-    title = f"{QUANTITIES['pattern'].title}: {ATTENTIONS[attention].title.lower()}, layer {{layer}}, head {{head}}"
+    who = say("{attention}, layer {layer}, head {head}", attention=name, layer="{layer}", head="{head}")
+    title = f"{say(QUANTITIES['pattern'].title)}: {who}"
     return heatmap_frame(*scene.reading.labels(attention), title=title, **scene.axis_names_of(attention))
 
 
@@ -109,7 +113,7 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
     each = [scene.picture_of(wish) for wish in wishes]
     names = [f"{share.layer}.{share.head}" for share in shares] or [scene.who]
     query, key = marked(scene, shown)
-    st.html(f"<p class='hl-figure-title'>Attention as lines: {scene.who}</p>")
+    st.html(f"<p class='hl-figure-title'>{say('Attention as lines: {who}', who=scene.who)}</p>")
     lines.attention_lines(
         patterns=[picture.values.astype(np.float32) for picture in each],
         masks=[picture.mask for picture in each],
@@ -127,7 +131,7 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
         on_cell=lambda: heads_state.choose_line("heads-lines", shown),
         **scene.axis_names,
     )
-    with st.popover("Save", type="tertiary", key="heads-lines-still", on_change="rerun") as still:
+    with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
         if still.open:
             figure = bipartite_lines(
                 [picture.values.astype(np.float32) for picture in each],
@@ -137,7 +141,7 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
                 chosen=(query, key),
                 first_query=shown.queries.first,
                 first_key=shown.keys.first,
-                title=f"Attention as lines: {scene.who}",
+                title=say("Attention as lines: {who}", who=scene.who),
                 theme=theme(),
                 **scene.axis_names,
             )

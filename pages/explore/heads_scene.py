@@ -14,6 +14,7 @@ from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish,
 from transformer_core.figures import THEMES, isolate
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import Theme
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -21,10 +22,10 @@ if TYPE_CHECKING:
 
 MOST_MIB = 96  # of all pictures
 NAMES = {  # of queries and keys, by architecture and by where they come from
-    ("encoder_decoder", "source"): "the text",
-    ("encoder_decoder", "target"): "the decoder's input",
-    ("decoder_only", "target"): "the text",
-    ("encoder_only", "source"): "the text",
+    ("encoder_decoder", "source"): mark("the text"),
+    ("encoder_decoder", "target"): mark("the decoder's input"),
+    ("decoder_only", "target"): mark("the text"),
+    ("encoder_only", "source"): mark("the text"),
 }
 
 
@@ -73,7 +74,7 @@ class Scene:
         Raises:
             HeadlightError: nothing of it can be drawn.
         """
-        pictures: kept.Store[HeadPicture] = kept.store("pictures", most_mib=MOST_MIB, n_bytes=_n_bytes)
+        pictures: kept.Store[HeadPicture] = kept.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
         key = (self.source, self.view.text, self.view.target, self.view.attention, wish)
         sides = self.reading.sides(self.view.attention)
         return pictures.get(key, lambda: picture(self.attended, wish, **sides))
@@ -86,25 +87,31 @@ class Scene:
     def axis_names_of(self, attention: str) -> dict[str, Any]:
         """Return what queries and keys of an attention are."""
         kind, architecture = ATTENTIONS[attention], self.reading.architecture
-        queries, keys = NAMES[architecture, kind.queries_from], NAMES[architecture, kind.keys_from]
-        return {"query_name": f"query: {queries}", "key_name": f"key: {keys}{self._own_part}"}
+        queries, keys = say(NAMES[architecture, kind.queries_from]), say(NAMES[architecture, kind.keys_from])
+        return {
+            "query_name": say("query: {queries}", queries=queries),
+            "key_name": say("key: {keys}", keys=f"{keys}{self._own_part}"),
+        }
 
     @property
     def title(self) -> str:
         """The title of the large figure."""
-        return f"{QUANTITIES[self.wish.quantity].title}: {self.who}"
+        return f"{say(QUANTITIES[self.wish.quantity].title)}: {self.who}"
 
     @property
     def who(self) -> str:
         """The chosen head or heads, as titles call them."""
-        attention = ATTENTIONS[self.view.attention].title.lower()
+        attention = say(ATTENTIONS[self.view.attention].inline)
         if heads_state.MEAN.value == "all":
-            return f"{attention}, mean of all heads"
+            return say("{attention}, mean of all heads", attention=attention)
         if heads_state.MEAN.value == "layer":
-            return f"{attention}, layer {self.view.layer}, mean of its heads"
+            return say("{attention}, layer {layer}, mean of its heads", attention=attention, layer=self.view.layer)
         if len(self.wish.heads) > 1:
-            return f"{attention}, mean of heads {', '.join(f'{s.layer}.{s.head}' for s in self.wish.heads)}"
-        return f"{attention}, layer {self.view.layer}, head {self.view.head}"
+            heads = ", ".join(f"{s.layer}.{s.head}" for s in self.wish.heads)
+            return say("{attention}, mean of heads {heads}", attention=attention, heads=heads)
+        return say(
+            "{attention}, layer {layer}, head {head}", attention=attention, layer=self.view.layer, head=self.view.head
+        )
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""
@@ -122,7 +129,7 @@ class Scene:
         written = self.reading.target[self.reading.n_given :]
         if self.reading.architecture != "decoder_only" or not written:
             return ""
-        return f", the model’s own from {self.reading.n_given} “{isolate(written[0])}” on"
+        return say(", the model’s own from {n} “{token}” on", n=self.reading.n_given, token=isolate(written[0]))
 
 
 def theme() -> Theme:

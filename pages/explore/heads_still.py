@@ -13,6 +13,7 @@ from pages.shared import heads_state, kept, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.figures.all_heads import all_heads, fit_side
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.attended import PooledHeads
@@ -40,7 +41,7 @@ Pooled = dict[str, "PooledHeads"]
 
 def save_overview(scene: Scene) -> None:
     """Draw a button that opens all heads of the overview as a figure."""
-    with st.popover("Save", type="tertiary", key="heads-overview-still", on_change="rerun") as still:
+    with st.popover(say("Save"), type="tertiary", key="heads-overview-still", on_change="rerun") as still:
         if still.open:
             with st.container(width=WIDTH):
                 _draw(scene)
@@ -53,14 +54,17 @@ def _draw(scene: Scene) -> None:
     side = fit_side(
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (reading.attended[a].shape for a in attentions))
     )
-    stills: kept.Store[Pooled] = kept.store("heads to save", most_mib=MOST_MIB, n_bytes=_n_bytes)
+    stills: kept.Store[Pooled] = kept.store(mark("heads to save"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     pooled = stills.get(
         (scene.source, view.text, view.target, *attentions),
         lambda: {attention: reading.attended[attention].overview(side) for attention in attentions},
     )
-    titles = {attention: ATTENTIONS[attention].title for attention in attentions}
+    titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
     is_pooled = any(heads.mask.shape != reading.attended[name].shape[2:] for name, heads in pooled.items())
-    title = f"Attention pattern of every head{', the largest weight of each block' if is_pooled else ''}"
+    if is_pooled:
+        title = say("Attention pattern of every head, the largest weight of each block")
+    else:
+        title = say("Attention pattern of every head")
     chosen = (titles[view.attention], view.layer, view.head)
     figure = all_heads(
         {titles[name]: heads.patterns for name, heads in pooled.items()},

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.shared import state
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Blank, Reading
 
 LABELS = {
-    "encoder_decoder": "The model says",
-    "decoder_only": "The model goes on",
-    "encoder_only": "The model fills in",
+    "encoder_decoder": mark("The model says"),
+    "decoder_only": mark("The model goes on"),
+    "encoder_only": mark("The model fills in"),
 }
 MAX_BLANKS = 8  # whose candidates are shown
-NO_BLANK = "Nothing to fill in: type ____ where the model should guess a word."
+NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 
 
 def show(architecture: str, reading: "Reading | None") -> None:
@@ -29,7 +30,7 @@ def show(architecture: str, reading: "Reading | None") -> None:
             _text(reading.output)
             _candidates(reading.blanks)
         else:
-            st.html(f"<div class='hl-answer hl-none'>{html.escape(NO_BLANK)}</div>")
+            st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_BLANK))}</div>")
     elif architecture == "decoder_only":
         _label(LABELS[architecture], reading)
         _text(_going_on(reading))
@@ -37,34 +38,38 @@ def show(architecture: str, reading: "Reading | None") -> None:
         with _row():
             _label(LABELS[architecture], reading)
             st.button(
-                ":primary[change it]",
+                f":primary[{say('change it')}]",
                 key="change-target",
                 type="tertiary",
                 on_click=state.set_target,
                 args=(reading.output,),
-                help="Type what the model is made to write, and see how probable it finds that and where it looks",
+                help=say("Type what the model is made to write, and see how probable it finds that and where it looks"),
             )
         _text(reading.output)
     else:
         with _row():
-            _label("You made it say", reading)
+            _label(mark("You made it say"), reading)
             st.button(
-                ":primary[back to its own]", key="own-target", type="tertiary", on_click=state.set_target, args=(None,)
+                f":primary[{say('back to its own')}]",
+                key="own-target",
+                type="tertiary",
+                on_click=state.set_target,
+                args=(None,),
             )
         st.session_state[state.TARGET_BOX] = state.current().target
         st.text_input(
-            "Target",
+            say("Target"),
             key=state.TARGET_BOX,
             on_change=state.on_target,
             label_visibility="collapsed",
-            placeholder="Type what the model is made to write; empty: its own",
+            placeholder=say("Type what the model is made to write; empty: its own"),
             autocomplete="off",
         )
 
 
 def probability(value: float) -> str:
     """Return a probability for reading: none looks like zero that is not."""
-    return f"{value:.2f}" if value >= 0.005 else "below 0.01"
+    return f"{value:.2f}" if value >= 0.005 else say("below 0.01")
 
 
 def _row() -> "st.delta_generator.DeltaGenerator":
@@ -73,8 +78,8 @@ def _row() -> "st.delta_generator.DeltaGenerator":
 
 def _label(words: str, reading: "Reading | None" = None) -> None:
     """Draw what stands above the answer, with how probable the model finds it."""
-    remark = "" if reading is None else f"probability a token {probability(reading.mean_probability)}"
-    st.html(f"<div class='hl-label'>{html.escape(words)}<span>{remark}</span></div>", width="content")
+    remark = "" if reading is None else say("probability a token {p}", p=probability(reading.mean_probability))
+    st.html(f"<div class='hl-label'>{html.escape(say(words))}<span>{remark}</span></div>", width="content")
 
 
 def _text(text: str) -> None:
@@ -84,7 +89,7 @@ def _text(text: str) -> None:
 def _going_on(reading: "Reading") -> str:
     """Return what was written behind a prompt, without the part of a letter that the limit may have cut."""
     shown = reading.output.rstrip("\ufffd").strip()
-    return "… and ends here." if reading.is_complete and not shown else f"… {shown}"
+    return say("… and ends here.") if reading.is_complete and not shown else f"… {shown}"
 
 
 def _candidates(blanks: "tuple[Blank, ...]") -> None:

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder
-    "encoder_decoder": ("Text", "Type a sentence, then press Enter"),
-    "decoder_only": ("Prompt", "Type how a text begins, then press Enter"),
-    "encoder_only": ("Text with blanks", "Type a text with ____ for words to guess, then press Enter"),
+    "encoder_decoder": (mark("Text"), mark("Type a sentence, then press Enter")),
+    "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
+    "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
 }
 SHOWN_EXAMPLES = 2  # beside the text; narrow screens show one; all are one click away
 
@@ -29,10 +29,13 @@ SHOWN_EXAMPLES = 2  # beside the text; narrow screens show one; all are one clic
 def no_models() -> None:
     """Say how to get a model where there is none."""
     st.title("Headlight")
-    st.info("There is no trained model here yet. This command trains one in about five minutes:")
+    st.info(say("There is no trained model here yet. This command trains one in about five minutes:"))
     st.code(models.TRAIN_COMMAND, language="bash")
     st.caption(
-        f"Models are looked for in the folder {models.at_root(models.folder())}. Reload this page when it has ended."
+        say(
+            "Models are looked for in the folder {folder}. Reload this page when it has ended.",
+            folder=models.at_root(models.folder()),
+        )
     )
 
 
@@ -63,15 +66,15 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
     with st.container(key="hl-bar"):
         text_column, answer_column, model_column = st.columns([6, 7, 3])
         text_column.text_input(
-            label,
+            say(label),
             key=state.TEXT,
             on_change=state.on_text,
             persist_state="session",
-            placeholder=placeholder,
+            placeholder=say(placeholder),
             autocomplete="off",
         )
         model_column.selectbox(
-            "Model",
+            say("Model"),
             list(cards),
             key=state.MODEL,
             format_func=lambda name: cards[name].title,
@@ -85,7 +88,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
                 reading = _reading(card)
                 answer.show(card.config.architecture, reading)
         except HeadlightError as error:
-            what = "This text cannot be read" if isinstance(error, TextError) else "This model cannot be used"
+            what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             st.warning(f"{what}: {error}.")
             return False
         remarks = [*notes, *_remarks(reading, state.current().text)]
@@ -97,35 +100,40 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
 def _reading(card: ModelCard) -> "Reading | None":
     """Return the reading of the view's text, and say what is done while that takes long."""
     view = state.current()
-    size = f"{card.n_parameters / 1e6:,.1f} M parameters"
-    with st.spinner(f"Loading {card.title} ({size}) onto the {models.device_name(view.device)} …", show_time=True):
+    loading = say(
+        "Loading {title} ({millions:,.1f} M parameters) onto the {device} …",
+        title=card.title,
+        millions=card.n_parameters / 1e6,
+        device=models.device_name(view.device),
+    )
+    with st.spinner(loading, show_time=True):
         models.load(card.path, card.version, view.device, view.precision)
-    with st.spinner("Reading the text …", show_time=True):
+    with st.spinner(say("Reading the text …"), show_time=True):
         return readings.current(card)
 
 
 def _examples(card: ModelCard) -> None:
     with st.container(horizontal=True, gap="small", key="hl-examples", vertical_alignment="center"):
-        st.html("<span class='hl-try'>Try</span>", width="content")
+        st.html(f"<span class='hl-try'>{say('Try')}</span>", width="content")
         for index, example in enumerate(card.examples[:SHOWN_EXAMPLES]):
             _example(example, f"example-{index}")
         if len(card.examples) > SHOWN_EXAMPLES:
             with (
-                st.popover("all examples", type="tertiary", key=state.EXAMPLES, on_change="rerun"),
+                st.popover(say("all examples"), type="tertiary", key=state.EXAMPLES, on_change="rerun"),
                 st.container(gap=None),
             ):
                 for index, example in enumerate(card.examples):
                     _example(example, f"example-{index}-of-all")
-        with st.popover("long text", type="tertiary"), st.container(width=520):
+        with st.popover(say("long text"), type="tertiary"), st.container(width=520):
             st.text_area(
-                "A long text",
+                say("A long text"),
                 key=state.LONG_TEXT,
                 height=260,
                 max_chars=state.MAX_CHARACTERS,
-                placeholder="Paste a text here",
-                help=f"This model reads up to {readings.max_tokens(card.config):,} tokens of it",
+                placeholder=say("Paste a text here"),
+                help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
             )
-            st.button("Read it", type="primary", on_click=state.on_long_text)
+            st.button(say("Read it"), type="primary", on_click=state.on_long_text)
 
 
 def _example(example: str, key: str) -> None:
@@ -135,27 +143,31 @@ def _example(example: str, key: str) -> None:
 def _remarks(reading: "Reading | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
     if reading is None:
-        return [] if text else ["Type a text above, or choose an example, and every head shows where it looks."]
+        return [] if text else [say("Type a text above, or choose an example, and every head shows where it looks.")]
     remarks: list[str] = []
     if reading.unknown:
         shown = ", ".join(f"“{isolate(visible(word[:30]))}”" for word in reading.unknown[:5])
-        more = f" and {len(reading.unknown) - 5} more" if len(reading.unknown) > 5 else ""
+        more = say(" and {n} more", n=len(reading.unknown) - 5) if len(reading.unknown) > 5 else ""
         remarks.append(
-            f"The model has never seen {shown}{more} and reads <unk>, the unknown word, instead; "
-            "what it makes of that is a guess."
+            say(
+                "The model has never seen {shown}{more} and reads <unk>, the unknown word, instead; what it makes of "
+                "that is a guess.",
+                shown=shown,
+                more=more,
+            )
         )
     if reading.left_out:
         remarks.append(
-            f"This text is long: its first {reading.left_out.start} tokens were read, the rest was left out."
+            say("This text is long: its first {n} tokens were read, the rest was left out.", n=reading.left_out.start)
         )
     elif len(text) == state.MAX_CHARACTERS:
-        remarks.append(f"A text has at most {state.MAX_CHARACTERS:,} characters here; the rest was left out.")
+        remarks.append(say("A text has at most {n:,} characters here; the rest was left out.", n=state.MAX_CHARACTERS))
     if reading.target_left_out:
-        remarks.append(f"The target is long: its first {reading.target_left_out.start} tokens were read.")
+        remarks.append(say("The target is long: its first {n} tokens were read.", n=reading.target_left_out.start))
     if reading.architecture == "encoder_decoder" and not reading.is_complete:
-        remarks.append("The model found no end; its output is cut here.")
+        remarks.append(say("The model found no end; its output is cut here."))
     if reading.architecture == "encoder_only" and not reading.blanks and WRITTEN_MASK.search(text):
-        remarks.append("This model has no mask token, so it reads a blank as it is written.")
+        remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
     return [*remarks, *_detours(reading)]
 
 
@@ -165,8 +177,19 @@ def _detours(reading: "Reading") -> list[str]:
     if not detours:
         return []
     shown = ", ".join(
-        f"“{isolate(detour.instead)}” for your “{isolate(detour.typed)}” ({answer.probability(detour.probability)})"
+        say(
+            "“{instead}” for your “{typed}” ({probability})",
+            instead=isolate(detour.instead),
+            typed=isolate(detour.typed),
+            probability=answer.probability(detour.probability),
+        )
         for detour in detours[:3]
     )
-    more = f" and differ {len(detours) - 3} times more" if len(detours) > 3 else ""
-    return [f"By itself the model would go on with {shown}{more}; in brackets, how probable it finds yours."]
+    more = say(" and differ {n} times more", n=len(detours) - 3) if len(detours) > 3 else ""
+    return [
+        say(
+            "By itself the model would go on with {shown}{more}; in brackets, how probable it finds yours.",
+            shown=shown,
+            more=more,
+        )
+    ]

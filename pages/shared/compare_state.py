@@ -15,6 +15,7 @@ from pages.shared.sources import parse_change
 from transformer_core.analysis import HeadName
 from transformer_core.analysis.many_texts import MEASURES
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 PAGE = "compare"
 MOST_TYPED = 1000  # characters of B's text, and of a text of a list
@@ -34,7 +35,7 @@ def _head(text: str) -> HeadName:
     """
     found = _HEAD.fullmatch(text)
     if not found:
-        raise ValueError("it is written as attention, layer and head: cross.1.2")
+        raise ValueError(say("it is written as attention, layer and head: cross.1.2"))
     return HeadName(found[1], int(found[2]), int(found[3]))
 
 
@@ -53,7 +54,7 @@ def _change(text: str) -> str:
         parse_change(text)
     except ConfigError as error:
         raise ValueError(
-            "it is written as off or even, a colon, and heads joined by +: off:cross.1.2+cross.1.3"
+            say("it is written as off or even, a colon, and heads joined by +: off:cross.1.2+cross.1.3")
         ) from error
     return text
 
@@ -66,7 +67,7 @@ def _cell(text: str) -> tuple[int, int]:
     """
     found = _CELL.fullmatch(text)
     if not found:
-        raise ValueError("it is written as the places of a query and a key: 7.12")
+        raise ValueError(say("it is written as the places of a query and a key: 7.12"))
     return int(found[1]), int(found[2])
 
 

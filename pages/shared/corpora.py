@@ -15,26 +15,33 @@ from pages.shared import models, runs
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import CorpusError, HeadlightError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
 
 MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether it holds pairs
-    "copy": ("Copy: letters come out as they went in", True),
-    "reverse": ("Reverse: letters come out backwards", True),
-    "sort": ("Sort: letters come out in the order of the alphabet", True),
-    "addition": ("Addition: two numbers and their sum", True),
-    "dates": ("Dates: any way of writing a date becomes one", True),
-    "brackets": ("Brackets: open ones are closed", True),
-    "en-fr": ("English to French: small sentences, with pronouns", True),
-    "induction": ("Induction: what came behind the same letter before?", False),
-    "stories": ("Stories: short tales, told on", False),
+    "copy": (mark("Copy: letters come out as they went in"), True),
+    "reverse": (mark("Reverse: letters come out backwards"), True),
+    "sort": (mark("Sort: letters come out in the order of the alphabet"), True),
+    "addition": (mark("Addition: two numbers and their sum"), True),
+    "dates": (mark("Dates: any way of writing a date becomes one"), True),
+    "brackets": (mark("Brackets: open ones are closed"), True),
+    "en-fr": (mark("English to French: small sentences, with pronouns"), True),
+    "induction": (mark("Induction: what came behind the same letter before?"), False),
+    "stories": (mark("Stories: short tales, told on"), False),
 }
-TOKENS = {"byte_bpe": "pieces of words", "character": "characters", "word": "words"}
-DIVISIONS = {"auto": "as it is divided", "lines": "each line a text", "stream": "one running text"}
+TOKENS = {"byte_bpe": mark("pieces of words"), "character": mark("characters"), "word": mark("words")}
+_TO_TRAIN_ON = {
+    "pairs": mark("pairs to train on"),
+    "texts": mark("texts to train on"),
+    "stretches": mark("stretches to train on"),
+}
+_TOKENS_A = {"source": mark("tokens a source"), "target": mark("tokens a target"), "text": mark("tokens a text")}
+DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}
 SOURCE, GENERATED, OWN = "train-source", "train-corpus", "train-own"
 _UPLOADS = "train-uploads"  # how many files have come
-_MADE, _OWN = "Made here", "Your own text"
+_MADE, _OWN = mark("Made here"), mark("Your own text")
 _SECONDS = 3600  # at most, that the first look at a corpus takes
 
 
@@ -56,12 +63,14 @@ def texts_folder() -> Path:
 
 def choose() -> Choice | None:
     """Choose a corpus; None while there is none."""
-    source = st.segmented_control("Corpus", [_MADE, _OWN], default=_MADE, required=True, key=SOURCE)
+    source = st.segmented_control(
+        say("Corpus"), [_MADE, _OWN], format_func=lambda name: say(name), default=_MADE, required=True, key=SOURCE
+    )
     if source == _MADE:
         name = st.selectbox(
-            "Which one",
+            say("Which one"),
             [*MADE_HERE],
-            format_func=lambda name: MADE_HERE[name][0],
+            format_func=lambda name: say(MADE_HERE[name][0]),
             key=GENERATED,
             label_visibility="collapsed",
             persist_state="session",
@@ -72,40 +81,44 @@ def choose() -> Choice | None:
 
 def _own() -> Choice | None:
     """Take in texts of one's own, and choose one of them."""
-    by_file, by_hand = st.tabs(["A file", "Typed or pasted"])
+    by_file, by_hand = st.tabs([say("A file"), say("Typed or pasted")])
     with by_file:
         n_uploads = st.session_state.setdefault(_UPLOADS, 0)
         file = st.file_uploader(
-            f"Text, or pairs as .tsv or .csv, up to {st.get_option('server.maxUploadSize')} MB",
-            help="A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
-            "machine.",
+            say("Text, or pairs as .tsv or .csv, up to {n} MB", n=st.get_option("server.maxUploadSize")),
+            help=say(
+                "A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
+                "machine."
+            ),
             key=f"{_UPLOADS}-{n_uploads}",
         )
         if file is not None:  # it has arrived as a whole: no button that could be pressed too early
-            with st.spinner("Reading the file …", show_time=True):
+            with st.spinner(say("Reading the file …"), show_time=True):
                 _take_in(file.name, file)
             st.session_state[_UPLOADS] = n_uploads + 1  # the next run has room for another
     with by_hand, st.form("train-paste", border=False):
-        text = st.text_area("Text, or pairs with a tab between", height=160, placeholder="Paste a text here")
-        if st.form_submit_button("Take it in") and text.strip():
+        text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
+        if st.form_submit_button(say("Take it in")) and text.strip():
             _take_in("pasted.tsv" if _are_pairs(text) else "pasted.txt", text.encode())
     texts = {path.name: path for path in _texts()}
     if not texts:
-        st.caption("Nothing was taken in yet.")
+        st.caption(say("Nothing was taken in yet."))
         return None
     if st.session_state.get(OWN) not in texts:
         st.session_state[OWN] = next(iter(texts))
-    name = st.selectbox("Train on", [*texts], key=OWN, persist_state="session")
+    name = st.selectbox(say("Train on"), [*texts], key=OWN, persist_state="session")
     is_pairs = name.endswith(".tsv")
     reading: dict[str, str | int] = {}
     with st.container(key="hl-train-reading"):
         left, right = st.columns(2)
-    tokens = left.selectbox("Tokens", [*TOKENS], format_func=TOKENS.__getitem__, key=f"train-tokens-{name}")
+    tokens = left.selectbox(
+        say("Tokens"), [*TOKENS], format_func=lambda name: say(TOKENS[name]), key=f"train-tokens-{name}"
+    )
     if tokens != "byte_bpe":
         reading["tokens"] = tokens
     if not is_pairs:
         division = right.selectbox(
-            "Texts", [*DIVISIONS], format_func=DIVISIONS.__getitem__, key=f"train-divided-{name}"
+            say("Texts"), [*DIVISIONS], format_func=lambda name: say(DIVISIONS[name]), key=f"train-divided-{name}"
         )
         if division != "auto":
             reading["division"] = division
@@ -124,7 +137,7 @@ def _take_in(name: str, content: BinaryIO | bytes) -> None:
     try:
         taken = take_in(content, name, texts_folder())
     except CorpusError as error:
-        st.warning(f"This was not taken in: {error}.")
+        st.warning(say("This was not taken in: {error}.", error=error))
         return
     st.session_state[OWN] = taken.path.name
     if taken.remark:
@@ -152,19 +165,19 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
     try:
         portrait = portrait_of(choice, architecture)
     except HeadlightError as error:
-        st.warning(f"This cannot be trained on: {error}.")
+        st.warning(say("This cannot be trained on: {error}.", error=error))
         return None
-    st.html(f"<p class='hl-look'>{html.escape(portrait.description)}</p>")
+    st.html(f"<p class='hl-look'>{html.escape(say(portrait.description))}</p>")
     if choice.is_pairs:
-        samples = pd.DataFrame(portrait.samples, columns=["source", "target"])
+        samples = pd.DataFrame(portrait.samples, columns=[say("source"), say("target")])
     else:
-        samples = pd.DataFrame([sample[0] for sample in portrait.samples], columns=["text"])
+        samples = pd.DataFrame([sample[0] for sample in portrait.samples], columns=[say("text")])
     st.dataframe(samples, hide_index=True, height=38 + 35 * min(8, len(samples)))
     cells = "".join(
         f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts(portrait)
     )
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
-    with st.expander("Tokens", icon=":material/abc:"):
+    with st.expander(say("Tokens"), icon=":material/abc:"):
         frequent = "".join(
             f"<span><bdi>{html.escape(one.token)}</bdi><small>{one.count:,}</small></span>" for one in portrait.frequent
         )
@@ -175,18 +188,29 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
 def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
     """Return what there is to know of a corpus, each thing with its number."""
     lengths = [
-        (f"tokens a {side}", f"{of.median} (95 % up to {of.percentile_95}, longest {of.longest})")
+        (
+            say(_TOKENS_A[side]),
+            say(
+                "{median} (95 % up to {percentile}, longest {longest})",
+                median=of.median,
+                percentile=of.percentile_95,
+                longest=of.longest,
+            ),
+        )
         for side, of in portrait.lengths.items()
     ]
     return [
-        (f"{portrait.items} to train on", f"{portrait.n_train:,}"),
-        ("held out", f"{portrait.n_held_out:,}"),
-        ("tokens to train on", f"{portrait.n_train_tokens:,}"),
-        ("vocabulary", f"{portrait.vocab_size:,} {TOKENS[portrait.tokenizer_kind]}"),
+        (say(_TO_TRAIN_ON[portrait.items]), say("{n:,}", n=portrait.n_train)),
+        (say("held out"), say("{n:,}", n=portrait.n_held_out)),
+        (say("tokens to train on"), say("{n:,}", n=portrait.n_train_tokens)),
+        (
+            say("vocabulary"),
+            say("{n:,} {tokens}", n=portrait.vocab_size, tokens=say(TOKENS[portrait.tokenizer_kind])),
+        ),
         *lengths,
-        ("unknown in what is held out", f"{portrait.unknown_share:.1%}"),
-        ("loss of guessing by frequency", f"{portrait.unigram_loss:.2f} nats"),
-        ("loss of looking one token back", f"{portrait.bigram_loss:.2f} nats"),
+        (say("unknown in what is held out"), f"{portrait.unknown_share:.1%}"),
+        (say("loss of guessing by frequency"), say("{n:.2f} nats", n=portrait.unigram_loss)),
+        (say("loss of looking one token back"), say("{n:.2f} nats", n=portrait.bigram_loss)),
     ]
 
 
@@ -213,7 +237,7 @@ def portrait_of(choice: Choice, architecture: Architecture) -> "CorpusPortrait":
     found = kept_portrait(path, reading, architecture)
     if found is not None:
         return found
-    with st.spinner("Reading the corpus and counting its tokens; the first time takes a while …", show_time=True):
+    with st.spinner(say("Reading the corpus and counting its tokens; the first time takes a while …"), show_time=True):
         words = [sys.executable, "-m", "transformer_core", "inspect", "--corpus", path, "--architecture", architecture]
         for name, value in choice.reading.items():
             words += ["--set", f"{name}={value}"]
@@ -222,7 +246,9 @@ def portrait_of(choice: Choice, architecture: Architecture) -> "CorpusPortrait":
         )
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-        raise CorpusError(lines[-1].removeprefix("error: ") if lines else "it could not be read; the log may say why")
+        raise CorpusError(
+            lines[-1].removeprefix("error: ") if lines else say("it could not be read; the log may say why")
+        )
     from transformer_core.corpora.portrait import CorpusPortrait
 
     return CorpusPortrait.from_json(done.stdout)

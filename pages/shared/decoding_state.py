@@ -15,6 +15,7 @@ import streamlit as st
 from pages.shared import state
 from pages.shared.fields import Field, decimal, number, one_of, plain, text_up_to
 from transformer_core.decoding.settings import Sampling
+from transformer_core.language import say
 
 PAGE = "decoding"
 MOST_BRANCHES = 12
@@ -46,8 +47,12 @@ def _branches(text: str) -> tuple[Branch, ...]:
     """
     parts = text.split("~")
     if len(parts) > MOST_BRANCHES or not all(map(_BRANCH.fullmatch, parts)):
-        form = f"up to {MOST_BRANCHES} branches joined by ~, each of tokens joined by points"
-        raise ValueError(f"it is written as {form}: ~12.!44.7")
+        raise ValueError(
+            say(
+                "it is written as up to {n} branches joined by ~, each of tokens joined by points: ~12.!44.7",
+                n=MOST_BRANCHES,
+            )
+        )
     found = []
     for part in parts:
         tokens = [token for token in part.split(".") if token][:MOST_LED]
@@ -68,7 +73,7 @@ def _temperature(text: str) -> float:
     """
     value = decimal(0, 5)(text)
     if 0 < value < 0.001:
-        raise ValueError("it is 0, or a number from 0.001 to 5")
+        raise ValueError(say("it is 0, or a number from 0.001 to 5"))
     return value
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import streamlit as st
 
+from transformer_core.language import say
+
 _NUMBER = re.compile(r"\d{1,6}")
 
 
@@ -47,7 +49,8 @@ def fill(fields: Sequence[Field], wanted: Mapping[str, str]) -> list[str]:
             try:
                 field.set(field.read(wanted[field.name]))
             except ValueError as error:
-                notes.append(f"The address asks for {field.name} “{wanted[field.name][:40]}”; {error}.")
+                asked = {"name": field.name, "wanted": wanted[field.name][:40], "error": error}
+                notes.append(say("The address asks for {name} “{wanted}”; {error}.", **asked))
     return notes
 
 
@@ -61,7 +64,7 @@ def one_of(*choices: str) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         if text not in choices:
-            raise ValueError(f"it can be {', '.join(choice for choice in choices if choice)}")
+            raise ValueError(say("it can be {choices}", choices=", ".join(choice for choice in choices if choice)))
         return text
 
     return read
@@ -74,7 +77,7 @@ def number(text: str) -> int:
         ValueError: it is none.
     """
     if not _NUMBER.fullmatch(text):
-        raise ValueError("it is a whole number from 0 on")
+        raise ValueError(say("it is a whole number from 0 on"))
     return int(text)
 
 
@@ -87,7 +90,9 @@ def decimal(lowest: float, highest: float, *, above: bool = False) -> Callable[[
         except ValueError:
             value = float("nan")
         if not (lowest < value or (not above and value == lowest)) or not value <= highest:
-            raise ValueError(f"it is a number {'above' if above else 'from'} {lowest:g} to {highest:g}")
+            if above:
+                raise ValueError(say("it is a number above {lowest:g} to {highest:g}", lowest=lowest, highest=highest))
+            raise ValueError(say("it is a number from {lowest:g} to {highest:g}", lowest=lowest, highest=highest))
         return value
 
     return read
@@ -118,7 +123,7 @@ def window(text: str) -> tuple[Span, Span]:
         first_query, last_query, first_key, last_key = map(int, found.groups())
         if first_query <= last_query and first_key <= last_key:
             return (first_query, last_query), (first_key, last_key)
-    raise ValueError("it is written as the first and last query, a point, and the first and last key: 0-12.3-9")
+    raise ValueError(say("it is written as the first and last query, a point, and the first and last key: 0-12.3-9"))
 
 
 def window_in_words(value: tuple[Span, Span]) -> str:

@@ -16,6 +16,7 @@ from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.figures import isolate
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading
@@ -69,7 +70,7 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     found = [kept[step] for step in steps if step in kept]
     read_ones = [moment for moment in found if isinstance(moment, MomentReading)]
     if not read_ones:
-        raise RunError(f"no moment of the film of {run.name} can be read; train it again")
+        raise RunError(say("no moment of the film of {run} can be read; train it again", run=run.name))
     shown = f"{run.path} {key} {[moment.step for moment in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
@@ -88,7 +89,7 @@ def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedTex
         HeadlightError: no moment can be read, or the text cannot.
     """
     room = _room(runs.configurations(run)[0], len(moments))
-    trouble: Exception = RunError(f"the film of {run.name} has no moment")
+    trouble: Exception = RunError(say("the film of {run} has no moment", run=run.name))
     for step in reversed(moments):
         try:
             return _fixed_by(run, str(run.path), run_readings.version(run), step, text, target, room)
@@ -103,7 +104,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
     Raises:
         HeadlightError: this moment cannot be read.
     """
-    moments: kept.Store[MomentReading] = kept.store("moments of films", most_mib=64, n_bytes=_patterns_bytes)
+    moments: kept.Store[MomentReading] = kept.store(mark("moments of films"), most_mib=64, n_bytes=_patterns_bytes)
     key = (str(run.path), run_readings.version(run), repr(tokens), step)
     return moments.get(key, lambda: _read_one(run, step, tokens))
 
@@ -111,7 +112,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
 def pictures(read: FilmRead) -> Pictures:
     """Return what the overview plays: its groups, one byte a cell moment by moment, and the strongest cell of each."""
     made: kept.Store[Pictures] = kept.store(
-        "pictures of films", most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
+        mark("pictures of films"), most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
     )
     return made.get(read.identity, lambda: _pictures(read))
 
@@ -153,8 +154,10 @@ def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
         for moment in read_moments(run_readings.film(run), [step], tokens):
             if isinstance(moment, MomentReading):
                 return moment
-            raise RunError(f"step {step:,} of {run.name} cannot be read: {moment.reason}")
-    raise RunError(f"step {step:,} of {run.name} is there no more; choose another")
+            raise RunError(
+                say("step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=moment.reason)
+            )
+    raise RunError(say("step {step:,} of {run} is there no more; choose another", step=step, run=run.name))
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -167,7 +170,7 @@ def _kept(path: str, key: str) -> "dict[int, MomentReading | DamagedMoment]":
 
 
 def _side_by_side(identity: str, make: "Callable[[], FilmReading]") -> "FilmReading":
-    films: kept.Store[FilmReading] = kept.store("films", most_mib=160, n_bytes=_patterns_bytes)
+    films: kept.Store[FilmReading] = kept.store(mark("films"), most_mib=160, n_bytes=_patterns_bytes)
     return films.get(identity, make)
 
 

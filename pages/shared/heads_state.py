@@ -10,6 +10,7 @@ from pages.shared import state
 from pages.shared.fields import Field, number, one_of, window, window_in_words
 from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Span
 from transformer_core.analysis.text_measures import MEASURES
+from transformer_core.language import say
 
 PAGE = "heads"
 MOST_MIXED = 8  # heads in one mixture: as many as there are hues that are told apart
@@ -29,8 +30,12 @@ def _mix(text: str) -> Mix:
     mix = tuple(HeadShare(layer=int(m[1]), head=int(m[2]), weight=float(m[3] or 1)) for m in found if m)
     heads = {(share.layer, share.head) for share in mix}  # each is there once
     if not len(found) == len(mix) == len(heads) <= MOST_MIXED or any(share.weight > 1 for share in mix):
-        form = f"layer.head:weight, weights up to 1, up to {MOST_MIXED} heads joined by +"
-        raise ValueError(f"it is written as {form}: 0.1+1.3:0.5")
+        raise ValueError(
+            say(
+                "it is written as layer.head:weight, weights up to 1, up to {n} heads joined by +: 0.1+1.3:0.5",
+                n=MOST_MIXED,
+            )
+        )
     return mix
 
 

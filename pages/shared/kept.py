@@ -12,6 +12,8 @@ from typing import Generic, TypeVar
 import streamlit as st
 from cachetools import LRUCache
 
+from transformer_core.language import say
+
 MIB = 1 << 20
 T = TypeVar("T")
 
@@ -112,8 +114,17 @@ def foot() -> None:
 
 def in_words() -> str:
     """Return how full each store is, in one line."""
-    parts = [f"{name}: {len(kept)}, {kept.mib:,.0f} of {kept.most_mib:,} MiB" for name, kept in [*_stores().items()]]
-    return "Kept in memory for all who look: " + "; ".join(parts) + "." if parts else ""
+    parts = [
+        say(
+            "{name}: {n}, {mib:,.0f} of {most_mib:,} MiB",
+            name=say(name),
+            n=len(kept),
+            mib=kept.mib,
+            most_mib=kept.most_mib,
+        )
+        for name, kept in [*_stores().items()]
+    ]
+    return say("Kept in memory for all who look: {what}.", what="; ".join(parts)) if parts else ""
 
 
 @st.cache_resource(show_spinner=False)

@@ -5,11 +5,12 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.shared import models, state
+from transformer_core.language import mark, say
 
 WIDTH = 320  # px
-ABOUT = (
-    "bfloat16 takes half the memory of float32 and computes with two to three digits. "
-    "Both stay with you and are not part of a link."
+ABOUT = mark(
+    "bfloat16 takes half the memory of float32 and computes with two to three digits. Both stay with you and are not "
+    "part of a link."
 )
 
 
@@ -23,11 +24,12 @@ def choose() -> None:
         st.container(width=WIDTH),
     ):
         if len(devices) > 1:
-            _choice("Device", devices, state.DEVICE, models.device_name)
+            _choice(say("Device"), devices, state.DEVICE, models.device_name)
         else:
-            st.html(f"<p class='hl-small'>This machine computes on its {models.device_name(devices[0])} alone.</p>")
-        _choice("Precision", models.PRECISIONS, state.PRECISION)
-        st.html(f"<p class='hl-small'>{ABOUT}</p>")
+            alone = say("This machine computes on its {device} alone.", device=models.device_name(devices[0]))
+            st.html(f"<p class='hl-small'>{alone}</p>")
+        _choice(say("Precision"), models.PRECISIONS, state.PRECISION)
+        st.html(f"<p class='hl-small'>{say(ABOUT)}</p>")
 
 
 def _choice(label: str, options: tuple[str, ...], key: str, name: Callable[[str], str] = str) -> None:

@@ -4,8 +4,8 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from pages.shared import kept
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
+from transformer_core.language import ENGLISH, language, mark, say, say_number
 from transformer_core.weights.folder import reading
 
 if TYPE_CHECKING:
@@ -70,11 +71,11 @@ class ModelCard:
         """Return one line about the model: what it is, how large, what it learned and how well."""
         n_layers = max(self.config.n_encoder_layers, self.config.n_decoder_layers)
         parts = [
-            self.kind,
-            f"{n_layers} {'layer' if n_layers == 1 else 'layers'}",
-            f"{self.config.n_heads} {'head' if self.config.n_heads == 1 else 'heads'}",
-            f"{self.n_parameters / 1e6:.1f} M parameters",
-            f"trained on {self.corpus}" if self.corpus else "not trained",
+            say(self.kind),
+            say_number(n_layers, "{n} layer", "{n} layers"),
+            say_number(self.config.n_heads, "{n} head", "{n} heads"),
+            say("{millions:.1f} M parameters", millions=self.n_parameters / 1e6),
+            say("trained on {corpus}", corpus=self.corpus) if self.corpus else say("not trained"),
         ]
         return ", ".join([*parts, self.success] if self.success else parts)
 
@@ -149,11 +150,28 @@ def on(device: str) -> Iterator[None]:
         is_full = isinstance(error, MemoryError) or "memory" in str(error)
         if device == CPU and not is_full:
             raise
-        name, other = device_name(device), f"choose the {device_name(CPU)}"
+        name, other = device_name(device), say("choose the {device}", device=device_name(CPU))
         if not is_full:
-            raise DeviceError(f"the {name} failed ({str(error).splitlines()[0]:.150}); {other}") from error
-        ways_out = ["choose bfloat16, which takes half of it", "a smaller model", *([other] if device != CPU else [])]
-        raise DeviceError(f"the {name} has too little memory for this; {', or '.join(ways_out)}") from error
+            raise DeviceError(
+                say(
+                    "the {name} failed ({error:.150}); {other}",
+                    name=name,
+                    error=str(error).splitlines()[0],
+                    other=other,
+                )
+            ) from error
+        ways_out = [
+            say("choose bfloat16, which takes half of it"),
+            say("a smaller model"),
+            *([other] if device != CPU else []),
+        ]
+        raise DeviceError(
+            say(
+                "the {name} has too little memory for this; {ways_out}",
+                name=name,
+                ways_out=say(", or ").join(ways_out),
+            )
+        ) from error
 
 
 def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS[0]) -> "tuple[Transformer, Tokenizer]":
@@ -181,7 +199,7 @@ def loaded(
 ) -> "tuple[Transformer, Tokenizer]":
     """Return a model that is kept in memory for all sessions, under a key that tells its weights from all others."""
     models: kept.Store[tuple[Transformer, Tokenizer]] = kept.store(
-        "models",
+        mark("models"),
         most_mib=MOST_MIB,
         n_bytes=lambda made: sum(weight.numel() * weight.element_size() for weight in made[0].parameters()),
     )
@@ -205,15 +223,25 @@ def _card(place: Path) -> ModelCard:
         name=place.name,
         path=at_root(place),
         version=f"{weights.st_mtime_ns:x}-{weights.st_size:x}",
-        title=str(values.get("title") or place.name),
-        description=str(values.get("description", "")),
+        title=say(str(values.get("title") or place.name)),
+        description=say(str(values.get("description", ""))),
         corpus=str(values.get("corpus", {}).get("name", "")),
         examples=tuple(map(str, values.get("examples", ()))),
-        heads=tuple(str(head["does"]) for head in values.get("heads", ())),
+        heads=tuple(map(_does, values.get("heads", ()))),
         n_parameters=int(values.get("parameters", 0)),
         success=_success(values.get("metrics", {}), _config(config).architecture),
         config=_config(config),
     )
+
+
+def _does(head: Mapping[str, Any]) -> str:
+    """Return what a card says of a head; to who reads another language than the card's, from its numbers."""
+    if language() != ENGLISH:
+        from transformer_core.analysis.head_words import HeadScore
+
+        with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
+            return HeadScore(**{field.name: head[field.name] for field in fields(HeadScore)}).sentence()
+    return str(head["does"])
 
 
 @lru_cache(maxsize=256)
@@ -223,13 +251,15 @@ def _config(text: str) -> ModelConfig:
 
 
 _SUCCESSES = {  # the measures of held-out texts that say most, the most telling first
-    "exact_match": "of held-out texts exactly right",
-    "coherent": "of the tales that it tells hang together",
-    "continued": "of what can be known said again",
+    "exact_match": mark("{share:.1%} of held-out texts exactly right"),
+    "coherent": mark("{share:.1%} of the tales that it tells hang together"),
+    "continued": mark("{share:.1%} of what can be known said again"),
 }
+_OF_BLANKS = {"accuracy": mark("{share:.1%} of masked tokens right")}
 
 
 def _success(metrics: Mapping[str, Any], architecture: object) -> str:
     """Say in a few words how well a model does."""
-    telling = _SUCCESSES | ({"accuracy": "of masked tokens right"} if architecture == "encoder_only" else {})
-    return next((f"{float(metrics[name]):.1%} {words}" for name, words in telling.items() if name in metrics), "")
+    telling = _SUCCESSES | (_OF_BLANKS if architecture == "encoder_only" else {})
+    found = (say(words, share=float(metrics[name])) for name, words in telling.items() if name in metrics)
+    return next(found, "")

@@ -8,6 +8,7 @@ from pages.shared import kept, readings
 from pages.shared.sources import Source
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.figures import isolate, levels
+from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -27,7 +28,9 @@ def read(source: Source, text: str, target: str | None) -> Overview:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    overviews: kept.Store[Overview] = kept.store("overviews", most_mib=MOST_MIB, n_bytes=lambda made: len(made[1]))
+    overviews: kept.Store[Overview] = kept.store(
+        mark("overviews"), most_mib=MOST_MIB, n_bytes=lambda made: len(made[1])
+    )
     return overviews.get((source, text, target), lambda: of(readings.read(source, text, target)))
 
 
@@ -70,7 +73,7 @@ def measures(source: Source, text: str, target: str | None) -> Measures:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    measured: kept.Store[Measures] = kept.store("measures", most_mib=8, n_bytes=_n_bytes)
+    measured: kept.Store[Measures] = kept.store(mark("measures"), most_mib=8, n_bytes=_n_bytes)
     return measured.get((source, text, target), lambda: _measures(readings.read(source, text, target)))
 
 

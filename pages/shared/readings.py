@@ -7,6 +7,7 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
 from transformer_core.figures.overview import thumbnail_side
+from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -33,7 +34,7 @@ def read(source: Source, text: str, target: str | None = None) -> "Reading":
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
-    readings: kept.Store[Reading] = kept.store("texts read", most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    readings: kept.Store[Reading] = kept.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
     return readings.get((source, text, target), lambda: _read(source, text, target))
 
 

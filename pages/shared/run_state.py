@@ -12,6 +12,7 @@ import streamlit as st
 from pages.shared import state, tongue
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
+from transformer_core.language import say
 
 RUN, MOMENT, OTHER = "run", "moment", "other"
 TEXT, TARGET = "run-text", "run-target"
@@ -66,7 +67,9 @@ def seed() -> None:
     unread = [name for name in ("moment", "layer", "head") if name in wanted and _number(wanted[name]) is None]
     if unread:
         told = ", ".join(f"{name} “{wanted[name][:20]}”" for name in unread)
-        session[NOTE] = f"The address asks for {told}, which is no whole number from 0 on; you see the usual one."
+        session[NOTE] = say(
+            "The address asks for {told}, which is no whole number from 0 on; you see the usual one.", told=told
+        )
 
 
 def current() -> RunView:

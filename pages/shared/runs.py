@@ -18,6 +18,7 @@ import streamlit as st
 from pages.shared import models
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, RunError
+from transformer_core.language import mark, say
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.launch import Launcher, Started
 
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 
 _MAX_NAME = 40  # characters
 STATES = {  # in words, and the color of the badge
-    "starting": ("starting", "gray"),
-    "queued": ("waiting", "gray"),
-    "running": ("training", "primary"),
-    "paused": ("paused", "orange"),
-    "stopped": ("stopped", "orange"),
-    "finished": ("finished", "green"),
-    "failed": ("failed", "red"),
+    "starting": (mark("starting"), "gray"),
+    "queued": (mark("waiting"), "gray"),
+    "running": (mark("training"), "primary"),
+    "paused": (mark("paused"), "orange"),
+    "stopped": (mark("stopped"), "orange"),
+    "finished": (mark("finished"), "green"),
+    "failed": (mark("failed"), "red"),
 }
 
 
@@ -66,7 +67,7 @@ class Run:
     @property
     def title(self) -> str:
         """Name and state, for a list that is not drawn anew each second."""
-        return f"{self.name} · {'at work' if self.is_at_work else STATES[self.state][0]}"
+        return f"{self.name} · {say('at work') if self.is_at_work else say(STATES[self.state][0])}"
 
 
 def folder() -> Path:
@@ -84,7 +85,7 @@ def available() -> dict[str, Run]:
     """Return the runs by name, the newest first."""
     found: dict[str, tuple[float, Run]] = {}
     for started in launcher().started():
-        if not (started.run / "run.json").exists():
+        if started.run.parent == folder() and not (started.run / "run.json").exists():  # trials are elsewhere
             found[started.run.name] = (float("inf"), _starting(started))
     for place in folder().glob("[!.]*"):
         with suppress(OSError):
@@ -171,7 +172,7 @@ def delete(run: Run) -> None:
         return
     now = find(run.name)
     if now is not None and now.is_at_work:
-        raise RunError(f"{run.name} is being trained; stop it first")
+        raise RunError(say("{run} is being trained; stop it first", run=run.name))
     try:
         gone = run.path.with_name(f".{run.name}.deleted")
         shutil.rmtree(gone, ignore_errors=True)
@@ -179,7 +180,11 @@ def delete(run: Run) -> None:
         shutil.rmtree(gone)
     except OSError as error:
         raise RunError(
-            f"{run.name} cannot be deleted ({error.strerror}); look at the permissions of its folder"
+            say(
+                "{run} cannot be deleted ({error}); look at the permissions of its folder",
+                run=run.name,
+                error=error.strerror,
+            )
         ) from error
 
 

@@ -18,6 +18,8 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from transformer_core.language import mark, say
+
 FRAME = Path(__file__).parents[1] / "frame.py"
 
 # Components are modules made from text (blob:), Streamlit's own page starts from an inline script and styles inline.
@@ -47,7 +49,7 @@ HEAD = (
     '<script async src="/vendor/plotly.min.js"></script>'
 )
 
-WAY_OUT = "Reload the page to go on, or open it without what stands behind the question mark in its address."
+WAY_OUT = mark("Reload the page to go on, or open it without what stands behind the question mark in its address.")
 
 logger = logging.getLogger("headlight")
 
@@ -130,5 +132,6 @@ def on_error(error: Exception) -> bool:
         True: Streamlit shows nothing of its own.
     """
     logger.error("A page failed", exc_info=error)
-    st.error(f"Something went wrong here, and it is not your fault. The server's log has the details. {WAY_OUT}")
+    what = say("Something went wrong here, and it is not your fault. The server's log has the details.")
+    st.error(f"{what} {say(WAY_OUT)}")
     return True

@@ -14,17 +14,26 @@ import streamlit as st
 from pages.shared import models
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError
+from transformer_core.language import mark, say
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
 OnProgress = Callable[[int, int, str], None]
 
 _KINDS = {  # of tokenizers
-    "word": "one for each word",
-    "character": "one for each character",
-    "byte_bpe": "made of bytes that often stand together (byte-level BPE)",
+    "word": mark("one for each word"),
+    "character": mark("one for each character"),
+    "byte_bpe": mark("made of bytes that often stand together (byte-level BPE)"),
 }
-_ROLES = {"pad": "fills up", "bos": "begins", "eos": "ends", "unk": "unknown", "mask": "blank"}
+_ROLES = {
+    "pad": mark("fills up"),
+    "bos": mark("begins"),
+    "eos": mark("ends"),
+    "unk": mark("unknown"),
+    "mask": mark("blank"),
+}
+END = mark("end")  # the stack of the last layer
+STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder"), "both": mark("both"), END: END}
 _MAX_NAME = 60  # characters
 
 _taken: set[str] = set()  # names under which somebody is bringing a model in now
@@ -53,7 +62,7 @@ def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
 
     counts = parameters_by_part(_card.config)
     in_all = sum(counts.values())
-    rows = [(stack or "end", part, n, 100 * n / in_all) for (stack, part), n in counts.items()]
+    rows = [(stack or END, part, n, 100 * n / in_all) for (stack, part), n in counts.items()]
     return pd.DataFrame(rows, columns=["stack", "part", "parameters", "share"])
 
 
@@ -71,7 +80,8 @@ def tokenizer_fact(card: ModelCard) -> str:
         HeadlightError: it is damaged.
     """
     tokenizer = _tokenizer(card.path, card.version)
-    return f"{tokenizer.vocab_size:,} tokens, {_KINDS.get(tokenizer.kind, 'as the model was trained with')}."
+    kind = say(_KINDS.get(tokenizer.kind, mark("as the model was trained with")))
+    return say("{n:,} tokens, {kind}.", n=tokenizer.vocab_size, kind=kind)
 
 
 def tokens_of(card: ModelCard, text: str) -> list[tuple[str, int]]:
@@ -95,7 +105,9 @@ def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
     Raises:
         HeadlightError: the tokenizer is damaged.
     """
-    table = _all_tokens(card.path, card.version)
+    with st.spinner(say("Reading the tokens …")):
+        table = _all_tokens(card.path, card.version)
+    table = table.assign(role=[", ".join(map(say, role.split(", "))) for role in table["role"]])
     if wanted := wanted.strip():
         part = wanted.replace(" ", "·").lower()
         table = table[
@@ -211,9 +223,11 @@ def delete(name: str) -> None:
     from transformer_core.weights.archive import remove
 
     if models.is_shipped(name):
-        raise CheckpointError(f"{name} comes with Headlight and stays; only models of your own can be deleted")
+        raise CheckpointError(
+            say("{name} comes with Headlight and stays; only models of your own can be deleted", name=name)
+        )
     if Path(name).name != name or name.startswith("."):
-        raise CheckpointError(f"{name!r} is not the name of a model; choose one of the list")
+        raise CheckpointError(say("{name!r} is not the name of a model; choose one of the list", name=name))
     remove(models.folder() / name)
 
 
@@ -240,7 +254,7 @@ def _refuse_strange_card(name: str) -> None:
     """
     if name not in models.available():
         delete(name)
-        raise CheckpointError("its card.json says something else than a model's card does; leave that file out")
+        raise CheckpointError(say("its card.json says something else than a model's card does; leave that file out"))
 
 
 def _trouble(place: Path) -> str:
@@ -249,16 +263,16 @@ def _trouble(place: Path) -> str:
     from transformer_core.weights.checkpoint import CARD, CONFIG, WEIGHTS, existing, is_foreign, read_json
 
     if is_foreign(place):
-        return "It is a Hugging Face folder; bring it in, and it is converted."
+        return say("It is a Hugging Face folder; bring it in, and it is converted.")
     try:
         existing(place, WEIGHTS)
         read_json(place, CARD)
         ModelConfig.from_dict(read_json(place, CONFIG))
     except (AttributeError, HeadlightError, TypeError) as error:
-        return str(error).replace(f"{place}/", "").replace(str(place), "It").splitlines()[0] + "."
+        return str(error).replace(f"{place}/", "").replace(str(place), say("It")).splitlines()[0] + "."
     except OSError as error:
-        return f"It cannot be read ({error.strerror})."
-    return "Its card.json says something else than a model's card does."
+        return say("It cannot be read ({error}).", error=error.strerror)
+    return say("Its card.json says something else than a model's card does.")
 
 
 def _size(place: Path) -> int:
@@ -278,7 +292,7 @@ def _tokenizer(path: str, version: str) -> Any:
     return reading_folder(models.ROOT / path, lambda place: Tokenizer.load(existing(place, TOKENIZER)))
 
 
-@st.cache_data(max_entries=4, show_spinner="Reading the tokens …")
+@st.cache_data(max_entries=4, show_spinner=False)
 def _all_tokens(path: str, version: str) -> pd.DataFrame:
     """Return every token: number, label, and what it is for."""
     tokenizer = _tokenizer(path, version)

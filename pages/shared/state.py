@@ -20,6 +20,7 @@ from pages.shared import fields, tongue
 from pages.shared.fields import Field
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from transformer_core.analysis import ATTENTIONS
+from transformer_core.language import say, say_number
 from transformer_core.text.interface import WRITTEN_MASK
 
 MODEL, TEXT, ATTENTION, LAYER, HEAD = "model", "text", "attention", "layer", "head"
@@ -226,14 +227,20 @@ def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str
     state, notes = st.session_state, []
     name = wanted.get(MODEL, next(iter(cards)))
     if name not in cards:
-        notes.append(f"There is no model “{name[:60]}” here, so you see {next(iter(cards.values())).title}.")
+        notes.append(
+            say(
+                "There is no model “{name}” here, so you see {title}.",
+                name=name[:60],
+                title=next(iter(cards.values())).title,
+            )
+        )
         name = next(iter(cards))
     card = cards[name]
     text, target = wanted.get(TEXT), wanted.get(TARGET)
     if PACKED_TEXT in wanted:
         text = unpacked(wanted[PACKED_TEXT])
         if text is None:
-            notes.append("The text in the address is damaged, so you see an example; ask for the link again.")
+            notes.append(say("The text in the address is damaged, so you see an example; ask for the link again."))
     attention, attention_note = _attention(wanted.get(ATTENTION), card)
     n_layers = card.n_layers(attention)
     layer, layer_note = _index(wanted.get(LAYER), n_layers, default=n_layers - 1, what=LAYER)
@@ -251,10 +258,23 @@ def _attention(wanted: str | None, card: ModelCard) -> tuple[str, list[str]]:
     if wanted is None or wanted in names:
         return wanted or names[-1], []
     if wanted in ATTENTIONS:
-        missing, shown = (ATTENTIONS[name].title.lower() for name in (wanted, names[-1]))
-        return names[-1], [f"This model is {card.kind} and has no {missing}, so you see its {shown}."]
+        missing, shown = (say(ATTENTIONS[name].inline) for name in (wanted, names[-1]))
+        return names[-1], [
+            say(
+                "This model is {kind} and has no {missing}, so you see its {shown}.",
+                kind=say(card.kind),
+                missing=missing,
+                shown=shown,
+            )
+        ]
     return names[-1], [
-        f"There is no attention “{wanted[:60]}”; there {'are' if names[1:] else 'is'} {', '.join(names)}."
+        say_number(
+            len(names),
+            "There is no attention “{wanted}”; there is {names}.",
+            "There is no attention “{wanted}”; there are {names}.",
+            wanted=wanted[:60],
+            names=", ".join(names),
+        )
     ]
 
 
@@ -269,4 +289,9 @@ def _index(wanted: str | None, size: int, *, default: int, what: str) -> tuple[i
     if 0 <= index < size:
         return index, []
     nearest = min(max(index, 0), size - 1)
-    return nearest, [f"This model has no {what} “{wanted[:20]}”, only 0 to {size - 1}, so you see {what} {nearest}."]
+    values = {"wanted": wanted[:20], "last": size - 1, "nearest": nearest}
+    if what == LAYER:
+        note = say("This model has no layer “{wanted}”, only 0 to {last}, so you see layer {nearest}.", **values)
+    else:
+        note = say("This model has no head “{wanted}”, only 0 to {last}, so you see head {nearest}.", **values)
+    return nearest, [note]

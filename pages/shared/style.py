@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from transformer_core.figures.theme import LIGHT
+
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
@@ -22,6 +24,6 @@ def apply() -> None:
 
 @cache
 def _sheet() -> str:
-    return "".join(
-        place.read_text(encoding="utf-8") for place in sorted(Path(__file__).with_name("styles").glob("*.css"))
-    )
+    sheets = sorted(Path(__file__).with_name("styles").glob("*.css"))
+    below = f":root {{ --hl-below: {LIGHT.diverging[2]}; }}\n"  # negative numbers; components see it, too
+    return below + "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from transformer_core.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_language, say
 
@@ -13,7 +14,7 @@ _BOX = "language-box"
 def seed() -> None:
     """Take the language from the URL or the browser, at the first run of a session."""
     add_catalogues(Path(__file__).resolve().parents[1] / "languages")
-    ask_for_language(lambda: st.session_state.get(LANGUAGE, ENGLISH))
+    ask_for_language(_of_reader)
     if LANGUAGE not in st.session_state:
         wanted = st.query_params.get(LANGUAGE, "")
         st.session_state[LANGUAGE] = wanted if wanted in LANGUAGES else _of_browser()
@@ -28,15 +29,30 @@ def choose() -> None:
         format_func=LANGUAGES.__getitem__,
         required=True,
         key=_BOX,
-        on_change=lambda: st.session_state.update({LANGUAGE: st.session_state[_BOX]}),
+        on_change=_switch,
         label_visibility="collapsed",
     )
 
 
 def published() -> dict[str, str]:
     """Return what the URL says of the language."""
-    chosen = st.session_state[LANGUAGE]
+    chosen = st.session_state.get(LANGUAGE, _of_browser())
     return {} if chosen == _of_browser() else {LANGUAGE: chosen}
+
+
+def _switch() -> None:
+    """Take the chosen language, and tell the browser all choices anew: it knows them by the words of the former one."""
+    st.session_state[LANGUAGE] = st.session_state[_BOX]
+    for key, value in st.session_state.items():
+        if isinstance(value, str | int | float | list | tuple) and not isinstance(value, bool):
+            st.session_state[key] = value
+
+
+def _of_reader() -> str:
+    """Return what the person chose whose page is being made; English where none is, as while the server warms up."""
+    if get_script_run_ctx(suppress_warning=True) is None:
+        return ENGLISH
+    return str(st.session_state.get(LANGUAGE, ENGLISH))
 
 
 def _of_browser() -> str:

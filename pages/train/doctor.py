@@ -10,6 +10,7 @@ from pages.shared import corpora, runs
 from pages.shared.runs import Run
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -46,9 +47,9 @@ def show(run: Run, samples: Sequence[tuple[str, str, bool]]) -> None:
             )
         )
     except HeadlightError as error:
-        st.caption(f"The training cannot be judged: {error}.")
+        st.caption(say("The training cannot be judged: {error}.", error=error))
         return
-    st.html("<h2 class='hl-subtitle'>Why does it talk like that?</h2>")
+    st.html(f"<h2 class='hl-subtitle'>{say('Why does it talk like that?')}</h2>")
     items = "".join(
         f"<div class='hl-{finding.severity}'><b>{html.escape(finding.title)}</b> {html.escape(finding.evidence)} "
         f"<i>{html.escape(finding.advice)}</i></div>"
@@ -63,8 +64,8 @@ def references(run: Run) -> dict[str, float]:
     if portrait is None:
         return {}
     return {
-        "by frequency": portrait.unigram_loss,
-        "one token back": portrait.bigram_loss,
+        say("by frequency"): portrait.unigram_loss,
+        say("one token back"): portrait.bigram_loss,
     }
 
 

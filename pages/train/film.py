@@ -8,14 +8,15 @@ import streamlit as st
 from pages.shared import run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.train import film_stage
-from pages.train.film_scene import calm
+from pages.train.film_scene import calm, far_in_words
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say, say_number
 
-LEAD = (
-    "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any text "
-    "with the weights of any of these moments, and watch the heads take shape."
+LEAD = mark(
+    "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any "
+    "text with the weights of any of these moments, and watch the heads take shape."
 )
 CHOSEN_RUN = "film-chosen-run"  # key of the choice
 TICK = 3.0  # seconds between two looks at a film that grows
@@ -27,17 +28,17 @@ def page() -> None:
     notes = [note for note in [st.session_state.pop(run_state.NOTE, "")] if note]
     run = _run(found, notes)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
-    left.html(f"<h1 class='hl-title'>Film</h1><p class='hl-lead'>{html.escape(LEAD)}</p>")
+    left.html(f"<h1 class='hl-title'>{say('Film')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
     if run is None:
-        calm("There is no training here yet; the film of the first one begins with its first step.")
+        calm(say("There is no training here yet; the film of the first one begins with its first step."))
         return
     with right:
         _choose(found, run)
     try:
         config, moments = runs.configurations(run)[0], run_readings.film(run).moments()
     except (HeadlightError, OSError) as error:
-        begins = f"{run.name} is about to begin; its film begins with its first step."
-        calm(begins if run.is_at_work else f"This film cannot be read: {error}.")
+        begins = say("{run} is about to begin; its film begins with its first step.", run=run.name)
+        calm(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
         _grows(run, 0)
         return
     _facts(run, moments)
@@ -62,7 +63,9 @@ def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
         (run for run in found.values() if len(run_readings.film(run).moments()) > 1), next(iter(found.values()))
     )
     if wanted:
-        notes.append(f"There is no training “{wanted[:60]}” here, so you see {nearest.name}.")
+        notes.append(
+            say("There is no training “{wanted}” here, so you see {nearest}.", wanted=wanted[:60], nearest=nearest.name)
+        )
         run_state.choose_run(nearest.name)
     st.session_state[run_state.RUN] = nearest.name
     return nearest
@@ -71,7 +74,7 @@ def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
 def _choose(found: Mapping[str, Run], run: Run) -> None:
     st.session_state[CHOSEN_RUN] = run.name
     st.selectbox(
-        "Training",
+        say("Training"),
         [*found],
         key=CHOSEN_RUN,
         format_func=lambda name: found[name].title,
@@ -84,20 +87,40 @@ def _facts(run: Run, moments: list[int]) -> None:
     limit = int(run.request["training"]["film_megabytes"]) if run.request else 0
     if not moments:
         why = (
-            "its first snapshot comes with its first step" if run.is_at_work else "its snapshots are not there any more"
+            say("its first snapshot comes with its first step")
+            if run.is_at_work
+            else say("its snapshots are not there any more")
         )
-        why = why if limit else "it was asked for none (film_megabytes is 0)"
-        calm(f"{run.name} has no film; {why}.")
+        why = why if limit else say("it was asked for none (film_megabytes is 0)")
+        calm(say("{run} has no film; {why}.", run=run.name, why=why))
         return
     size = run_readings.film(run).n_bytes() / 1e6
     if len(moments) == 1:
-        more = "the next one comes soon" if run.is_at_work else "a film needs two; let this training go on, or another"
-        calm(f"The film of {run.name} has one moment, step {moments[0]:,} ({size:,.1f} MB); {more}.")
+        more = (
+            say("the next one comes soon")
+            if run.is_at_work
+            else say("a film needs two; let this training go on, or another")
+        )
+        calm(
+            say(
+                "The film of {run} has one moment, step {step:,} ({size:,.1f} MB); {more}.",
+                run=run.name,
+                step=moments[0],
+                size=size,
+                more=more,
+            )
+        )
         return
-    st.html(
-        f"<p class='hl-small'>{len(moments)} moments from step {moments[0]:,} to {moments[-1]:,}, "
-        f"{size:,.0f} MB of at most {limit:,} MB. Where a film is full, the moments closest to others are left out.</p>"
+    facts = say(
+        "{n} moments from step {first:,} to {last:,}, {size:,.0f} MB of at most {limit:,} MB. Where a film is full, "
+        "the moments closest to others are left out.",
+        n=len(moments),
+        first=moments[0],
+        last=moments[-1],
+        size=size,
+        limit=limit,
     )
+    st.html(f"<p class='hl-small'>{facts}</p>")
 
 
 def _grows(run: Run, n_known: int) -> None:
@@ -115,10 +138,10 @@ def _new_moments(name: str, n_known: int) -> None:
     if (n_known < 2 <= n_now) or not run.is_at_work:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        far = f"step {run.step:,} of {run.n_steps:,}" if run.n_steps else "it begins"
-        st.html(f"<p class='hl-small'>{html.escape(name)} is being trained: {far}.</p>", width="content")
+        trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(run))
+        st.html(f"<p class='hl-small'>{trained}</p>", width="content")
         if n_now > n_known:
-            new = f"Take in {n_now - n_known} new moment{'s' if n_now > n_known + 1 else ''}"
+            new = say_number(n_now - n_known, "Take in {n} new moment", "Take in {n} new moments")
             if st.button(new, key="film-take-in", type="tertiary", icon=":material/add_photo_alternate:"):
                 st.session_state[run_state.MOMENT] = None
                 st.rerun()
@@ -130,16 +153,33 @@ def _within(config: ModelConfig, moments: Sequence[int]) -> list[str]:
     wanted = view.moment
     if wanted is not None and wanted not in moments:
         nearest = min(moments, key=lambda moment: abs(moment - wanted))
-        notes.append(f"The film has no moment at step {str(wanted)[:20]}, so you see step {nearest:,}.")
+        notes.append(
+            say(
+                "The film has no moment at step {step}, so you see step {nearest:,}.",
+                step=str(wanted)[:20],
+                nearest=nearest,
+            )
+        )
         st.session_state[run_state.MOMENT] = nearest
     if view.attention and view.attention not in attentions:
-        notes.append(f"There is no attention “{view.attention}” in this model; it has {', '.join(attentions)}.")
+        notes.append(
+            say(
+                "There is no attention “{attention}” in this model; it has {attentions}.",
+                attention=view.attention,
+                attentions=", ".join(attentions),
+            )
+        )
     run_state.fit(config)
     now = run_state.current()
     if (view.layer, view.head) != (now.layer, now.head):
         notes.append(
-            f"There is no layer {str(view.layer)[:20]}, head {str(view.head)[:20]}, so you see layer {now.layer}, "
-            f"head {now.head}."
+            say(
+                "There is no layer {layer}, head {head}, so you see layer {now_layer}, head {now_head}.",
+                layer=str(view.layer)[:20],
+                head=str(view.head)[:20],
+                now_layer=now.layer,
+                now_head=now.head,
+            )
         )
     return notes
 

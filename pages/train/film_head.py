@@ -11,17 +11,18 @@ from pages.train.words import WRITES
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, isolate
+from transformer_core.language import mark, say
 
 LED = {  # how the moments are made alike
-    "encoder_decoder": "All moments are led along “{output}”, {whose};",
-    "decoder_only": "All moments read the text with “{output}” behind it, which the last one wrote;",
-    "encoder_only": "All moments are asked for the words that the last one fills in, “{output}”;",
+    "encoder_decoder": mark("All moments are led along “{output}”, {whose};"),
+    "decoder_only": mark("All moments read the text with “{output}” behind it, which the last one wrote;"),
+    "encoder_only": mark("All moments are asked for the words that the last one fills in, “{output}”;"),
 }
 MAX_SHOWN = 60  # characters of what is led along
-LOOK_FOR = (
+LOOK_FOR = mark(
     "press play. At first the pictures are pale and alike: each head spreads its attention evenly, or as chance has "
-    "it. Then some sharpen within a few moments, and the loss falls with them. A diamond over the slider: here a head "
-    "took up a habit."
+    "it. Then some sharpen within a few moments, and the loss falls with them. A diamond over the slider: here a "
+    "head took up a habit."
 )
 CODE = """\
 from pathlib import Path
@@ -66,7 +67,9 @@ def heatmap(scene: Scene) -> None:
     """Draw the chosen head at the chosen moment."""
     pattern, axes = scene.pattern(scene.place), scene.axes
     figure = attention_heatmap(
-        pattern, title=f"Attention pattern after step {scene.step:,}: {head_in_words(*scene.head)}", **axes
+        pattern,
+        title=say("Attention pattern after step {step:,}: {head}", step=scene.step, head=head_in_words(*scene.head)),
+        **axes,
     )
     components.live_figure(
         figure,
@@ -79,18 +82,21 @@ def heatmap(scene: Scene) -> None:
 def says(scene: Scene) -> None:
     """Say what the model of this moment makes of the text by itself."""
     fixed = scene.read.reading.fixed
-    verb = WRITES[fixed.architecture]
+    verb = say(WRITES[fixed.architecture])
     try:
         own = run_readings.read(scene.run, scene.step, scene.view.text)
     except HeadlightError as error:
-        st.caption(f"What the model said after step {scene.step:,} cannot be known: {error}.")
+        st.caption(
+            say("What the model said after step {step:,} cannot be known: {error}.", step=scene.step, error=error)
+        )
         return
     has_said = fixed.architecture != "encoder_only" or own.blanks
-    remark = f"probability a token {probability(own.mean_probability)}" if fixed.target else ""
+    remark = say("probability a token {p}", p=probability(own.mean_probability)) if fixed.target else ""
     said = own.output.strip() if has_said else ""
-    instead = "nothing" if has_said else "Type ____ where the model should guess a word."
+    instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
+    label = say("After step {step:,} it {verb}", step=scene.step, verb=verb)
     st.html(
-        f"<div class='hl-label'>After step {scene.step:,} it {verb}<span>{remark}</span></div>"
+        f"<div class='hl-label'>{label}<span>{remark}</span></div>"
         f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div>"
     )
 
@@ -101,21 +107,22 @@ def led(scene: Scene) -> None:
     fixed = reading.fixed
     if not fixed.judged:
         return
-    whose = "which you typed" if scene.view.target else f"what step {int(reading.steps[-1]):,} writes"
-    words = LED[fixed.architecture].format(output=isolate(_short(fixed.output.strip())), whose=whose)
+    if scene.view.target:
+        whose = say("which you typed")
+    else:
+        whose = say("what step {step:,} writes", step=int(reading.steps[-1]))
+    words = say(LED[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
     finds = probability(float(reading.mean_probability[scene.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-led"):
-        st.html(
-            f"<p class='hl-small'>{html.escape(words)} this one finds a token of that <b>{finds}</b> probable.</p>",
-            width="content",
-        )
+        this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
+        st.html(f"<p class='hl-small'>{html.escape(words)} {this_one}</p>", width="content")
         if fixed.architecture == "encoder_decoder":
-            with st.popover(":primary[lead them elsewhere]", type="tertiary", key="film-lead"):
+            with st.popover(f":primary[{say('lead them elsewhere')}]", type="tertiary", key="film-lead"):
                 st.text_input(
-                    "What all moments are led along",
+                    say("What all moments are led along"),
                     key=run_state.TARGET,
                     on_change=run_state.on_target,
-                    placeholder="Empty: what the last moment writes",
+                    placeholder=say("Empty: what the last moment writes"),
                     autocomplete="off",
                     persist_state="session",
                 )
@@ -126,10 +133,10 @@ def look_for(scene: Scene) -> None:
     axes = scene.axes
     cell = strongest_cell(scene.pattern(scene.place), axes["mask"])
     query, key = isolate(axes["query_tokens"][cell.query][:30]), isolate(axes["key_tokens"][cell.key][:30])
+    strongest = say("The strongest link of this head after step {step:,}:", step=scene.step)
     st.html(
-        f"<p class='hl-look'><b>What to look for:</b> {html.escape(LOOK_FOR)}</p>"
-        f"<p class='hl-look'><b>The strongest link of this head after step {scene.step:,}:</b> "
-        f"{html.escape(f'“{query}” → “{key}” {cell.value:.2f}')}</p>"
+        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
+        f"<p class='hl-look'><b>{strongest}</b> {html.escape(f'“{query}” → “{key}” {cell.value:.2f}')}</p>"
     )
 
 

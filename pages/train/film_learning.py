@@ -8,9 +8,10 @@ import streamlit as st
 
 from pages.shared import components, run_state, runs
 from pages.shared.runs import Run
-from pages.train.film_scene import Scene, theme
+from pages.train.film_scene import Scene, head_in_words, theme
 from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.curves import Curve
@@ -24,7 +25,7 @@ def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
     try:
         history = HeadHistory.from_records(runs.head_records(run))
     except HeadlightError as error:
-        st.caption(f"What was measured of the heads cannot be read: {error}.")
+        st.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
         return None, []
     return (history, appearances(history)) if history.heads else (None, [])
 
@@ -36,7 +37,7 @@ def losses(run: Run) -> "dict[str, Curve]":
     try:
         curves = curves_of(runs.records(run))
     except HeadlightError as error:
-        st.caption(f"The losses cannot be read: {error}.")
+        st.caption(say("The losses cannot be read: {error}.", error=error))
         return {}
     return {name: curve for name, curve in curves.items() if name in ("loss", "held_out_loss")}
 
@@ -49,9 +50,9 @@ def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
     reading, curve, found = scene.read.reading, losses(scene.run).get("loss"), {}
     if curve is not None:
         values = values_at(smoothed(curve), reading.steps).round(4).tolist()
-        found["loss"] = values, (min(values), max(values))
+        found[say("loss")] = values, (min(values), max(values))
     if reading.fixed.judged:
-        found["probability"] = reading.mean_probability.round(4).tolist(), (0.0, 1.0)
+        found[say("probability")] = reading.mean_probability.round(4).tolist(), (0.0, 1.0)
     return found
 
 
@@ -59,7 +60,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen moment, and a mark where a head took up a habit."""
     from transformer_core.figures import training_curves
 
-    _subtitle("Loss", "and when heads take up habits")
+    _subtitle(say("Loss"), say("and when heads take up habits"))
     curves = losses(scene.run)
     figure = training_curves(
         curves,
@@ -82,16 +83,16 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
     from transformer_core.analysis.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures import heads_over_time as figure_of
 
-    _subtitle("Heads over time", "one line a head, measured on held-out texts")
+    _subtitle(say("Heads over time"), say("one line a head, measured on held-out texts"))
     measures = [measure for measure in MEASURES if history.by_attention(measure)]
     if not measures:
         return
     measure = st.segmented_control(
-        "Measure",
+        say("Measure"),
         measures,
         default=max(measures, key=[appearance.measure for appearance in found].count),
         required=True,
-        format_func=MEASURES.__getitem__,
+        format_func=lambda name: say(MEASURES[name]),
         key="film-measure",
         label_visibility="collapsed",
     )
@@ -127,12 +128,12 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
 
 def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that moment and head."""
-    from transformer_core.analysis.head_history import RULE
+    from transformer_core.analysis.head_history import rule
 
-    _subtitle("When heads appear", f"{len(found)} times" if found else "")
-    st.html(f"<p class='hl-small'>{html.escape(RULE)}</p>")
+    _subtitle(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
+    st.html(f"<p class='hl-small'>{html.escape(rule())}</p>")
     if not found:
-        st.html("<p class='hl-look'>No head of this training took up one of these habits.</p>")
+        st.html(f"<p class='hl-look'>{say('No head of this training took up one of these habits.')}</p>")
         return
     with st.container(key="hl-film-appearances", gap=None):
         for i, appearance in enumerate(found):
@@ -161,9 +162,12 @@ def _moment_of(scene: Scene, appearance: "Appearance") -> int:
 
 
 def _in_a_line(appearance: "Appearance") -> str:
-    kind = {"previous": "previous token", "induction": "induction", "aligned": "alignment"}[appearance.measure]
-    when = "from the start" if appearance.is_from_start else f"step {appearance.step:,}"
-    return f"**{when}** {kind}: {appearance.name.in_words().lower()}, {appearance.score:.2f}"
+    kind = say(_KINDS[appearance.measure])
+    when = say("from the start") if appearance.is_from_start else say("step {step:,}", step=appearance.step)
+    return f"**{when}** {kind}: {head_in_words(*appearance.name)}, {appearance.score:.2f}"
+
+
+_KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}
 
 
 def _csv(columns: Mapping[str, Mapping[Any, Any]]) -> str:

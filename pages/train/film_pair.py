@@ -9,6 +9,7 @@ from pages.shared import components, run_state
 from pages.train.film_scene import Scene, calm, head_in_words
 from transformer_core.analysis import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap
+from transformer_core.language import say
 
 _OTHER_STEP = "film-other-step"  # key of the slider
 WIDTH = 360  # px that each picture is laid out for
@@ -29,26 +30,34 @@ def show(scene: Scene) -> None:
     st.session_state[_OTHER_STEP] = steps[place]
     st.session_state[run_state.OTHER] = str(steps[place])
     if wanted != steps[place]:
-        calm(f"The film has no moment at step {str(wanted)[:20]}, so A is step {steps[place]:,}.")
+        calm(
+            say(
+                "The film has no moment at step {step}, so A is step {nearest:,}.",
+                step=str(wanted)[:20],
+                nearest=steps[place],
+            )
+        )
     st.select_slider(
-        f"A, to compare with B, step {scene.step:,}",
+        say("A, to compare with B, step {step:,}", step=scene.step),
         steps,
         key=_OTHER_STEP,
-        format_func=lambda step: f"step {step:,}",
+        format_func=lambda step: say("step {step:,}", step=step),
         on_change=_on_step,
     )
     if place == scene.place:
-        st.html("<p class='hl-look'>A and B are the same moment; move one of the two sliders.</p>")
+        st.html(f"<p class='hl-look'>{say('A and B are the same moment; move one of the two sliders.')}</p>")
         return
-    axes, names = scene.axes, (f"step {steps[place]:,}", f"step {scene.step:,}")
+    axes, moments = scene.axes, (steps[place], scene.step)
+    names = tuple(say("step {step:,}", step=step) for step in moments)
     a, b = scene.pattern(place), scene.pattern(scene.place)
     with st.container(key="hl-film-three"):
         columns = st.columns(3, gap="small")
-    for column, letter, pattern, name in zip(columns, "AB", (a, b), names, strict=False):
+    for column, letter, pattern, step in zip(columns, "AB", (a, b), moments, strict=False):
         with column:
+            title = say("{letter}: after step {step:,}", letter=letter, step=step)
             _figure(
-                attention_heatmap(pattern, title=f"{letter}: after {name}", width=WIDTH, **axes),
-                scene.file_name(letter, name.replace(" ", "").replace(",", "")),
+                attention_heatmap(pattern, title=title, width=WIDTH, **axes),
+                scene.file_name(letter, f"step{step}"),
                 pattern,
                 axes,
                 f"film-pair-{letter}",
@@ -57,14 +66,17 @@ def show(scene: Scene) -> None:
         figure = difference_heatmap(a, b, title="B − A", names=("A", "B"), width=WIDTH, **axes)
         _figure(figure, scene.file_name("difference"), b - a, axes, "film-pair-difference")
     st.html(
-        f"<p class='hl-look'><b>What to look for:</b> {html.escape(_in_words(scene, names))}</p>",
+        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(_in_words(scene, *names))}</p>",
     )
 
 
-def _in_words(scene: Scene, names: tuple[str, str]) -> str:
-    return (
-        f"indigo cells, where {head_in_words(*scene.head)} looks more after {names[1]} than after {names[0]}, and "
-        "orange ones, where it looks less. In each row both add up to the same: attention is only moved."
+def _in_words(scene: Scene, other: str, this: str) -> str:
+    return say(
+        "indigo cells, where {head} looks more after {this} than after {other}, and orange ones, where it looks less. "
+        "In each row both add up to the same: attention is only moved.",
+        head=head_in_words(*scene.head),
+        this=this,
+        other=other,
     )
 
 

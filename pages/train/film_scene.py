@@ -11,6 +11,7 @@ from pages.shared.run_state import RunView
 from pages.shared.runs import Run
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.figures import THEMES
+from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,13 +43,13 @@ class Scene:
         fixed, kind = self.read.reading.fixed, ATTENTIONS[self.view.attention]
         queries, keys = fixed.labels(self.view.attention)
         is_written = fixed.architecture == "encoder_decoder"
-        names = {"source": "the text", "target": "the decoder’s input" if is_written else "the text"}
+        names = {"source": say("the text"), "target": say("the decoder’s input") if is_written else say("the text")}
         return {
             "query_tokens": queries,
             "key_tokens": keys,
             "mask": self.read.reading.masks[self.view.attention],
-            "query_name": f"query: {names[kind.queries_from]}",
-            "key_name": f"key: {names[kind.keys_from]}",
+            "query_name": say("query: {queries}", queries=names[kind.queries_from]),
+            "key_name": say("key: {keys}", keys=names[kind.keys_from]),
             "theme": theme(),
         }
 
@@ -70,4 +71,10 @@ def calm(sentence: str) -> None:
 
 def head_in_words(attention: str, layer: int, head: int) -> str:
     """Return a head as titles of figures call it."""
-    return f"{ATTENTIONS[attention].title.lower()}, layer {layer}, head {head}"
+    name = say(ATTENTIONS[attention].inline)
+    return say("{attention}, layer {layer}, head {head}", attention=name, layer=layer, head=head)
+
+
+def far_in_words(run: Run) -> str:
+    """Return how far a training is."""
+    return say("step {step:,} of {n:,}", step=run.step, n=run.n_steps) if run.n_steps else say("it begins")

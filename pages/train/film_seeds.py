@@ -9,10 +9,11 @@ import streamlit as st
 
 from pages.shared import components, film_readings, run_readings, run_state, runs
 from pages.shared.runs import Run
-from pages.train.film_scene import Scene, calm, theme
+from pages.train.film_scene import Scene, calm, far_in_words, theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, head_matrix
+from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.head_matching import HeadMatching
@@ -56,7 +57,7 @@ def show(scene: Scene, others: Mapping[str, Run]) -> None:
         if others:
             st.session_state[_OTHER_RUN] = wanted if wanted in others else next(iter(others))
             st.selectbox(
-                f"Beside {run.name}",
+                say("Beside {run}", run=run.name),
                 [*others],
                 key=_OTHER_RUN,
                 format_func=lambda name: others[name].title,
@@ -65,21 +66,28 @@ def show(scene: Scene, others: Mapping[str, Run]) -> None:
             )
         if run.request is not None:
             st.button(
-                "Train the same with another seed",
+                say("Train the same with another seed"),
                 key="film-sibling",
                 icon=":material/casino:",
                 on_click=_train_sibling,
                 args=(run, others),
-                help="Begins a training with this one’s command and the next seed; it appears here when it has begun",
+                help=say(
+                    "Begins a training with this one’s command and the next seed; it appears here when it has begun"
+                ),
             )
     if not others:
-        st.html(
-            "<p class='hl-look'>There is no other training of this shape, on the same tokens, to match heads with.</p>"
-        )
+        none = say("There is no other training of this shape, on the same tokens, to match heads with.")
+        st.html(f"<p class='hl-look'>{none}</p>")
         return
     other = others[st.session_state[_OTHER_RUN]]
     if wanted not in (other.name, run.name):
-        calm(f"There is no training “{wanted[:60]}” of this shape, so you see {other.name}.")
+        calm(
+            say(
+                "There is no training “{wanted}” of this shape, so you see {other}.",
+                wanted=wanted[:60],
+                other=other.name,
+            )
+        )
     st.session_state[run_state.OTHER] = other.name
     st.fragment(_compare, run_every=TICK if other.is_at_work else None)(scene, other.name)
 
@@ -90,22 +98,22 @@ def _compare(scene: Scene, name: str) -> None:
     if other is None:
         st.rerun()
     if other.is_at_work:
-        far = f"step {other.step:,} of {other.n_steps:,}" if other.n_steps else "it begins"
-        st.html(f"<p class='hl-small'>{html.escape(name)} is being trained: {far}.</p>")
+        trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(other))
+        st.html(f"<p class='hl-small'>{trained}</p>")
     elif st.session_state.get(_AT_WORK) == name:
         st.session_state[_AT_WORK] = ""
         st.rerun()
     st.session_state[_AT_WORK] = name if other.is_at_work else ""
     moments = run_readings.film(other).moments()
     if not moments:
-        st.html(f"<p class='hl-look'>The film of {html.escape(name)} has not begun yet.</p>")
+        st.html(f"<p class='hl-look'>{say('The film of {run} has not begun yet.', run=html.escape(name))}</p>")
         return
     step = min(moments, key=lambda moment: abs(moment - scene.step))
     try:
         matching, n_texts = _match(scene, other, step)
         partner = film_readings.read_one(other, step, scene.read.reading.fixed)
     except HeadlightError as error:
-        st.warning(f"The two cannot be compared: {error}.")
+        st.warning(say("The two cannot be compared: {error}.", error=error))
         return
     _draw(scene, other, step, matching, partner.patterns[scene.view.attention], n_texts)
 
@@ -128,16 +136,22 @@ def _match(scene: Scene, other: Run, step: int) -> "tuple[HeadMatching, int]":
 
 def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", patterns: Any, n_texts: int) -> None:
     run, view = scene.run, scene.view
-    title = ATTENTIONS[view.attention].title
-    texts = f"{n_texts} texts" if n_texts > 1 else "one text"
-    st.html(
-        f"<p class='hl-look'>A head’s number means nothing: it comes from the seed. Heads of "
-        f"{html.escape(title.lower())} with the <b>same number</b> are <b>{matching.mean_same_number:.2f}</b> alike on "
-        f"the average; <b>matched</b> by where they look, <b>{matching.mean_matched:.2f}</b>. (1: equal patterns, 0: "
-        f"patterns that never look at the same key; on {texts}.)</p>"
+    title = say(ATTENTIONS[view.attention].title)
+    told = say(
+        "A head’s number means nothing: it comes from the seed. Heads of {attention} with the <b>same number</b> are "
+        "<b>{same:.2f}</b> alike on the average; <b>matched</b> by where they look, <b>{matched:.2f}</b>. (1: equal "
+        "patterns, 0: patterns that never look at the same key; on {texts}.)",
+        attention=say(ATTENTIONS[view.attention].inline),
+        same=matching.mean_same_number,
+        matched=matching.mean_matched,
+        texts=say_number(n_texts, "one text", "{n} texts"),
     )
+    st.html(f"<p class='hl-look'>{told}</p>")
     layer, head = matching.partner(view.layer, view.head)
-    names = f"{run.name}, step {scene.step:,}", f"{other.name}, step {step:,}"
+    names = (
+        say("{name}, step {step:,}", name=run.name, step=scene.step),
+        say("{name}, step {step:,}", name=other.name, step=step),
+    )
     axes = scene.axes
     with st.container(key="hl-film-seeds"):
         columns = st.columns(3, gap="small")
@@ -150,7 +164,12 @@ def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", pattern
     pairs = ((ours, names[0], view.layer, view.head), (theirs, names[1], layer, head))
     for column, (pattern, name, of_layer, of_head) in zip(columns[1:], pairs, strict=True):
         with column:
-            figure = attention_heatmap(pattern, title=f"{name}: layer {of_layer}, head {of_head}", width=360, **axes)
+            figure = attention_heatmap(
+                pattern,
+                title=say("{name}: layer {layer}, head {head}", name=name, layer=of_layer, head=of_head),
+                width=360,
+                **axes,
+            )
             csv = pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"])
             components.live_figure(
                 figure,
@@ -164,10 +183,8 @@ def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", pattern
 def _pairs(scene: Scene, matching: "HeadMatching") -> None:
     """List the pairs; a click on one chooses its head."""
     view = scene.view
-    st.html(
-        "<div class='hl-label'>Matched heads<span>this training’s ↔ the other’s, and how alike they are "
-        "(same number in brackets)</span></div>"
-    )
+    aside = say("this training’s ↔ the other’s, and how alike they are (same number in brackets)")
+    st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span></div>")
     is_many = len(matching.partners) > MANY_PAIRS
     layers = [view.layer] if is_many else range(matching.n_layers)
     with st.container(key="hl-film-pairs", gap=None):
@@ -176,7 +193,15 @@ def _pairs(scene: Scene, matching: "HeadMatching") -> None:
                 number = layer * matching.n_heads + head
                 other_layer, other_head = matching.partner(layer, head)
                 alike, same = matching.matched[number], matching.similarity[number, number]
-                words = f"layer {layer}, head {head} ↔ layer {other_layer}, head {other_head}: {alike:.2f} ({same:.2f})"
+                words = say(
+                    "layer {layer}, head {head} ↔ layer {other_layer}, head {other_head}: {alike:.2f} ({same:.2f})",
+                    layer=layer,
+                    head=head,
+                    other_layer=other_layer,
+                    other_head=other_head,
+                    alike=alike,
+                    same=same,
+                )
                 is_chosen = (layer, head) == (view.layer, view.head)
                 st.button(
                     f"**{words}**" if is_chosen else words,
@@ -234,10 +259,10 @@ def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
     try:
         runs.start(name, [*arguments, "--device", "auto"])
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = f"The training was not begun: {error}."
+        st.session_state[run_state.NOTE] = say("The training was not begun: {error}.", error=error)
         return
     st.session_state[run_state.OTHER] = name
-    st.session_state[run_state.NOTE] = f"{name} begins; it is compared below as it learns."
+    st.session_state[run_state.NOTE] = say("{name} begins; it is compared below as it learns.", name=name)
 
 
 def _on_run() -> None:

@@ -15,17 +15,18 @@ from pages.train import film_head, film_learning, film_pair, film_seeds
 from pages.train.film_scene import Scene, calm
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError
+from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.head_history import Appearance
 
 TEXTS = {
-    "encoder_decoder": ("Text", "Type a text, then press Enter"),
-    "decoder_only": ("Prompt", "Type how a text begins, then press Enter"),
-    "encoder_only": ("Text with blanks", "Type a text with ____ for words to guess, then press Enter"),
+    "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),
+    "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
+    "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
 }
 COMPARISON = "film-comparison"  # key of the choice
-NOTHING, MOMENTS, TRAININGS = "Nothing", "Two moments", "Two trainings"
+NOTHING, MOMENTS, TRAININGS = mark("Nothing"), mark("Two moments"), mark("Two trainings")
 MANY_HEADS = 8  # more of them side by side take more of the page
 
 
@@ -53,13 +54,13 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     with left:
         _text(run, config)
     if not run_state.current().text:
-        calm("Type a text above, and every moment of the film reads it.")
+        calm(say("Type a text above, and every moment of the film reads it."))
         return
     try:
         with progress:
             read = _read(run, moments)
     except HeadlightError as error:
-        what = "This text cannot be read" if isinstance(error, TextError) else "This film cannot be shown"
+        what = say("This text cannot be read") if isinstance(error, TextError) else say("This film cannot be shown")
         remarks.warning(f"{what}: {error}.")
         return
     said = _remarks(read)
@@ -73,7 +74,7 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     with right:  # late: it loads the model of this moment
         film_head.says(scene)
     film_head.look_for(scene)
-    with st.expander("Show the code", icon=":material/code:"):
+    with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(film_head.code(scene), language="python")
     with st.container(key="hl-film-below"):
         left, right = st.columns([7, 5], gap="medium")
@@ -93,10 +94,10 @@ def _text(run: Run, config: ModelConfig) -> None:
             st.session_state[run_state.TEXT] = next(iter(run_readings.examples(str(run.path))), "")
     label, placeholder = TEXTS[config.architecture]
     st.text_input(
-        label,
+        say(label),
         key=run_state.TEXT,
         on_change=run_state.on_text,
-        placeholder=placeholder,
+        placeholder=say(placeholder),
         autocomplete="off",
         persist_state="session",
     )
@@ -110,9 +111,9 @@ def _read(run: Run, moments: Sequence[int]) -> FilmRead:
     def tell(n_read: int, n: int, step: int) -> None:
         if not bars:
             bars.append(st.progress(0.0))
-        bars[0].progress(n_read / n, f"Step {step:,}: {n_read} of {n} moments")
+        bars[0].progress(n_read / n, say("Step {step:,}: {n_read} of {n} moments", step=step, n_read=n_read, n=n))
 
-    with st.spinner("Reading the text …", show_time=True):
+    with st.spinner(say("Reading the text …"), show_time=True):
         read = film_readings.read(run, moments, view.text, view.target, tell)
     for bar in bars:
         bar.empty()
@@ -124,21 +125,31 @@ def _remarks(read: FilmRead) -> list[str]:
     reading, remarks = read.reading, []
     if read.damaged:
         told = ", ".join(f"{moment.step:,}" for moment in read.damaged[:8])
-        more = f" and {len(read.damaged) - 8} more" if len(read.damaged) > 8 else ""
+        more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
         remarks.append(
-            f"What was kept of step {told}{more} is damaged and left out; the other moments are as they were."
+            say(
+                "What was kept of step {told}{more} is damaged and left out; the other moments are as they were.",
+                told=told,
+                more=more,
+            )
         )
     if reading.fixed.left_out:
-        remarks.append(f"This text is long: its first {reading.fixed.left_out.start} tokens are read, the rest is not.")
+        remarks.append(
+            say("This text is long: its first {n} tokens are read, the rest is not.", n=reading.fixed.left_out.start)
+        )
     if reading.fixed.target_left_out:
-        remarks.append(f"The target is long: its first {reading.fixed.target_left_out.start} tokens are read.")
+        remarks.append(say("The target is long: its first {n} tokens are read.", n=reading.fixed.target_left_out.start))
     if read.n_left_out:
         remarks.append(
-            f"A browser has room for {len(reading.steps)} of the film’s moments; {read.n_left_out} are left out."
+            say(
+                "A browser has room for {n} of the film’s moments; {n_left_out} are left out.",
+                n=len(reading.steps),
+                n_left_out=read.n_left_out,
+            )
         )
     if any(size > read.side for mask in reading.masks.values() for size in mask.shape):
         remarks.append(
-            "The small pictures show the largest weight of several cells at a time, the large one each cell."
+            say("The small pictures show the largest weight of several cells at a time, the large one each cell.")
         )
     return remarks
 
@@ -192,11 +203,12 @@ def _compare(scene: Scene) -> None:
     other = scene.view.other
     others = film_seeds.comparable(scene.run, runs.available(), other)
     chosen = MOMENTS if other.isdecimal() else TRAININGS if other else NOTHING
-    st.html("<h2 class='hl-subtitle'>Beside each other<span>the chosen head</span></h2>")
+    st.html(f"<h2 class='hl-subtitle'>{say('Beside each other')}<span>{say('the chosen head')}</span></h2>")
     st.session_state[COMPARISON] = chosen
     st.segmented_control(
-        "Beside each other",
+        say("Beside each other"),
         [NOTHING, MOMENTS, TRAININGS],
+        format_func=lambda name: say(name),
         key=COMPARISON,
         required=True,
         label_visibility="collapsed",

@@ -9,51 +9,57 @@ import streamlit as st
 from pages.shared import models
 from pages.shared.corpora import Choice
 from transformer_core.config import ModelConfig
+from transformer_core.language import mark, say
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.presets import TRAININGS
 
 _WORDS = {  # of choices, where their names alone would not be read
-    "sinusoidal_interleaved": "sinusoidal, as in the paper",
-    "sinusoidal_halves": "sinusoidal, sines left",
-    "rotary_halves": "rotary",
-    "rotary_interleaved": "rotary, interleaved",
-    "alibi": "ALiBi",
-    "relative_buckets": "relative (T5)",
-    "layer": "LayerNorm",
-    "layer_without_bias": "LayerNorm, no bias",
-    "rms": "RMSNorm",
-    "post": "after (paper)",
-    "pre": "before",
-    "relu": "ReLU",
-    "gelu": "GELU",
-    "gelu_tanh": "GELU (tanh)",
-    "silu": "SiLU",
-    "paper": "as in the paper",
-    "adam": "Adam",
-    "adamw": "AdamW",
-    "fp32": "float32",
-    "bf16": "bfloat16",
+    "sinusoidal_interleaved": mark("sinusoidal, as in the paper"),
+    "sinusoidal_halves": mark("sinusoidal, sines left"),
+    "rotary_halves": mark("rotary"),
+    "rotary_interleaved": mark("rotary, interleaved"),
+    "alibi": mark("ALiBi"),
+    "relative_buckets": mark("relative (T5)"),
+    "layer": mark("LayerNorm"),
+    "layer_without_bias": mark("LayerNorm, no bias"),
+    "rms": mark("RMSNorm"),
+    "post": mark("after (paper)"),
+    "pre": mark("before"),
+    "relu": mark("ReLU"),
+    "gelu": mark("GELU"),
+    "gelu_tanh": mark("GELU (tanh)"),
+    "silu": mark("SiLU"),
+    "paper": mark("as in the paper"),
+    "adam": mark("Adam"),
+    "adamw": mark("AdamW"),
+    "fp32": mark("float32"),
+    "bf16": mark("bfloat16"),
 }
 _PRESETS = {
-    "tiny": "tiny: 2 layers, 4 heads, minutes",
-    "tiny-pre-norm": "tiny, pre-norm: learns in half the time",
-    "tiny-one-layer": "one layer, 4 heads: seconds",
-    "tiny-decoder": "tiny: 4 layers, 4 heads",
-    "tiny-attention": "attention alone: 2 layers without feed-forward",
-    "tiny-encoder": "tiny: 4 layers, 4 heads",
-    "transformer_base": "the paper's base model, for a GPU",
-    "transformer_big": "the paper's big model, for GPUs",
-    "gpt2": "as large as GPT-2 small, for a GPU",
-    "bert-base": "as large as BERT base, for a GPU",
-    "t5-small": "as large as T5 small, for a GPU",
-    "llama-like": "like a small Llama, for a GPU",
+    "tiny": mark("tiny: 2 layers, 4 heads, minutes"),
+    "tiny-pre-norm": mark("tiny, pre-norm: learns in half the time"),
+    "tiny-one-layer": mark("one layer, 4 heads: seconds"),
+    "tiny-decoder": mark("tiny: 4 layers, 4 heads"),
+    "tiny-attention": mark("attention alone: 2 layers without feed-forward"),
+    "tiny-encoder": mark("tiny: 4 layers, 4 heads"),
+    "transformer_base": mark("the paper's base model, for a GPU"),
+    "transformer_big": mark("the paper's big model, for GPUs"),
+    "gpt2": mark("as large as GPT-2 small, for a GPU"),
+    "bert-base": mark("as large as BERT base, for a GPU"),
+    "t5-small": mark("as large as T5 small, for a GPU"),
+    "llama-like": mark("like a small Llama, for a GPU"),
 }
 
 
 def preset_in_words(name: str) -> str:
     """Return what a preset is."""
-    return _PRESETS.get(name, name)
+    return say(_PRESETS.get(name, name))
+
+
+def _in_words(name: str, option: str) -> str:
+    """Return a choice of a setting for the screen."""
+    return models.device_name(option) if name == "device" else say(_WORDS.get(option, option))
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,7 @@ class Fields:
         """Choose a whole number."""
         return int(
             st.number_input(
-                label, least, most, min(max(usual, least), most), key=self._key(name), persist_state="session"
+                say(label), least, most, min(max(usual, least), most), key=self._key(name), persist_state="session"
             )
         )
 
@@ -74,7 +80,7 @@ class Fields:
         """Choose a number between two others."""
         return float(
             st.number_input(
-                label, least, most, usual, step=0.05, format="%g", key=self._key(name), persist_state="session"
+                say(label), least, most, usual, step=0.05, format="%g", key=self._key(name), persist_state="session"
             )
         )
 
@@ -82,17 +88,17 @@ class Fields:
         """Choose a number above 0."""
         return float(
             st.number_input(
-                label, 1e-6, 1e6, usual, step=0.1, format="%g", key=self._key(name), persist_state="session"
+                say(label), 1e-6, 1e6, usual, step=0.1, format="%g", key=self._key(name), persist_state="session"
             )
         )
 
     def one_of(self, name: str, label: str, options: Sequence[str], usual: str) -> Any:
         """Choose one of several words."""
         return st.selectbox(
-            label,
+            say(label),
             options,
             index=[*options].index(usual),
-            format_func=lambda option: _WORDS.get(option, models.device_name(option) if name == "device" else option),
+            format_func=lambda option: _in_words(name, option),
             key=self._key(name),
             persist_state="session",
         )

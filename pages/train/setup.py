@@ -13,6 +13,7 @@ from pages.train.words import amount, duration
 from transformer_core.analysis.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError
+from transformer_core.language import mark, say
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
 from transformer_core.training.presets import TRAININGS
@@ -20,14 +21,14 @@ from transformer_core.training.presets import TRAININGS
 CHOSEN_RUN = "train-chosen-run"
 USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora
 KINDS: dict[Architecture, str] = {
-    "encoder_decoder": "encoder-decoder",
-    "decoder_only": "decoder",
-    "encoder_only": "encoder",
+    "encoder_decoder": mark("encoder-decoder"),
+    "decoder_only": mark("decoder"),
+    "encoder_only": mark("encoder"),
 }
 LEARNS: dict[Architecture, str] = {
-    "encoder_decoder": "reads the source and writes the target, as in the paper",
-    "decoder_only": "says each next token of a text",
-    "encoder_only": "guesses tokens of a text that are masked",
+    "encoder_decoder": mark("reads the source and writes the target, as in the paper"),
+    "decoder_only": mark("says each next token of a text"),
+    "encoder_only": mark("guesses tokens of a text that are masked"),
 }
 
 
@@ -56,17 +57,26 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
     kind = kinds[0]
     if len(kinds) > 1:
         kind = st.segmented_control(
-            "Model", kinds, default=kinds[0], required=True, format_func=KINDS.__getitem__, key="new-kind"
+            say("Model"),
+            kinds,
+            default=kinds[0],
+            required=True,
+            format_func=lambda kind: say(KINDS[kind]),
+            key="new-kind",
         )
     presets = [name for name, preset in PRESETS.items() if preset(1000).architecture == kind]
     usual = USUAL_PRESETS.get(choice.name, presets[0])
     preset = st.selectbox(
-        "Size" if len(kinds) > 1 else "Model",
+        say("Size") if len(kinds) > 1 else say("Model"),
         presets,
         index=presets.index(usual if usual in presets else presets[0]),
         format_func=settings.preset_in_words,
         key=f"new-preset-{choice.name}-{kind}",
-        help=f"The {KINDS[kind]} {LEARNS[kind]}. Everything below starts from this preset and can be changed.",
+        help=say(
+            "The {kind} {learns}. Everything below starts from this preset and can be changed.",
+            kind=say(KINDS[kind]),
+            learns=say(LEARNS[kind]),
+        ),
     )
     return kind, preset
 
@@ -76,31 +86,33 @@ def _settings(choice: Choice, preset: str, portrait: Any) -> tuple[ModelConfig, 
     usual_model, usual_training = PRESETS[preset](portrait.vocab_size), TRAININGS[preset](choice.name)
     fields = settings.Fields(f"new-{preset}-{choice.name}")
     try:
-        with st.expander("Shape of the model", icon=":material/schema:"):
+        with st.expander(say("Shape of the model"), icon=":material/schema:"):
             model = _shape(fields, usual_model)
-        with st.expander("How it is trained", icon=":material/tune:"):
+        with st.expander(say("How it is trained"), icon=":material/tune:"):
             training, device = _pace(fields, usual_training, usual_model)
         return model, training, device
     except ConfigError as error:
-        st.warning(f"These settings do not fit: {error}.")
+        st.warning(say("These settings do not fit: {error}.", error=error))
         return None
 
 
 def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
     first, second, third = st.columns(3)
     with first:
-        n_layers = fields.whole("n_layers", "Layers", max(usual.n_encoder_layers, usual.n_decoder_layers), 1, 48)
-        positions = fields.one_of("positions", "Positions", get_args(Positions), usual.positions)
-        activation = fields.one_of("activation", "Activation", get_args(Activation), usual.activation)
+        n_layers = fields.whole("n_layers", mark("Layers"), max(usual.n_encoder_layers, usual.n_decoder_layers), 1, 48)
+        positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
+        activation = fields.one_of("activation", mark("Activation"), get_args(Activation), usual.activation)
     with second:
-        n_heads = fields.whole("n_heads", "Heads a layer", usual.n_heads, 1, 64)
-        norm = fields.one_of("norm", "Norm", get_args(Norm), usual.norm)
-        d_ff = fields.whole("d_ff", "Feed-forward width", usual.d_ff, 0, 16384)
+        n_heads = fields.whole("n_heads", mark("Heads a layer"), usual.n_heads, 1, 64)
+        norm = fields.one_of("norm", mark("Norm"), get_args(Norm), usual.norm)
+        d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
     with third:
-        d_model = fields.whole("d_model", "Width (d_model)", usual.d_model, 8, 4096)
-        norm_position = fields.one_of("norm_position", "Norm position", get_args(NormPosition), usual.norm_position)
-        max_seq_len = fields.whole("max_seq_len", "Longest text, tokens", usual.max_seq_len, 4, 4096)
-    dropout = fields.fraction("dropout", "Dropout", usual.dropout, 0.0, 0.9)
+        d_model = fields.whole("d_model", mark("Width (d_model)"), usual.d_model, 8, 4096)
+        norm_position = fields.one_of(
+            "norm_position", mark("Norm position"), get_args(NormPosition), usual.norm_position
+        )
+        max_seq_len = fields.whole("max_seq_len", mark("Longest text, tokens"), usual.max_seq_len, 4, 4096)
+    dropout = fields.fraction("dropout", mark("Dropout"), usual.dropout, 0.0, 0.9)
     layers: dict[str, Any] = {}
     if usual.has_encoder:
         layers["n_encoder_layers"] = n_layers
@@ -124,24 +136,26 @@ def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
 def _pace(fields: settings.Fields, usual: TrainingConfig, model: ModelConfig) -> tuple[TrainingConfig, str]:
     first, second, third = st.columns(3)
     with first:
-        steps = fields.whole("steps", "Steps", usual.steps, 1, 10_000_000)
-        factor = fields.positive("learning_rate_factor", "Learning rate, times the paper's", usual.learning_rate_factor)
-        optimizer = fields.one_of("optimizer", "Optimizer", get_args(OptimizerName), usual.optimizer)
-        seed = fields.whole("seed", "Seed", usual.seed, 0, 2**32 - 1)
+        steps = fields.whole("steps", mark("Steps"), usual.steps, 1, 10_000_000)
+        factor = fields.positive(
+            "learning_rate_factor", mark("Learning rate, times the paper's"), usual.learning_rate_factor
+        )
+        optimizer = fields.one_of("optimizer", mark("Optimizer"), get_args(OptimizerName), usual.optimizer)
+        seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
     with second:
-        batch_size = fields.whole("batch_size", "Batch size", usual.batch_size, 1, 100_000)
-        warmup_steps = fields.whole("warmup_steps", "Warm-up steps", usual.warmup_steps, 1, 1_000_000)
-        weight_decay = fields.fraction("weight_decay", "Weight decay (adamw)", usual.weight_decay, 0.0, 1.0)
-        accumulate = fields.whole("accumulate", "Parts of a batch", usual.accumulate, 1, 1024)
+        batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
+        warmup_steps = fields.whole("warmup_steps", mark("Warm-up steps"), usual.warmup_steps, 1, 1_000_000)
+        weight_decay = fields.fraction("weight_decay", mark("Weight decay (adamw)"), usual.weight_decay, 0.0, 1.0)
+        accumulate = fields.whole("accumulate", mark("Parts of a batch"), usual.accumulate, 1, 1024)
     with third:
-        schedule = fields.one_of("schedule", "Schedule", get_args(Schedule), usual.schedule)
-        smoothing = fields.fraction("label_smoothing", "Label smoothing", usual.label_smoothing, 0.0, 0.9)
-        clip_norm = fields.fraction("clip_norm", "Clip norm (0: any)", usual.clip_norm or 0.0, 0.0, 1e6)
-        film_megabytes = fields.whole("film_megabytes", "Film, at most MB", usual.film_megabytes, 0, 100_000)
+        schedule = fields.one_of("schedule", mark("Schedule"), get_args(Schedule), usual.schedule)
+        smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
+        clip_norm = fields.fraction("clip_norm", mark("Clip norm (0: any)"), usual.clip_norm or 0.0, 0.0, 1e6)
+        film_megabytes = fields.whole("film_megabytes", mark("Film, at most MB"), usual.film_megabytes, 0, 100_000)
     device, precision = models.CPU, usual.precision
     if len(models.devices()) > 1:
-        device = fields.one_of("device", "Device", models.devices(), models.devices()[1])
-        precision = fields.one_of("precision", "Precision", get_args(Precision), usual.precision)
+        device = fields.one_of("device", mark("Device"), models.devices(), models.devices()[1])
+        precision = fields.one_of("precision", mark("Precision"), get_args(Precision), usual.precision)
     training = replace(
         usual,
         steps=steps,
@@ -159,7 +173,8 @@ def _pace(fields: settings.Fields, usual: TrainingConfig, model: ModelConfig) ->
         precision=precision,
     )
     highest = factor * (model.d_model * warmup_steps) ** -0.5
-    st.html(f"<p class='hl-small'>The learning rate rises to {highest:.2g} at step {warmup_steps:,}.</p>")
+    rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)
+    st.html(f"<p class='hl-small'>{rises}</p>")
     return training, device
 
 
@@ -170,7 +185,7 @@ def _start(
     from transformer_core.training.estimate import estimated_seconds, products_per_second
 
     n_parameters = sum(parameters_by_part(model).values())
-    facts = [f"{amount(n_parameters)} parameters", f"{training.steps:,} steps"]
+    facts = [say("{n} parameters", n=amount(n_parameters)), say("{n:,} steps", n=training.steps)]
     if device == models.CPU:
         seconds = estimated_seconds(
             model,
@@ -178,16 +193,16 @@ def _start(
             tokens_per_row=corpora.tokens_per_item(portrait),
             products_per_second=products_per_second(),
         )
-        facts.append(f"about {duration(seconds)} on this machine")
+        facts.append(say("about {time} on this machine", time=duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         st.html(f"<p class='hl-facts'>{html.escape(' · '.join(facts))}</p>")
-        if st.button("Start training", type="primary", icon=":material/play_arrow:", key="start-training"):
+        if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
             arguments = settings.arguments(choice, preset, model, training, device)
             name = runs.free_name(choice.run_name)
             try:
                 runs.start(name, arguments)
             except HeadlightError as error:
-                st.warning(f"The training did not begin: {error}.")
+                st.warning(say("The training did not begin: {error}.", error=error))
                 return
             run_state.choose_run(name)
             st.rerun()

@@ -8,10 +8,11 @@ import streamlit as st
 
 from pages.shared import run_state, runs
 from pages.train import setup, watch
+from transformer_core.language import mark, say
 
-LEAD = (
-    "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this page "
-    "is closed, and is found again when you come back."
+LEAD = mark(
+    "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this "
+    "page is closed, and is found again when you come back."
 )
 NEW = ""  # in place of a run's name: the next one
 
@@ -21,12 +22,12 @@ def page() -> None:
     found = runs.available()
     if run_state.current().run not in found:
         if name := run_state.current().run:
-            st.session_state[run_state.NOTE] = (
-                f"There is no training “{name}” here; begin a new one, or choose another."
+            st.session_state[run_state.NOTE] = say(
+                "There is no training “{name}” here; begin a new one, or choose another.", name=name
             )
         run_state.choose_run(NEW)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
-    left.html(f"<h1 class='hl-title'>Train</h1><p class='hl-lead'>{html.escape(LEAD)}</p>")
+    left.html(f"<h1 class='hl-title'>{say('Train')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
     if found:
         with right:
             choose(found)
@@ -53,10 +54,10 @@ def choose(found: dict[str, runs.Run]) -> None:
     """Choose a training, or a new one."""
     st.session_state[setup.CHOSEN_RUN] = run_state.current().run
     st.selectbox(
-        "Training",
+        say("Training"),
         [NEW, *found],
         key=setup.CHOSEN_RUN,
-        format_func=lambda name: found[name].title if name in found else "A new training …",
+        format_func=lambda name: found[name].title if name in found else say("A new training …"),
         on_change=lambda: run_state.choose_run(st.session_state[setup.CHOSEN_RUN]),
     )
 

@@ -14,6 +14,7 @@ from pages.train.rest import rested
 from pages.train.words import MEASURES, UNIT, UNITS, WRITES, duration
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import THEMES
+from transformer_core.language import language, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _AT_WORK = "train-at-work"  # session key: the run that is looked at each second
 TICK = 1.0  # seconds between two looks at a run that is trained
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
-LOOK_FOR = (
+LOOK_FOR = mark(
     "At first every head spreads its attention evenly: gray pictures. Then some sharpen, often all at once, and the "
     "loss falls with them. Attention shows where a head looks, not yet what it is good for."
 )
@@ -48,7 +49,7 @@ def _live(name: str) -> None:
     try:
         run_state.fit(runs.configurations(run)[0])
     except HeadlightError as error:
-        st.warning(f"This training cannot be read: {error}.")
+        st.warning(say("This training cannot be read: {error}.", error=error))
         keep.put_away(run)
         return
     with st.container(key="hl-train-stage"):
@@ -81,7 +82,7 @@ def _head(run: Run) -> None:
     words, color = runs.STATES[run.state]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-train-head"):
         st.html(f"<div class='hl-model'>{html.escape(run.name)}</div>", width="content")
-        st.badge(words, color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        st.badge(say(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
         st.html(f"<p class='hl-small'>{html.escape(_how_far(run))}</p>", width="stretch")
         with st.container(horizontal=True, gap="small", width="content", key="hl-train-controls"):
             _controls(run)
@@ -91,71 +92,74 @@ def _head(run: Run) -> None:
         said = f"{run.reason[:1].upper()}{run.reason[1:]}."
         (st.warning if run.state == "failed" else st.info)(said.replace("..", "."))
     elif run.request is None:
-        st.caption("The process begins, reads the corpus and makes the first weights.")
+        st.caption(say("The process begins, reads the corpus and makes the first weights."))
 
 
 def _how_far(run: Run) -> str:
     if not run.n_steps:
         return ""
-    far = f"step {run.step:,} of {run.n_steps:,}"
+    far = say("step {step:,} of {n:,}", step=run.step, n=run.n_steps)
     timed = [record for record in _records(run) if "seconds" in record]
     if run.state == "running" and run.reason:
-        return f"{far}, {run.reason}"
+        return f"{far}, {say(run.reason)}"
     if not timed:
         return far
     last = timed[-1]
-    far += f", loss {last['loss']:.2f}"
+    far = say("{far}, loss {loss:.2f}", far=far, loss=last["loss"])
     if len(timed) < 2 or run.state != "running":
-        return f"{far}, {duration(last['seconds'])} of training"
+        return say("{far}, {time} of training", far=far, time=duration(last["seconds"]))
     first = timed[max(0, len(timed) - max(5, len(timed) // 4))]
     if last["step"] <= first["step"]:
         return far
     seconds_a_step = (last["seconds"] - first["seconds"]) / (last["step"] - first["step"])
     left = seconds_a_step * (run.n_steps - run.step)
-    return f"{far}, {last['tokens_per_second']:,.0f} tokens/s, about {duration(left)} left"
+    return say(
+        "{far}, {rate:,.0f} tokens/s, about {time} left", far=far, rate=last["tokens_per_second"], time=duration(left)
+    )
 
 
 def _controls(run: Run) -> None:
     """Offer what can be asked of the run as it stands."""
     if run.state in ("running", "queued"):
         if run.state == "running":
-            _ask(run, "Pause", "pause", ":material/pause:")
-            _ask(run, "Snapshot", "snapshot", ":material/photo_camera:", "Add this moment to the film")
+            _ask(run, mark("Pause"), "pause", ":material/pause:")
+            _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this moment to the film"))
             _rate(run)
-        _ask(run, "Stop", "stop", ":material/stop:", "Save and end; it can go on later")
+        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))
     elif run.state == "paused":
-        _ask(run, "Resume", "resume", ":material/play_arrow:")
-        _ask(run, "Step", "step", ":material/skip_next:", "Do one step")
-        _ask(run, "Snapshot", "snapshot", ":material/photo_camera:", "Add this moment to the film")
+        _ask(run, mark("Resume"), "resume", ":material/play_arrow:")
+        _ask(run, mark("Step"), "step", ":material/skip_next:", mark("Do one step"))
+        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this moment to the film"))
         _rate(run)
-        _ask(run, "Stop", "stop", ":material/stop:", "Save and end; it can go on later")
+        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))
     elif run.state in ("stopped", "failed") and run.request is not None:
-        st.button("Go on", key="run-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
+        st.button(say("Go on"), key="run-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
 
 
 def _ask(run: Run, label: str, command: str, icon: str, tip: str | None = None) -> None:
-    st.button(label, key=f"run-{command}", icon=icon, help=tip, on_click=_tell, args=(run, command))
+    tip = None if tip is None else say(tip)
+    st.button(say(label), key=f"run-{command}", icon=icon, help=tip, on_click=_tell, args=(run, command))
 
 
 def _rate(run: Run) -> None:
-    with st.popover("Learning rate", key="run-rate", icon=":material/speed:"):
-        st.caption("Multiply what the schedule says, from the next step on. The command of the run remembers it.")
-        factor = st.segmented_control("Times", [*FACTORS], default="× 1", key="run-rate-factor", required=True)
-        st.button("Change it", key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
+    with st.popover(say("Learning rate"), key="run-rate", icon=":material/speed:"):
+        st.caption(say("Multiply what the schedule says, from the next step on. The command of the run remembers it."))
+        factor = st.segmented_control(say("Times"), [*FACTORS], default="× 1", key="run-rate-factor", required=True)
+        st.button(say("Change it"), key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
 
 
 def _tell(run: Run, command: str, value: float = 1.0) -> None:
     try:
         runs.ask(run, command, value)
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = f"That did not reach the training: {error}."
+        st.session_state[run_state.NOTE] = say("That did not reach the training: {error}.", error=error)
 
 
 def _go_on(run: Run) -> None:
     try:
         runs.resume(run)
     except HeadlightError as error:
-        st.session_state[run_state.NOTE] = f"The training did not go on: {error}."
+        st.session_state[run_state.NOTE] = say("The training did not go on: {error}.", error=error)
 
 
 def _records(run: Run) -> list[dict[str, Any]]:
@@ -183,11 +187,15 @@ def _curves(run: Run) -> None:
     try:
         figure, csv = rested("train-curves", _seen_of(run), drawn)
     except HeadlightError as error:
-        st.warning(f"The measurements cannot be read: {error}.")
+        st.warning(say("The measurements cannot be read: {error}.", error=error))
         return
     smoothing = runs.configurations(run)[1].label_smoothing
-    smoothed = f"; training smooths its targets by {smoothing:g}, so its loss is higher" if smoothing else ""
-    _subtitle("Learning", f"hover for the numbers{smoothed}")
+    smoothed = (
+        say("; training smooths its targets by {smoothing:g}, so its loss is higher", smoothing=smoothing)
+        if smoothing
+        else ""
+    )
+    _subtitle(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
     components.live_figure(
         figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height
     )
@@ -206,15 +214,15 @@ def _attention(run: Run) -> list[Sample]:
     try:
         examples = run_readings.examples(str(run.path))
     except HeadlightError:
-        st.caption("The first weights come in a moment.")
+        st.caption(say("The first weights come in a moment."))
         return []
     if not st.session_state[run_state.TEXT] and examples:
         st.session_state[run_state.TEXT] = examples[0]
     st.text_input(
-        "A text of yours",
+        say("A text of yours"),
         key=run_state.TEXT,
         on_change=run_state.on_text,
-        placeholder="Type a text, then press Enter",
+        placeholder=say("Type a text, then press Enter"),
         autocomplete="off",
         persist_state="session",
     )
@@ -222,10 +230,10 @@ def _attention(run: Run) -> list[Sample]:
     try:
         look = rested("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
     except HeadlightError as error:
-        st.caption(f"The model cannot be looked at yet: {error}.")
+        st.caption(say("The model cannot be looked at yet: {error}.", error=error))
         return []
     if look.problem:
-        st.warning(f"This text cannot be read: {look.problem}.")
+        st.warning(say("This text cannot be read: {error}.", error=look.problem))
     _says(run, look.step, look.samples)
     if look.reading is not None:
         _overview(run, look.step, text, look.reading)
@@ -237,10 +245,9 @@ def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
         f"<tr><td><bdi>{html.escape(given)}</bdi></td><td>→</td><td><bdi>{html.escape(output) or '∅'}</bdi></td></tr>"
         for given, output, _ in samples
     )
-    verb = WRITES.get(run.architecture, "says")
-    st.html(
-        f"<div class='hl-label'>What it {verb} after step {step:,}</div><table class='hl-samples'>{rows}</table>",
-    )
+    verb = say(WRITES.get(run.architecture, mark("says")))
+    label = say("What it {verb} after step {step:,}", verb=verb, step=step)
+    st.html(f"<div class='hl-label'>{label}</div><table class='hl-samples'>{rows}</table>")
 
 
 def _overview(run: Run, step: int, text: str, reading: "Reading") -> None:
@@ -255,7 +262,7 @@ def _overview(run: Run, step: int, text: str, reading: "Reading") -> None:
             key=run_state.OVERVIEW,
             on_chosen=run_state.on_head,
         )
-    st.html(f"<p class='hl-small'>{html.escape(LOOK_FOR)}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
 
 
 def _heads_over_time(run: Run) -> None:
@@ -266,18 +273,18 @@ def _heads_over_time(run: Run) -> None:
     try:
         history, found = rested("train-history", _seen_of(run), lambda: _history(run))
     except HeadlightError as error:
-        st.caption(f"What was measured of the heads cannot be read: {error}.")
+        st.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
         return
     measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
     if not measures:
         return
-    _subtitle("Heads over time", "one line a head")
+    _subtitle(say("Heads over time"), say("one line a head"))
     measure = st.segmented_control(
-        "Measure",
+        say("Measure"),
         measures,
         default=measures[0],
         required=True,
-        format_func=MEASURES.__getitem__,
+        format_func=lambda name: say(MEASURES[name]),
         key="run-measure",
         label_visibility="collapsed",
     )
@@ -342,7 +349,8 @@ def _heads_csv(history: "HeadHistory", measure: str) -> str:
 
 def _seen_of(run: Run) -> tuple[object, ...]:
     """Return what tells two views of a training apart, but for the steps that go by while it runs."""
-    return run_readings.version(run), run.state, run.step if run.state != "running" else None, st.context.theme.type
+    step = run.step if run.state != "running" else None
+    return run_readings.version(run), run.state, step, st.context.theme.type, language()
 
 
 def _subtitle(text: str, aside: str = "") -> None:

@@ -1,18 +1,20 @@
 """Numbers and measures as people say them."""
 
+from transformer_core.language import mark, say
+
 MEASURES = {
-    "relative_entropy": "Entropy",
-    "diagonality": "Diagonality",
-    "previous": "On the token before",
-    "induction": "Induction",
-    "aligned": "On the true alignment",
+    "relative_entropy": mark("Entropy"),
+    "diagonality": mark("Diagonality"),
+    "previous": mark("On the token before"),
+    "induction": mark("Induction"),
+    "aligned": mark("On the true alignment"),
 }
-UNITS = {"relative_entropy": "of the largest possible entropy", "diagonality": "diagonal"}
-UNIT = "of its attention"  # of the other measures
+UNITS = {"relative_entropy": mark("of the largest possible entropy"), "diagonality": mark("diagonal")}
+UNIT = mark("of its attention")  # of the other measures
 WRITES = {  # what a model does, by its architecture
-    "encoder_decoder": "writes",
-    "decoder_only": "goes on",
-    "encoder_only": "fills in",
+    "encoder_decoder": mark("writes"),
+    "decoder_only": mark("goes on"),
+    "encoder_only": mark("fills in"),
 }
 
 
@@ -21,8 +23,8 @@ def amount(number: float) -> str:
     if number < 10_000:
         return f"{number:,.0f}"
     if number < 1e6:
-        return f"{number / 1e3:,.0f} thousand"
-    return f"{number / 1e6:,.1f} million"
+        return say("{n:,.0f} thousand", n=number / 1000.0)
+    return say("{n:,.1f} million", n=number / 1000000.0)
 
 
 def duration(seconds: float) -> str:

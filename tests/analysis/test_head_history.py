@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from transformer_core.analysis.head_history import HABITS, RULE, HeadHistory, appearances
+from transformer_core.analysis.head_history import HABITS, HeadHistory, appearances, rule
 from transformer_core.analysis.head_measures import HeadMeasures, HeadName, Share
 from transformer_core.errors import RunError
 
@@ -171,7 +171,7 @@ def test_in_words():
         "Cross-attention, layer 1, head 0 is a previous-token head already at step 0: 0.50 of its attention lies on "
         "the token before; shuffled tokens: 0.10."
     )
-    assert RULE == (
+    assert rule() == (
         "A head appears at the first of 2 moments in a row at which at least 0.3 of its attention lies where its habit "
         "lays it, 4 standard deviations or more above what shuffled tokens would get."
     )

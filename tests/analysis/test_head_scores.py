@@ -8,7 +8,8 @@ from torch.nn import functional as F
 
 import transformer_core as tc
 from tests.model.building import odd_config, shaken_model
-from transformer_core.analysis.head_scores import HeadScore, known_heads, score_heads
+from transformer_core.analysis.head_scores import known_heads, score_heads
+from transformer_core.analysis.head_words import HeadScore
 from transformer_core.corpora.corpus import Pair, Text
 
 ALONE: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "none"}

@@ -9,6 +9,8 @@ from tests.model.building import random_inputs, varied_model
 from transformer_core.analysis.mask_inference import steps, write_four_ways
 from transformer_core.analysis.mask_rules import MaskRule
 
+pytestmark = pytest.mark.slow
+
 OPEN = {"decoder.blocks.*.self_attn.hook_mask": MaskRule(kind="none")}
 
 

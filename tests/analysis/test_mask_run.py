@@ -16,6 +16,8 @@ from transformer_core.analysis.mask_rules import MaskChoice
 from transformer_core.analysis.mask_run import masks_of, preset_masks, run_masked, write_masked
 from transformer_core.analysis.mask_text import MaskText, mask_text
 
+pytestmark = pytest.mark.slow
+
 TEXTS = {"encoder_decoder": "The cat sees the dog.", "decoder_only": "The cat sees", "encoder_only": "The ____ sees."}
 OF = [("encoder_decoder", "encoder"), ("encoder_decoder", "decoder"), ("encoder_decoder", "cross")]
 OF += [("decoder_only", "decoder"), ("encoder_only", "encoder")]

@@ -41,6 +41,7 @@ def test_without_positions_every_head_follows_the_words_wholly():
 def test_without_words_every_head_stays_in_its_places(kind: dict[str, Any]):
     model, tokenizer = model_of(**kind | {"tie_embeddings": "none"}, positions="learned")
     stack = model.encoder or model.decoder
+    assert stack is not None
     with torch.no_grad():
         stack.embed.weight.zero_()
     reading = read(model, tokenizer, TEXT, max_tokens=20, max_new_tokens=3)

@@ -151,7 +151,7 @@ def url_of(app: AppTest) -> dict[str, str]:
 
 def component(app: AppTest, name: str) -> Any:
     """What was sent to a component."""
-    return next(c.proto for c in app.get("bidi_component") if c.proto.component_name == f"headlight.{name}")
+    return next(c.proto for c in app.get("bidi_component") if c.proto.component_name.split(".")[1] == name)
 
 
 def overview_of(app: AppTest) -> tuple[dict[str, Any], bytes]:

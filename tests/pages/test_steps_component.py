@@ -60,7 +60,7 @@ NUMBER = Number(
 
 
 def figure(**options: Any) -> None:
-    told = {
+    told: dict[str, Any] = {
         "stages": [STAGE],
         "quantities": QUANTITIES,
         "query_tokens": ["a", "שלום"],

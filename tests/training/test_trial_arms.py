@@ -12,6 +12,8 @@ from transformer_core.training.loop import train
 from transformer_core.training.trial import ARMS, LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
 from transformer_core.training.trial_arms import Arm, TrialData, as_batch, model_of, not_shifted, training_of
 
+pytestmark = pytest.mark.slow
+
 POSITIONS = TrialRequest(kind="positions", task="reverse", arms=ARMS["positions"][:6], seed=5, steps=20)
 MASKS = TrialRequest(kind="masks", task="copy", arms=ARMS["masks"], seed=5, steps=20)
 

@@ -15,6 +15,8 @@ from transformer_core.training.trial_arms import Arm, TrialData
 from transformer_core.training.trial_directory import TrialDirectory
 from transformer_core.training.trial_work import TrialMeasurement, TrialStep, work
 
+pytestmark = pytest.mark.slow
+
 REQUEST = TrialRequest(kind="masks", task="copy", arms=("look_ahead", "not_shifted"), seed=2, steps=20)
 
 

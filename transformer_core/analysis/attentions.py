@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer_core.config import ModelConfig
+from transformer_core.language import mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,6 +13,7 @@ class Attention:
 
     name: str  # short and stable, for addresses and files
     title: str
+    inline: str  # as it stands within a sentence
     module: str  # module path, with {layer}
     queries_from: str  # "source" or "target"
     keys_from: str  # "source" or "target"
@@ -32,21 +34,24 @@ ATTENTIONS: Mapping[str, Attention] = {
     for attention in (
         Attention(
             name="encoder",
-            title="Encoder self-attention",
+            title=mark("Encoder self-attention"),
+            inline=mark("encoder self-attention"),
             module="encoder.blocks.{layer}.self_attn",
             queries_from="source",
             keys_from="source",
         ),
         Attention(
             name="decoder",
-            title="Decoder self-attention",
+            title=mark("Decoder self-attention"),
+            inline=mark("decoder self-attention"),
             module="decoder.blocks.{layer}.self_attn",
             queries_from="target",
             keys_from="target",
         ),
         Attention(
             name="cross",
-            title="Cross-attention",
+            title=mark("Cross-attention"),
+            inline=mark("cross-attention"),
             module="decoder.blocks.{layer}.cross_attn",
             queries_from="target",
             keys_from="source",

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 
 from transformer_core.analysis.head_measures import ENTROPIES, SHARES, HeadMeasures, HeadName, Share
 from transformer_core.errors import RunError
+from transformer_core.language import mark, say
 
 PARTS = ("score", "chance", "spread")  # of a share: the fields of `Share`
 _DIGITS = 4  # behind the point, as measures are written to a file
@@ -16,15 +17,24 @@ _DIGITS = 4  # behind the point, as measures are written to a file
 LEAST_SHARE = 0.3  # of a head's attention, for it to have a habit
 N_SPREADS = 4  # standard deviations above chance, for it to be no accident
 N_MOMENTS = 2  # in a row, for it to stay
-RULE = (
-    f"A head appears at the first of {N_MOMENTS} moments in a row at which at least {LEAST_SHARE} of its attention "
-    f"lies where its habit lays it, {N_SPREADS} standard deviations or more above what shuffled tokens would get."
-)
 _HABITS = {
-    "previous": ("a previous-token head", "the token before"),
-    "induction": ("an induction head", "what came behind the same token earlier"),
-    "aligned": ("an alignment head", "what truly determines the next token"),
+    "previous": (mark("a previous-token head"), mark("the token before")),
+    "induction": (mark("an induction head"), mark("what came behind the same token earlier")),
+    "aligned": (mark("an alignment head"), mark("what truly determines the next token")),
 }
+
+
+def rule() -> str:
+    """Return when a head is said to appear."""
+    return say(
+        "A head appears at the first of {n} moments in a row at which at least {share} of its attention lies where "
+        "its habit lays it, {spreads} standard deviations or more above what shuffled tokens would get.",
+        n=N_MOMENTS,
+        share=LEAST_SHARE,
+        spreads=N_SPREADS,
+    )
+
+
 HABITS = tuple(_HABITS)  # the measures by which heads appear
 
 
@@ -41,11 +51,19 @@ class Appearance:
 
     def in_words(self) -> str:
         """Return one sentence for the screen."""
-        kind, where = _HABITS[self.measure]
-        appears = f"is {kind} already" if self.is_from_start else f"appears as {kind}"
-        return (
-            f"{self.name.in_words()} {appears} at step {self.step:,}: {self.score:.2f} of its attention lies on "
-            f"{where}; shuffled tokens: {self.chance:.2f}."
+        kind, where = map(say, _HABITS[self.measure])
+        values = {"head": self.name.in_words(), "kind": kind, "step": self.step, "score": self.score}
+        values |= {"where": where, "chance": self.chance}
+        if self.is_from_start:
+            return say(
+                "{head} is {kind} already at step {step:,}: {score:.2f} of its attention lies on {where}; shuffled "
+                "tokens: {chance:.2f}.",
+                **values,
+            )
+        return say(
+            "{head} appears as {kind} at step {step:,}: {score:.2f} of its attention lies on {where}; shuffled "
+            "tokens: {chance:.2f}.",
+            **values,
         )
 
 
@@ -93,7 +111,10 @@ class HeadHistory:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RunError(
-                f"a record of heads is damaged, or was written by another version ({error!r}); leave it out"
+                say(
+                    "a record of heads is damaged, or was written by another version ({error!r}); leave it out",
+                    error=error,
+                )
             ) from error
         return cls(steps=np.array(sorted(by_step), dtype=np.int64), heads=heads, values=values)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.language import say
 
 ENTROPIES = ("entropy", "relative_entropy")  # the fields of `HeadMeasures` that are plain numbers
 SHARES = ("diagonality", "previous", "induction", "aligned")  # those that are a `Share`
@@ -22,7 +23,8 @@ class HeadName(NamedTuple):
 
     def in_words(self) -> str:
         """Return the head as it is called on the screen."""
-        return f"{ATTENTIONS[self.attention].title}, layer {self.layer}, head {self.head}"
+        attention = say(ATTENTIONS[self.attention].title)
+        return say("{attention}, layer {layer}, head {head}", attention=attention, layer=self.layer, head=self.head)
 
 
 @dataclass(frozen=True, kw_only=True)

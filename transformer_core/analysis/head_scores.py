@@ -6,7 +6,7 @@ round.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -16,57 +16,15 @@ from torch.nn import functional as F
 
 from transformer_core.analysis.attentions import Attention, attentions_of
 from transformer_core.analysis.cases import Case, case_of
-from transformer_core.analysis.habits import NEAR, aligned_cells, first_cells, mean_share, near_cells, previous_cells
-from transformer_core.analysis.head_measures import HeadName
+from transformer_core.analysis.habits import aligned_cells, first_cells, mean_share, near_cells, previous_cells
+from transformer_core.analysis.head_words import HeadScore
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads
+from transformer_core.language import ENGLISH, speaking
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeadScore:
-    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None in cross-attention."""
-
-    attention: str  # its name in ATTENTIONS
-    layer: int
-    head: int
-    aligned: float | None  # on the places that truly determine what is said next; None: not known for these texts
-    previous: float | None  # on the token before
-    first: float | None  # on the first token
-    near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
-    effect: float  # nats by which the loss of what is determined rises without the head
-
-    @property
-    def habit(self) -> str:
-        """What it does with most of its attention, and with how much; "" where it has none of the plain habits."""
-        habits = {
-            "looks at what determines the next token": self.aligned,
-            "looks at the token before": self.previous,
-            "rests on the first token": self.first,
-        }
-        habit, share = max(((h, s) for h, s in habits.items() if s is not None), key=lambda found: found[1])
-        if share >= _NOTABLE_SHARE:
-            return f"{habit} with {share:.0%} of its attention"
-        if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR:
-            return f"stays within {NEAR} tokens with {self.near:.0%} of its attention"
-        return ""
-
-    def in_words(self) -> str:
-        """Return one sentence about what the head does, or "" where nothing stands out."""
-        if not self.habit and self.effect < _NOTABLE_EFFECT:
-            return ""
-        return f"{self.habit or 'has none of the plain habits and is needed all the same'}; {self._loss_in_words()}"
-
-    def _loss_in_words(self) -> str:
-        if abs(self.effect) < 0.005:
-            return "without it the loss stays as it is"
-        return f"without it the loss {'rises' if self.effect > 0 else 'falls'} by {abs(self.effect):.2f} nats"
-
-
-_NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04
 
 
 @torch.inference_mode()
@@ -112,12 +70,17 @@ def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[st
 
     The most needed come first.
     """
+    with speaking(ENGLISH):  # a card is read by everybody
+        return _known_heads(scores, n_most)
+
+
+def _known_heads(scores: Sequence[HeadScore], n_most: int) -> list[dict[str, Any]]:
     needed = sorted((score for score in scores if score.in_words()), key=lambda score: -score.effect)
     without_habit = [score for score in needed if not score.habit][:2]
     telling = [score for score in needed if score.habit or score in without_habit][:n_most]
     return [
         {
-            "does": f"{HeadName(s.attention, s.layer, s.head).in_words()}: {s.in_words()}.",
+            "does": s.sentence(),
             **{k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(s).items()},
         }
         for s in telling

@@ -6,23 +6,24 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from transformer_core.config import ModelConfig
+from transformer_core.language import mark, say
 from transformer_core.model.transformer import assemble
 
 PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to
-    "embed": "token embedding",
-    "pos_embed": "positions",
-    "position_bias": "positions",
-    "segment_embed": "segment embedding",
-    "embedding_norm": "normalization",
-    "self_attn": "self-attention",
-    "cross_attn": "cross-attention",
-    "mlp": "feed-forward",
-    "ln1": "normalization",
-    "ln_cross": "normalization",
-    "ln2": "normalization",
-    "ln_final": "normalization",
-    "unembed": "last layer",
-    "unembed_transform": "last layer",
+    "embed": mark("token embedding"),
+    "pos_embed": mark("positions"),
+    "position_bias": mark("positions"),
+    "segment_embed": mark("segment embedding"),
+    "embedding_norm": mark("normalization"),
+    "self_attn": mark("self-attention"),
+    "cross_attn": mark("cross-attention"),
+    "mlp": mark("feed-forward"),
+    "ln1": mark("normalization"),
+    "ln_cross": mark("normalization"),
+    "ln2": mark("normalization"),
+    "ln_final": mark("normalization"),
+    "unembed": mark("last layer"),
+    "unembed_transform": mark("last layer"),
 }
 _ROTARY = ("rotary_base", "rotary_fraction", "rotary_scaling")
 _SCALED = ("rotary_scaling_factor",)
@@ -66,11 +67,11 @@ def settings(config: ModelConfig) -> list[Setting]:
     values = config.to_dict() | {"d_head": config.head_width, "n_kv_heads": config.n_key_value_heads}
     idle = _idle(config)
     notes = field_notes()
-    return [Setting(name, _written(value), notes[name]) for name, value in values.items() if name not in idle]
+    return [Setting(name, _written(value), say(notes[name])) for name, value in values.items() if name not in idle]
 
 
 def field_notes() -> dict[str, str]:
-    """Return what is written behind each field of `ModelConfig`: its meaning, its unit, its source."""
+    """Return, in English, what is written behind each field of `ModelConfig`: its meaning, its unit, its source."""
     lines = inspect.getsource(ModelConfig).splitlines()
     notes = (re.match(r"    (\w+): .*?  # (.+)$", line) for line in lines)
     return {note[1]: note[2] for note in notes if note}
@@ -99,7 +100,7 @@ def _idle(config: ModelConfig) -> set[str]:
 def _written(value: object) -> str:
     """Return a value for the screen."""
     if value is None:
-        return "none"
+        return say("none")
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return say("yes") if value else say("no")
     return f"{value:,}" if isinstance(value, int) else str(value)

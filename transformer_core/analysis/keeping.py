@@ -4,6 +4,7 @@ from pathlib import Path
 
 from transformer_core.analysis.head_scores import known_heads, score_heads
 from transformer_core.errors import RunError
+from transformer_core.language import say
 from transformer_core.training.begin import corpus_of
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.weights.checkpoint import refuse_to_replace, save
@@ -28,11 +29,19 @@ def keep_run(run: Path, folder: Path, *, n_scored: int = N_SCORED) -> None:
     directory = RunDirectory.open(run)
     saved = directory.read_last()
     if saved is None:
-        raise RunError(f"{run} has saved nothing yet, so there is no model to keep; let it train a little longer")
+        raise RunError(
+            say("{run} has saved nothing yet, so there is no model to keep; let it train a little longer", run=run)
+        )
     held_out = corpus_of(directory.request).held_out[:n_scored]
     heads = known_heads(score_heads(saved.model, saved.tokenizer, held_out))
     card = saved.card | {"name": folder.resolve().name} | ({"heads": heads} if heads else {})
     try:
         save(folder, saved.model, saved.tokenizer, card)
     except OSError as error:
-        raise RunError(f"{folder} cannot be written ({error.strerror}); make room, or choose another folder") from error
+        raise RunError(
+            say(
+                "{folder} cannot be written ({error}); make room, or choose another folder",
+                folder=folder,
+                error=error.strerror,
+            )
+        ) from error

@@ -9,8 +9,9 @@ from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-unt
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from transformer_core.analysis.divergence import entropy
+from transformer_core.language import mark
 
-MIXED = "mixed"
+MIXED = mark("mixed")
 
 _ROUNDING = 1e-9  # of the greatest distance: a gap below it is none
 _STRIP_CELLS = 2**23  # of Gram matrices at a time: 64 MiB

@@ -9,12 +9,13 @@ from jaxtyping import Bool, Float
 from transformer_core.analysis.cells import Cell, strongest_cell
 from transformer_core.analysis.divergence import entropy
 from transformer_core.errors import ConfigError
+from transformer_core.language import mark, say
 
 MEASURES: Mapping[str, str] = {
-    "entropy": "mean entropy, nats",
-    "distance": "mean distance, tokens",
-    "share_on_first": "mean share on the first token",
-    "strongest_weight": "strongest weight",
+    "entropy": mark("mean entropy, nats"),
+    "distance": mark("mean distance, tokens"),
+    "share_on_first": mark("mean share on the first token"),
+    "strongest_weight": mark("strongest weight"),
 }
 """The measures of a head on a text: a field or property of `HeadOnText`, and what it is called."""
 
@@ -94,7 +95,7 @@ class HeadOverTexts:
             ConfigError: there is no text.
         """
         if not texts:
-            raise ConfigError("a head is described over texts, and there is none; give at least one")
+            raise ConfigError(say("a head is described over texts, and there is none; give at least one"))
         return cls(texts=tuple(texts), measures={measure: _spread(texts, measure) for measure in MEASURES})
 
     def highest(self, measure: str) -> HeadOnText | None:

@@ -21,16 +21,18 @@ from jaxtyping import Float
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import maximum_flow  # type: ignore[import-untyped]
 
+from transformer_core.language import mark
+
 RESIDUAL = 0.5  # of a position's new state, the share that it had before; Abnar and Zuidema 2020, eq. (1)
 
-ROLLOUT_ASSUMES = (
+ROLLOUT_ASSUMES = mark(
     "Rollout takes all heads of a layer for equal, counts the residual stream as half of every layer, and leaves out "
     "the feed-forward layers and how large the values are: it follows attention, not what the model makes of it."
 )
-FLOW_ASSUMES = (
-    "Flow takes all heads of a layer for equal, counts the residual stream as half of every layer, and leaves out the "
-    "feed-forward layers and how large the values are: it says how much could come through from a token alone, not "
-    "how much does, so the numbers of all tokens may be more than 1 together."
+FLOW_ASSUMES = mark(
+    "Flow takes all heads of a layer for equal, counts the residual stream as half of every layer, and leaves out "
+    "the feed-forward layers and how large the values are: it says how much could come through from a token alone, "
+    "not how much does, so the numbers of all tokens may be more than 1 together."
 )
 
 _UNITS = 1 << 30  # of flow in a weight of 1: scipy counts in whole numbers below 2^31

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.language import mark
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,7 @@ class Measure:
 
     name: str
     title: str
+    inline: str  # the title within a sentence
     unit: str  # "" for shares
     meaning: str  # what a high and what a low number say
     of_self_attention: bool = False  # whether it has a meaning only there
@@ -39,47 +41,60 @@ MEASURES: Mapping[str, Measure] = {
     for measure in (
         Measure(
             name="entropy",
-            title="Entropy",
-            unit="nats",
-            meaning="High: the head spreads its attention over many tokens; low: it picks out few.",
+            title=mark("Entropy"),
+            inline=mark("entropy"),
+            unit=mark("nats"),
+            meaning=mark("High: the head spreads its attention over many tokens; low: it picks out few."),
         ),
         Measure(
             name="distance",
-            title="Distance",
-            unit="tokens",
-            meaning="High: the head looks far away in the text; low: it stays beside the query.",
+            title=mark("Distance"),
+            inline=mark("distance"),
+            unit=mark("tokens"),
+            meaning=mark("High: the head looks far away in the text; low: it stays beside the query."),
             of_self_attention=True,
         ),
         Measure(
             name="diagonality",
-            title="Diagonality",
+            title=mark("Diagonality"),
+            inline=mark("diagonality"),
             unit="",
-            meaning="1: all attention lies on the diagonal; 0: it is as far from there as evenly spread attention.",
+            meaning=mark(
+                "1: all attention lies on the diagonal; 0: it is as far from there as evenly spread attention."
+            ),
         ),
         Measure(
             name="first",
-            title="Share on the first token",
+            title=mark("Share on the first token"),
+            inline=mark("share on the first token"),
             unit="",
-            meaning="High: the head rests on the first token, perhaps for want of anything to do; low: it does not.",
+            meaning=mark(
+                "High: the head rests on the first token, perhaps for want of anything to do; low: it does not."
+            ),
         ),
         Measure(
             name="special",
-            title="Share on special tokens",
+            title=mark("Share on special tokens"),
+            inline=mark("share on special tokens"),
             unit="",
-            meaning="High: the head rests on what is no text, such as <bos> or [SEP]; low: it looks at the text.",
+            meaning=mark("High: the head rests on what is no text, such as <bos> or [SEP]; low: it looks at the text."),
         ),
         Measure(
             name="previous",
-            title="Share on the token before",
+            title=mark("Share on the token before"),
+            inline=mark("share on the token before"),
             unit="",
-            meaning="High: each token looks at the one before it; low: it looks elsewhere.",
+            meaning=mark("High: each token looks at the one before it; low: it looks elsewhere."),
             of_self_attention=True,
         ),
         Measure(
             name="induction",
-            title="Share on what came behind the same token before",
+            title=mark("Share on what came behind the same token before"),
+            inline=mark("share on what came behind the same token before"),
             unit="",
-            meaning="High: where a token comes again, the head looks at what came behind it before; low: elsewhere.",
+            meaning=mark(
+                "High: where a token comes again, the head looks at what came behind it before; low: elsewhere."
+            ),
             of_self_attention=True,
         ),
     )

@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-ELSEWHERE = "elsewhere"
+from transformer_core.language import mark, say
+
+ELSEWHERE = mark("elsewhere")
 
 
 class PairedPlaces(NamedTuple):
@@ -124,7 +126,7 @@ def aligned_patterns(
         mask_a=allowed_a[:, :n_columns],
         mask_b=allowed_b[:, :n_columns],
         query_labels=queries.labels,
-        key_labels=(*keys.labels, ELSEWHERE)[:n_columns],
+        key_labels=(*keys.labels, say(ELSEWHERE))[:n_columns],
         has_elsewhere=has_elsewhere,
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from transformer_core.errors import ConfigError, TextError
+from transformer_core.language import say
 
 Label = TypeVar("Label")
 
@@ -132,9 +133,11 @@ def combine(
     """
     bad = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(bad):
-        raise ConfigError(f"the weight of a head is a number from 0 on; got {bad[0]}: give 0 to leave a head out")
+        raise ConfigError(
+            say("the weight of a head is a number from 0 on; got {got}: give 0 to leave a head out", got=bad[0])
+        )
     if not weights.any():
-        raise ConfigError("all heads have the weight 0, so there is nothing to show; give one of them more")
+        raise ConfigError(say("all heads have the weight 0, so there is nothing to show; give one of them more"))
     shares = weights.astype(np.float64) / weights.max()  # first, so that no sum is too large for a number
     return np.tensordot((shares / shares.sum()).astype(patterns.dtype), patterns, axes=1)
 

@@ -19,6 +19,7 @@ from typing import Literal, Protocol, runtime_checkable
 from transformer_core.corpora.encodings import decoded, encoding_of
 from transformer_core.corpora.files import open_corpus
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 
 MOST_BYTES = 2 * 2**30  # of what is taken in; larger files are better read where they are
 
@@ -80,7 +81,12 @@ def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool |
                 os.replace(clean, path)
     except OSError as error:
         raise CorpusError(
-            f"{title} cannot be kept in {folder} ({error.strerror or error}); make room there, or choose another folder"
+            say(
+                "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
+                title=title,
+                folder=folder,
+                error=error.strerror or error,
+            )
         ) from error
     return TakenIn(path=path, remark=remark)
 
@@ -101,8 +107,11 @@ def _copy(source: Readable, given: Path, title: str) -> None:
             n_bytes += len(block)
             if n_bytes > MOST_BYTES:
                 raise CorpusError(
-                    f"{title} has more than {MOST_BYTES / 2**30:,.0f} GiB; leave it where it is, and give its path as "
-                    f"the corpus"
+                    say(
+                        "{title} has more than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
+                        title=title,
+                        n=MOST_BYTES / 2**30,
+                    )
                 )
             copy.write(block)
 
@@ -145,8 +154,13 @@ def _tab_separated(texts: Iterable[str], title: str, remarks: list[str]) -> Iter
             n_read = rows.line_num
     except csv.Error as error:
         raise CorpusError(
-            f"{title}: the row that begins in line {n_read + 1:,} cannot be read as .csv ({error}); look whether a "
-            f"quotation mark is missing there"
+            say(
+                "{title}: the row that begins in line {line:,} cannot be read as .csv ({error}); look whether a "
+                "quotation mark is missing there",
+                title=title,
+                line=n_read + 1,
+                error=error,
+            )
         ) from error
     if most_columns > 2:
         remarks.append(f"Of the {most_columns} columns of {title} the first two are taken.")
@@ -160,8 +174,12 @@ def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
         yield from (f"{line}\n" for line in lines)
         if len(rest) > _LONGEST_LINE:
             raise CorpusError(
-                f"{title} has a line of more than {_LONGEST_LINE:,} characters, and a row of a .csv file is a line; "
-                f"give it as text, or put each pair on a line"
+                say(
+                    "{title} has a line of more than {n:,} characters, and a row of a .csv file is a line; give it "
+                    "as text, or put each pair on a line",
+                    title=title,
+                    n=_LONGEST_LINE,
+                )
             )
     if rest:
         yield rest

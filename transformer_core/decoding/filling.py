@@ -31,6 +31,7 @@ from transformer_core.decoding.looking import Aim
 from transformer_core.decoding.outlook import Candidate
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -150,17 +151,22 @@ class FillingTree:
         if config.architecture != "encoder_only":
             kind = config.architecture.replace("_", "-")
             raise ConfigError(
-                f"this model is {kind}: it writes, and fills in no blanks; choose one that is encoder-only"
+                say(
+                    "this model is {kind}: it writes, and fills in no blanks; choose one that is encoder-only",
+                    kind=say(kind),
+                )
             )
         if mask_id is None:
-            raise ConfigError("this model has no mask token, so it was never asked to fill in a blank; choose another")
+            raise ConfigError(
+                say("this model has no mask token, so it was never asked to fill in a blank; choose another")
+            )
         if tokens.shape[0] != 1:
-            raise TextError(f"a tree begins with one text, got {tokens.shape[0]}; make a tree for each")
+            raise TextError(say("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0]))
         self.model, self.device, self.mask_id = model, tokens.device, mask_id
         self.tokens: tuple[int, ...] = tuple(tokens[0].tolist())
         self.masks = tuple(place for place, token in enumerate(self.tokens) if token == mask_id)
         if not self.masks:
-            raise TextError("there is no blank in this text; write ____ where the model should guess a word")
+            raise TextError(say("there is no blank in this text; write ____ where the model should guess a word"))
         self.n_bytes = 0
         self._nothing_to_fill = sorted({mask_id} if config.never_written is None else {mask_id, config.never_written})
         self._states: dict[Key, FillingState] = {}
@@ -191,7 +197,7 @@ class FillingTree:
         """
         state = self.read(filling)
         if not state.blanks:
-            raise TextError("every blank is filled; go back to fill one in another way")
+            raise TextError(say("every blank is filled; go back to fill one in another way"))
         surest = state.certain_first[0]
         blank = surest if position is None else self._open(state, position)
         chosen = blank.best if token is None else blank.candidate(self._fitting(token))
@@ -222,17 +228,26 @@ class FillingTree:
     def _open(self, state: FillingState, position: int) -> BlankOutlook:
         if position not in self.masks:
             places = ", ".join(map(str, self.masks[:12])) + (" ..." if len(self.masks) > 12 else "")
-            raise TextError(f"there is no blank at place {position}; choose one of {places}")
+            raise TextError(
+                say("there is no blank at place {position}; choose one of {places}", position=position, places=places)
+            )
         if position not in state.blanks:
-            raise TextError(f"the blank at place {position} is filled already; go back to fill it in another way")
+            raise TextError(
+                say(
+                    "the blank at place {position} is filled already; go back to fill it in another way",
+                    position=position,
+                )
+            )
         return state.blanks[position]
 
     def _fitting(self, token: int) -> int:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
-            raise TextError(f"token {token} is not in the vocabulary; there are 0 to {vocab_size - 1}")
+            raise TextError(
+                say("token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1)
+            )
         if token in self._nothing_to_fill:
-            raise TextError(f"token {token} is a mask or padding, which fills nothing; choose another")
+            raise TextError(say("token {token} is a mask or padding, which fills nothing; choose another", token=token))
         return token
 
     @torch.inference_mode()
@@ -267,9 +282,14 @@ def token_of(tokenizer: Tokenizer, word: str) -> int:
     single = next((way[0] for way in ways if len(way) == 1), None)
     if not word.strip() or single is None:
         n = min(map(len, ways)) if word.strip() else 0
-        raise TextError(f"“{word.strip()[:40]}” is {n or 'no'} tokens, and a blank takes one; type another word")
+        shown = word.strip()[:40]
+        if not n:
+            raise TextError(say("“{word}” is no tokens, and a blank takes one; type another word", word=shown))
+        raise TextError(say("“{word}” is {n} tokens, and a blank takes one; type another word", word=shown, n=n))
     if single == tokenizer.unk_id:
-        raise TextError(f"the model has never seen “{word.strip()[:40]}”, so nothing can be filled in for it")
+        raise TextError(
+            say("the model has never seen “{word}”, so nothing can be filled in for it", word=word.strip()[:40])
+        )
     return single
 
 

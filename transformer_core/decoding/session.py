@@ -20,6 +20,7 @@ from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.errors import ConfigError, TextError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 
@@ -127,7 +128,7 @@ class DecodingSession:
             TextError: it is none of this tree.
         """
         if self.tree.start not in step.path():
-            raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
+            raise TextError(say("this step is of another tree, or of the prompt; choose one that was written here"))
         self.at = step
         return step
 
@@ -160,7 +161,7 @@ class DecodingSession:
             TextError: the text has ended there.
         """
         if self.tree.has_ended(step):
-            raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
+            raise TextError(say("the text has ended here, so nothing comes next; go back to go on in another way"))
         self.tree.read(step)
         assert step.outlook is not None, "it was read just now"
         return step.outlook

@@ -11,6 +11,7 @@ from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.quick import QuickStep, can_be_quick
 from transformer_core.errors import ConfigError
 from transformer_core.hooks import is_anybody_looking
+from transformer_core.language import say
 from transformer_core.model.masks import padding_mask
 from transformer_core.model.transformer import Transformer
 
@@ -139,7 +140,9 @@ def check_writes(model: Transformer) -> None:
         ConfigError: it has no decoder.
     """
     if model.decoder is None:
-        raise ConfigError("this model is encoder-only: it fills in masks and does not write; choose one with a decoder")
+        raise ConfigError(
+            say("this model is encoder-only: it fills in masks and does not write; choose one with a decoder")
+        )
 
 
 def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> int:
@@ -150,11 +153,17 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
     """
     room = config.max_seq_len - n_given
     if room < 1 and config.has_encoder:
-        raise ConfigError("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
+        raise ConfigError(
+            say("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
+        )
     if room < 1:
         raise ConfigError(
-            f"the prompt has {n_given:,} tokens and the model {config.max_seq_len:,} positions, so there is no room to "
-            "write; shorten the prompt"
+            say(
+                "the prompt has {n_given:,} tokens and the model {n:,} positions, so there is no room to write; "
+                "shorten the prompt",
+                n_given=n_given,
+                n=config.max_seq_len,
+            )
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(

@@ -24,6 +24,7 @@ from transformer_core.decoding.settings import Sampling
 from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, handling, named_hook_points
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 
@@ -107,9 +108,9 @@ class DecodingTree:
         """
         check_writes(model)
         if tokens.shape[0] != 1:
-            raise TextError(f"a tree begins with one text, got {tokens.shape[0]}; make a tree for each")
+            raise TextError(say("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0]))
         if not tokens.shape[1]:
-            raise TextError("there is no token to go on from; give at least one")
+            raise TextError(say("there is no token to go on from; give at least one"))
         self.model, self.device, config = model, tokens.device, model.config
         self._lock = RLock()  # held by who computes
         self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end
@@ -124,7 +125,11 @@ class DecodingTree:
                 self._memory, self._src = model.encode(tokens), tokens
             given = [config.bos_id]
         elif config.pad_id in given[config.pad_id == config.bos_id :]:
-            raise TextError(f"the prompt contains padding (token {config.pad_id}), which nobody reads; leave it out")
+            raise TextError(
+                say(
+                    "the prompt contains padding (token {token}), which nobody reads; leave it out", token=config.pad_id
+                )
+            )
         self.max_positions = len(given) + room_for(config, len(given), max_new_tokens)
         self.n_bytes = 0
         self.start = _given(given)
@@ -199,7 +204,9 @@ class DecodingTree:
     def _check_token(self, token: int) -> None:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
-            raise TextError(f"token {token} is not in the vocabulary; there are 0 to {vocab_size - 1}")
+            raise TextError(
+                say("token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1)
+            )
 
     def _check_behind(self, step: DecodingStep, tokens: Sequence[int]) -> None:
         """Refuse tokens that cannot be written behind a step."""
@@ -207,15 +214,20 @@ class DecodingTree:
         for token in tokens:
             self._check_token(token)
             if token == config.never_written:
-                raise TextError(f"token {token} is padding, which nobody writes; choose another")
+                raise TextError(say("token {token} is padding, which nobody writes; choose another", token=token))
             if has_ended:
-                raise TextError("the text has ended here; go back to go on in another way")
+                raise TextError(say("the text has ended here; go back to go on in another way"))
             has_ended = token == config.eos_id
         room = self.room_behind(step)
         if len(tokens) > room:
             raise TextError(
-                f"a text has at most {self.max_positions:,} tokens here; there is room for {room:,} more, not for "
-                f"{len(tokens):,}; go back, or write fewer"
+                say(
+                    "a text has at most {most:,} tokens here; there is room for {room:,} more, not for {n:,}; go "
+                    "back, or write fewer",
+                    most=self.max_positions,
+                    room=room,
+                    n=len(tokens),
+                )
             )
 
     @torch.inference_mode()

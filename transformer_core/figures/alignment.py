@@ -13,8 +13,9 @@ from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
+from transformer_core.language import mark, say
 
-TRUE, MOST = "truly depends on", "looks at most"
+TRUE, MOST = mark("truly depends on"), mark("looks at most")
 Cells = Collection[tuple[int, int]]
 """Each a row and a column."""
 
@@ -35,9 +36,9 @@ def alignment_matrix(
     links: Cells | None = None,
     at: int | None = None,
     chosen: int | None = None,
-    title: str = "Alignment: where the model looked to write each token",
-    target_name: str = "query: about to write",
-    source_name: str = "key: source token",
+    title: str = mark("Alignment: where the model looked to write each token"),
+    target_name: str = mark("query: about to write"),
+    source_name: str = mark("key: source token"),
     theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
@@ -93,7 +94,7 @@ def alignment_matrix(
     traces: list[Any] = []
     if shown.size:
         every = np.ones(shown.shape, dtype=bool)
-        traces += cell_traces(shown, targets, sources, every, name=what.trace, color_axis="coloraxis", told=told)
+        traces += cell_traces(shown, targets, sources, every, name=say(what.trace), color_axis="coloraxis", told=told)
     if max(weights.shape) <= NUMBERS_UP_TO:
         rows, columns = np.indices(shown.shape)
         traces += number_traces(columns.ravel(), rows.ravel(), *what.in_cells(shown.ravel(), (0, 1)))
@@ -130,7 +131,7 @@ _BELOW = {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top
 
 def _remarks(cell: tuple[int, int], outlined: Cells, dotted: Cells) -> str:
     """Return what is told of a cell beside its weight."""
-    found = [name for name, cells in ((TRUE, outlined), (MOST, dotted)) if cell in cells]
+    found = [say(name) for name, cells in ((TRUE, outlined), (MOST, dotted)) if cell in cells]
     return f"<br>{', '.join(found)}" if found else ""
 
 
@@ -140,7 +141,7 @@ def _outlines(cells: Cells) -> go.Scatter:
     found = [(column + x, row + y) for row, column in sorted(cells) for x, y in around]
     corners = np.array(found or [(np.nan, np.nan)])
     return go.Scatter(
-        name=TRUE,
+        name=say(TRUE),
         x=corners[:, 0],
         y=corners[:, 1],
         mode="lines",
@@ -155,7 +156,7 @@ def _dots(cells: Cells) -> go.Scatter:
     found = [(float(column), float(row)) for row, column in sorted(cells)]
     middles = np.array(found or [(np.nan, np.nan)])  # of an empty trace the legend would say nothing
     return go.Scatter(
-        name=MOST,
+        name=say(MOST),
         x=middles[:, 0] - _CORNER[0],
         y=middles[:, 1] - _CORNER[1],
         mode="markers",

@@ -19,6 +19,7 @@ from transformer_core.figures.labels import LINE, escape, heading
 from transformer_core.figures.overview import thumbnail_side
 from transformer_core.figures.quantities import COLORBAR
 from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import say
 
 MOST_CELLS = 200_000  # of all heads, that a browser draws within half a second
 
@@ -81,9 +82,9 @@ def all_heads(
         group.stitch(np.broadcast_to(np.where(masks[group.title], np.nan, 0), patterns[group.title].shape), blanks)
 
     cells = {"hoverinfo": "skip", "x0": 0, "dx": 1, "y0": 0, "dy": 1}
-    traces: list[Any] = [go.Heatmap(name="attention", z=weights, coloraxis="coloraxis", **cells)]
+    traces: list[Any] = [go.Heatmap(name=say("attention"), z=weights, coloraxis="coloraxis", **cells)]
     if not np.isnan(blanks).all():
-        traces.insert(0, go.Heatmap(name=FORBIDDEN, z=blanks, coloraxis="coloraxis2", **cells))
+        traces.insert(0, go.Heatmap(name=say(FORBIDDEN), z=blanks, coloraxis="coloraxis2", **cells))
     traces.append(_words(groups))
     height = round(pixel * n_rows) + _TOP + _BOTTOM
     edge = gap / 2 + 0.5  # from the middle of the first cell to the line around all
@@ -101,9 +102,9 @@ def all_heads(
             "cmax": 1,
             "colorbar": COLORBAR | {"lenmode": "pixels", "len": min(_BAR, height - _TOP)},
         },
-        "xaxis": _axis("head", heads, pixel * (side + gap))
+        "xaxis": _axis(say("head"), heads, pixel * (side + gap))
         | {"side": "top", "range": [-edge - 0.5, n_columns - 1 + edge + 0.5]},
-        "yaxis": _axis("layer", layers, pixel * (min(group.height for group in groups) + gap))
+        "yaxis": _axis(say("layer"), layers, pixel * (min(group.height for group in groups) + gap))
         | {"range": [n_rows - 1 + edge + 0.5, -edge - 0.5]},
         "shapes": [_lines(group) for group in groups] + ([_frame(groups, *chosen)] if chosen else []),
         "annotations": [_name(group) for group in groups if group.title],
@@ -206,11 +207,12 @@ def _middle(start: int, length: int) -> float:
 
 def _words(groups: Sequence[_Group]) -> go.Scatter:
     """Return unseen marks in the middle of the heads, which say which heads these are."""
+    form = say("layer {layer}, head {head}")
     marks = [
         (
             _middle(head * (group.side + group.gap), group.side),
             _middle(group.top(layer), group.height),
-            (f"{escape(group.title)}, " if len(groups) > 1 else "") + f"layer {layer}, head {head}",
+            (f"{escape(group.title)}, " if len(groups) > 1 else "") + form.format(layer=layer, head=head),
         )
         for group in groups
         for layer in group.layers

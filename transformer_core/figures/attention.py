@@ -14,10 +14,11 @@ from transformer_core.figures.labels import escape, isolate
 from transformer_core.figures.quantities import COLORBAR, QUANTITIES, QuantityName
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
+from transformer_core.language import mark, say
 
 __all__ = ["COLORBAR", "attention_heatmap", "escape", "heatmap_frame", "isolate"]
 
-_AT_MOST = "at most "  # a cell of an overview tells the largest of its block
+_AT_MOST = mark("at most ")  # a cell of an overview tells the largest of its block
 
 
 def attention_heatmap(
@@ -33,8 +34,8 @@ def attention_heatmap(
     blocks: tuple[int, int] | None = None,
     largest: float | None = None,
     marked: tuple[int | None, int | None] = (None, None),
-    query_name: str = "query",
-    key_name: str = "key",
+    query_name: str = mark("query"),
+    key_name: str = mark("key"),
     theme: Theme = LIGHT,
     width: int = WIDTH,
     height: int = HEIGHT,
@@ -76,7 +77,7 @@ def attention_heatmap(
     seen = values[allowed]
     limits = what.limits(seen, largest)
     decimals = what.decimals(limits[1])
-    before = what.before + (_AT_MOST if blocks else "")
+    before = say(what.before) + (say(_AT_MOST) if blocks else "")
     told = words(
         queries,
         keys,
@@ -87,7 +88,7 @@ def attention_heatmap(
         is_power=what.scale == "power",
     )
     traces = cell_traces(
-        what.drawn(values), queries, keys, allowed, name=what.trace, color_axis=what.color_axis, told=told
+        what.drawn(values), queries, keys, allowed, name=say(what.trace), color_axis=what.color_axis, told=told
     )
     if max(values.shape) <= NUMBERS_UP_TO and not blocks:
         rows, columns = np.nonzero(allowed)

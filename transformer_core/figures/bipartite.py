@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.labels import escape, heading, shorten
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme, template
+from transformer_core.language import mark, say
 
 _ROW = 19  # px from one token to the next
 _LABEL_LENGTH = 24  # characters of a token
@@ -29,9 +30,9 @@ def bipartite_lines(
     chosen: tuple[int | None, int | None] = (None, None),
     first_query: int = 0,
     first_key: int = 0,
-    title: str = "Attention pattern, as lines",
-    query_name: str = "query",
-    key_name: str = "key",
+    title: str = mark("Attention pattern, as lines"),
+    query_name: str = mark("query"),
+    key_name: str = mark("key"),
     theme: Theme = LIGHT,
 ) -> go.Figure:
     """Draw a line from each query to each key that it looks at: the stronger, the more attention.
@@ -92,7 +93,7 @@ def bipartite_lines(
     ends = [max(shape) - 0.5, -0.5]
     layout = {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(say(title)),
         "height": top + _ROW * max(shape) + _BOTTOM,
         "margin": {"l": 8, "r": 8, "t": top, "b": _BOTTOM},
         "hovermode": False,
@@ -110,7 +111,7 @@ def bipartite_lines(
         "yaxis2": _side(key_tokens, key, first_key) | {"range": ends, "side": "right", "overlaying": "y"},
         "annotations": [
             _SIDE_NAME
-            | {"x": x, "xanchor": anchor, "text": f"<b>{escape(name)}</b>", "font": {"color": hue, "size": 13}}
+            | {"x": x, "xanchor": anchor, "text": f"<b>{escape(say(name))}</b>", "font": {"color": hue, "size": 13}}
             for x, anchor, name, hue in ((0, "right", query_name, QUERY), (1, "left", key_name, KEY))
         ],
     }

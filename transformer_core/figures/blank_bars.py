@@ -11,6 +11,7 @@ from jaxtyping import Float
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape, heading, isolate, shorten
 from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import mark, say
 
 _PANEL = 210  # px: the least width of a panel
 _BAR, _HEADER, _BELOW = 22, 44, 10  # px: of a bar, of a panel's two lines, and what parts two rows of panels
@@ -27,7 +28,7 @@ def blank_bars(
     entropies: Float[np.ndarray, " blank"],
     next_one: int | None = None,
     filled: Collection[int] = (),
-    title: str = "What may stand in each blank",
+    title: str = mark("What may stand in each blank"),
     theme: Theme = LIGHT,
     width: int = 1000,
     height: int | None = None,
@@ -64,7 +65,7 @@ def blank_bars(
     room = n_down * panel + (n_down - 1) * _BELOW
     layout: dict[str, Any] = {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(say(title)),
         "height": height or room + _TITLE + _BELOW,
         "margin": {"l": 8, "r": 8, "t": _TITLE, "b": _BELOW},
         "bargap": 0.25,
@@ -74,9 +75,9 @@ def blank_bars(
     traces = []
     for i, (values, labels, name) in enumerate(zip(probabilities, tokens, names, strict=True)):
         number = str(i + 1) if i else ""
-        mark, hue = ("next", STRONG) if i == next_one else ("", translucent(STRONG, 0.6))
+        mark, hue = (say("next"), STRONG) if i == next_one else ("", translucent(STRONG, 0.6))
         if i in filled:
-            mark, hue = "filled", translucent(FAINT, 0.6)
+            mark, hue = say("filled"), translucent(FAINT, 0.6)
         down, across = divmod(i, n_across)
         left, right = across / n_across + _LABELS / width, (across + 0.97) / n_across
         top = 1 - down * (panel + _BELOW) / room
@@ -120,20 +121,22 @@ _SHARE = {"range": [0, 1 + _NUMBER], "showticklabels": False, "ticks": "", "fixe
 
 def _header(name: str, entropy: float, mark: str) -> str:
     """Return the two lines above a panel."""
+    told = say("entropy {entropy:.2f} nats", entropy=entropy)
     title = " · ".join(filter(None, (escape(name), mark)))
-    return f"<b>{title}</b><br><span style='font-size:12px'>entropy {entropy:.2f} nats</span>"
+    return f"<b>{title}</b><br><span style='font-size:12px'>{told}</span>"
 
 
 def _words(name: str, labels: Sequence[str], values: Float[np.ndarray, " candidate"]) -> list[str]:
     """Return each bar in words."""
     return [
-        f"{escape(name)}: '{escape(isolate(label))}', {_told(value)}<br>number {rank + 1} by probability"
-        if rank
-        else f"{escape(name)}: '{escape(isolate(label))}', {_told(value)}<br>the most probable"
+        f"{escape(name)}: '{escape(isolate(label))}', {_told(value)}<br>"
+        + (say("number {n} by probability", n=rank + 1) if rank else say("the most probable"))
         for rank, (label, value) in enumerate(zip(labels, values.tolist(), strict=True))
     ]
 
 
 def _told(probability: float) -> str:
     """Return a probability; none looks like zero that is not."""
-    return f"probability {probability:.3f}" if probability >= 0.0005 else "probability below 0.001"
+    if probability < 0.0005:
+        return say("probability below 0.001")
+    return say("probability {p:.3f}", p=probability)

@@ -27,12 +27,14 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.figures.hues import WARM
+from transformer_core.figures.quantities import BELOW
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places
+from transformer_core.language import mark, say
 
 MOST_TOLD = 64 * 64  # cells up to which each has its text with it
 NUMBERS_UP_TO = 16  # tokens a side up to which the values are written into the cells
-FORBIDDEN = "not allowed by the mask"
+FORBIDDEN = mark("not allowed by the mask")
 
 
 class Words(NamedTuple):
@@ -69,13 +71,16 @@ def words(
     if allowed.size > MOST_TOLD:
         told = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
         traces = {"meta": "words", "hovertemplate": template, "hoverongaps": False}
-        return Words(traces, {"words": told | {"forbidden": FORBIDDEN}})
+        if is_power:
+            told["below"] = say(BELOW)
+        return Words(traces, {"words": told | {"forbidden": say(FORBIDDEN)}})
     rows = [
         [f"{query} \u2192 {key}{between}{number}" for key, number in zip(keys.words, row, strict=True)]
         for query, row in zip(queries.words, numbers(), strict=True)
     ]
+    forbidden = say(FORBIDDEN)
     for row, column in np.argwhere(~allowed).tolist():
-        rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {FORBIDDEN}"
+        rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {forbidden}"
     texts = np.array(rows, dtype=object)  # plotly takes twice as long over lists
     return Words({"customdata": texts, "hovertemplate": template, "hoverongaps": False}, {})
 
@@ -97,7 +102,7 @@ def cell_traces(
     traces = [go.Heatmap(name=name, z=z, coloraxis=color_axis, xgap=gap, ygap=gap, **where, **told.traces)]
     if not allowed.all():
         blank = np.where(allowed, np.nan, 0.0).astype(np.float32)
-        traces.insert(0, go.Heatmap(name=FORBIDDEN, z=blank, coloraxis="coloraxis2", **where, **told.traces))
+        traces.insert(0, go.Heatmap(name=say(FORBIDDEN), z=blank, coloraxis="coloraxis2", **where, **told.traces))
     return traces
 
 

@@ -13,6 +13,7 @@ from transformer_core.figures.labels import escape
 from transformer_core.figures.quantities import COLORBAR, MINUS
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
+from transformer_core.language import mark, say
 
 _WRITTEN = 0.05  # from this difference on, it is written into its cell
 _DEEP = 0.9  # from this difference on, a cell is written on in the color of the background
@@ -26,14 +27,14 @@ def difference_heatmap(
     query_tokens: Sequence[str],
     key_tokens: Sequence[str],
     *,
-    title: str = "Difference of two patterns, B \u2212 A",
+    title: str = mark("Difference of two patterns, B − A"),
     mask: Bool[np.ndarray, "query key"] | None = None,
     first_query: int = 0,
     first_key: int = 0,
     marked: tuple[int | None, int | None] = (None, None),
     names: tuple[str, str] = ("A", "B"),
-    query_name: str = "query",
-    key_name: str = "key",
+    query_name: str = mark("query"),
+    key_name: str = mark("key"),
     theme: Theme = LIGHT,
     width: int = WIDTH,
     height: int = HEIGHT,
@@ -78,7 +79,7 @@ def difference_heatmap(
         before=f"{other} {MINUS} {one} = ",
         form="+.2f",
     )
-    traces = cell_traces(difference, queries, keys, allowed, name="difference", color_axis="coloraxis3", told=told)
+    traces = cell_traces(difference, queries, keys, allowed, name=say("difference"), color_axis="coloraxis3", told=told)
     if max(a.shape) <= NUMBERS_UP_TO:
         rows, columns = np.nonzero(allowed)
         traces += number_traces(columns + first_key, rows + first_query, *_in_cells(difference[allowed]))
@@ -94,7 +95,7 @@ def difference_heatmap(
         number=_NUMBER,
     )
     layout["meta"] |= told.meta
-    less, more = (f"{name}<br>looks more" for name in (one, other))
+    less, more = (say("{name}<br>looks more", name=name) for name in (one, other))
     layout["coloraxis3"] = {
         "cmin": -1,
         "cmax": 1,
@@ -109,13 +110,14 @@ def _changes(
 ) -> list[list[str]]:
     """Each cell in words: both weights, and how much more or less the second is."""
     one, other = names
+    same, more, less = say("the same"), say("{change} more"), say("{change} less")
     return [
         [
             f"{one}: {in_a:.2f}, {other}: {in_b:.2f}, "
             + (
-                "the same"
+                same
                 if abs(in_b - in_a) < _UNCHANGED
-                else f"{abs(in_b - in_a):.2f} {'more' if in_b > in_a else 'less'}"
+                else (more if in_b > in_a else less).format(change=f"{abs(in_b - in_a):.2f}")
             )
             for in_a, in_b in zip(row_a, row_b, strict=True)
         ]

@@ -13,6 +13,7 @@ from transformer_core.figures.hues import WARM, diverging_scale
 from transformer_core.figures.labels import LINE, escape, heading
 from transformer_core.figures.quantities import COLORBAR, Limits, rounded
 from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+from transformer_core.language import say
 
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]
 """By the title of an attention: [layer, head]."""
@@ -103,11 +104,11 @@ def head_grid(
         if n_heads <= NUMBERS_UP_TO and row >= LINE:
             traces += _numbers(of_heads, range_, decimals, diverging=diverging, refs=refs)
         layout[f"xaxis{number}"] = {
-            **_axis("head", n_heads, pitches[-1]),
+            **_axis(say("head"), n_heads, pitches[-1]),
             **{"domain": box.across, "anchor": refs["yaxis"], "side": "top", "range": [-0.5, n_heads - 0.5]},
         }
         layout[f"yaxis{number}"] = {
-            **_axis("layer", n_layers, row),
+            **_axis(say("layer"), n_layers, row),
             **{"domain": box.down, "anchor": refs["xaxis"], "range": [n_layers - 0.5, -0.5]},
         }
         if name:
@@ -178,10 +179,12 @@ def _cells(
 ) -> go.Heatmap:
     """Return the cells of one group, with their words."""
     where, before, behind = (f"{escape(name)}, " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
+    place, unmeasured = say("layer {layer}, head {head}: "), say("not measured")
     told = [
         [
-            f"{where}layer {layer}, head {head}: "
-            + ("not measured" if np.isnan(value) else escape(f"{before}{rounded(value, decimals)}{behind}"))
+            where
+            + place.format(layer=layer, head=head)
+            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, decimals)}{behind}"))
             for head, value in enumerate(row)
         ]
         for layer, row in enumerate(values.tolist())

@@ -12,6 +12,7 @@ from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.label_room import label_sides
 from transformer_core.figures.labels import escape, heading, text_width
 from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import mark, say
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """The marks of the models, in their order."""
@@ -32,7 +33,7 @@ def head_map_figure(
     model_names: Sequence[str] = (),
     kept: float | None = None,
     chosen: int | None = None,
-    title: str = "A map of the heads",
+    title: str = mark("A map of the heads"),
     theme: Theme = LIGHT,
     width: int = 600,
     height: int = 540,
@@ -115,25 +116,30 @@ def head_map_figure(
     traces += [_legend(name, hue, SYMBOLS[0]) for name, hue in zip(cluster_names, hues, strict=False)]
     if len(model_names) > 1:
         traces += [_legend(name, FAINT, symbol) for name, symbol in zip(model_names, SYMBOLS, strict=False)]
-    shown = "" if kept is None else f"This plane shows {kept:.0%} of what tells the heads apart (their variance)."
+    shown = (
+        ""
+        if kept is None
+        else say("This plane shows {share:.0%} of what tells the heads apart (their variance).", share=kept)
+    )
     axis = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     frame = axis | {"showline": True, "mirror": True}
     layout = {
         "template": template(theme),
-        "title": heading(title, shown),
+        "title": heading(say(title), shown),
         "height": height,
         "margin": {"l": _SIDE, "r": _SIDE, "t": _TOP, "b": bottom},
         "hovermode": "closest",
         "showlegend": bool(cluster_names) or len(model_names) > 1,
         "legend": {"orientation": "h", "x": 0, "y": -_BOTTOM / room[1], "yanchor": "top", "itemwidth": 30}
         | {"font": {"size": 12}},
-        "xaxis": frame | {"range": ranges[0], "title": _DISTANCES},
+        "xaxis": frame | {"range": ranges[0], "title": _DISTANCES | {"text": say(_ABOUT)}},
         "yaxis": frame | {"range": ranges[1], "scaleanchor": "x"},
     }
     return go.Figure(data=traces, layout=layout)
 
 
-_DISTANCES = {"text": "only distances count: near each other, heads are alike", "standoff": 8, "font": {"size": 12}}
+_ABOUT = mark("only distances count: near each other, heads are alike")
+_DISTANCES = {"standoff": 8, "font": {"size": 12}}
 
 
 def _check(

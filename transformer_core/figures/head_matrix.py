@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from transformer_core.figures.attention import COLORBAR, escape
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import mark, say
 
 _LABELS_UP_TO = 40  # heads a side up to which each is labelled, not each layer
 
@@ -17,7 +18,7 @@ def head_matrix(
     *,
     n_heads: int,
     names: tuple[str, str] = ("A", "B"),
-    title: str = "How alike the heads of two models are",
+    title: str = mark("How alike the heads of two models are"),
     theme: Theme = LIGHT,
     height: int = 420,
 ) -> go.Figure:
@@ -37,20 +38,23 @@ def head_matrix(
     """
     n = len(partners)
     labels = [f"{layer}.{head}" for layer, head in (divmod(number, n_heads) for number in range(n))]
-    words = [f"layer {layer}, head {head}" for layer, head in (divmod(number, n_heads) for number in range(n))]
+    place = say("layer {layer}, head {head}")
+    words = [place.format(layer=number // n_heads, head=number % n_heads) for number in range(n)]
+    matched, same = say(", matched"), say(", same number")
+    alike = say("similarity {value}")
     one, other = (escape(name) for name in names)
     hover = [
         [
-            f"{one}: {words[a]}<br>{other}: {words[b]}<br>similarity {value:.2f}"
-            + (", matched" if partners[a] == b else "")
-            + (", same number" if a == b else "")
+            f"{one}: {words[a]}<br>{other}: {words[b]}<br>{alike.format(value=f'{value:.2f}')}"
+            + (matched if partners[a] == b else "")
+            + (same if a == b else "")
             for b, value in enumerate(row)
         ]
         for a, row in enumerate(similarity.tolist())
     ]
     traces = [
         go.Heatmap(
-            name="similarity",
+            name=say("similarity"),
             z=similarity.astype(np.float32),
             coloraxis="coloraxis",
             customdata=hover,
@@ -80,7 +84,14 @@ def head_matrix(
     }
     layout = {
         "template": template(theme),
-        "title": {"text": escape(title), "x": 0, "xref": "container", "y": 1, "yref": "container", "yanchor": "top"}
+        "title": {
+            "text": escape(say(title)),
+            "x": 0,
+            "xref": "container",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+        }
         | {"pad": {"t": 4, "l": 2}},
         "height": height,
         "margin": {"l": 8, "r": 8, "t": 72, "b": 8},
@@ -96,4 +107,4 @@ def head_matrix(
 
 def _axis_title(name: str) -> dict[str, object]:
     """Return the title of an axis of heads."""
-    return {"text": f"<b>{name}</b>: layer.head", "font": {"size": 13}, "standoff": 6}
+    return {"text": f"<b>{name}</b>: {say('layer.head')}", "font": {"size": 13}, "standoff": 6}

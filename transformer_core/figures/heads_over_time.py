@@ -14,6 +14,7 @@ from transformer_core.figures.hues import FAINT, layer_hues, translucent
 from transformer_core.figures.panels import Panel, panels_over_steps, wrapped
 from transformer_core.figures.step_axis import STEP, places
 from transformer_core.figures.theme import LIGHT, Theme
+from transformer_core.language import mark, say
 
 Head = tuple[str, int, int]
 """Its attention's name in ATTENTIONS, its layer, its number."""
@@ -23,7 +24,7 @@ Scores = Mapping[str, Float[np.ndarray, "_ _ _"]]
 
 _HEIGHT = 150  # px of a panel
 _N_POINTS = 300  # of a line: there are many lines
-_CHANCE = "shuffled tokens"
+_CHANCE = mark("shuffled tokens")
 
 
 def heads_over_time(
@@ -31,7 +32,7 @@ def heads_over_time(
     scores: Scores,
     *,
     chances: Scores | None = None,
-    unit: str = "of its attention",
+    unit: str = mark("of its attention"),
     threshold: float | None = None,
     chosen: Head | None = None,
     appearances: Sequence[tuple[Head, int, str]] = (),
@@ -74,17 +75,17 @@ def heads_over_time(
         ]
         panels.append(
             Panel(
-                title=f"<b>{ATTENTIONS[name].title}</b>",
+                title=f"<b>{say(ATTENTIONS[name].title)}</b>",
                 height=_HEIGHT,
                 axis={"range": [-0.03 * highest, 1.03 * highest]},
                 traces=traces,
-                levels={} if threshold is None else {f"threshold {threshold:g}": threshold},
+                levels={} if threshold is None else {say("threshold {threshold:g}", threshold=threshold): threshold},
                 ends=_end(name, of_heads, chosen),
             )
         )
     if not panels or not steps.size:
         blank = {"showticklabels": False, "showgrid": False}
-        panels = [Panel(title="", height=_HEIGHT, axis=blank, traces=[], note="No moment has been measured yet.")]
+        panels = [Panel(title="", height=_HEIGHT, axis=blank, traces=[], note=say("No moment has been measured yet."))]
     _name_once(panels)
     moments = [*steps.tolist(), *([] if moment is None else [moment])]
     return panels_over_steps(
@@ -112,16 +113,19 @@ def _lines(
 ) -> list[go.Scatter]:
     """Return the lines of one attention, that of the chosen head and of what it gets by chance last."""
     lines = []
+    title, who = say(ATTENTIONS[attention].title), say("{attention}, layer {layer}, head {head}")
+    of_layer, after = say("layer {layer}"), say("step {step}")
     for layer, head in np.ndindex(scores.shape[:2]):
         is_chosen = chosen == (attention, layer, head)
         known = ~np.isnan(scores[layer, head])
         of_head = thinned(Curve(steps[known], scores[layer, head][known]), n_points=_N_POINTS, log=log)
         chance = None if chances is None else chances[layer, head][np.isin(steps, of_head.steps)]
-        name = f"<b>{ATTENTIONS[attention].title}, layer {layer}, head {head}</b>"
-        by_chance = "" if chance is None else f"<br>{_CHANCE}: %{{customdata:.2f}}"
+        name = f"<b>{who.format(attention=title, layer=layer, head=head)}</b>"
+        by_chance = "" if chance is None else f"<br>{say(_CHANCE)}: %{{customdata:.2f}}"
+        told = f"{after.format(step=STEP)}: %{{y:.2f}} {escape(say(unit))}{by_chance}"
         lines.append(
             go.Scatter(
-                name=f"layer {layer}",
+                name=of_layer.format(layer=layer),
                 x=places(of_head.steps, log=log),
                 y=of_head.values,
                 customdata=chance,
@@ -129,13 +133,13 @@ def _lines(
                 line={"color": hues[layer], "width": 3.5 if is_chosen else 1.3},
                 opacity=1 if is_chosen else 0.75 if chosen is None else 0.4,
                 legendgroup=f"layer {layer}",
-                hovertemplate=f"{name}<br>step {STEP}: %{{y:.2f}} {escape(unit)}{by_chance}<extra></extra>",
+                hovertemplate=f"{name}<br>{told}<extra></extra>",
             )
         )
         if is_chosen and chance is not None:
             dotted = {"color": hues[layer], "width": 1.5, "dash": "dot"}
             looks: dict[str, Any] = {"mode": "lines", "line": dotted, "hoverinfo": "skip"}
-            lines.append(go.Scatter(name=_CHANCE, x=places(of_head.steps, log=log), y=chance, **looks))
+            lines.append(go.Scatter(name=say(_CHANCE), x=places(of_head.steps, log=log), y=chance, **looks))
     return sorted(lines, key=lambda line: line.line.width)
 
 
@@ -160,7 +164,7 @@ def _band(
     low, high = np.nanmin(by_head[:, known], axis=0), np.nanmax(by_head[:, known], axis=0)
     return [
         go.Scatter(
-            name=_CHANCE,
+            name=say(_CHANCE),
             x=np.concatenate([x, x[::-1]]),
             y=np.concatenate([high, low[::-1]]),
             mode="lines",
@@ -188,7 +192,7 @@ def _marks(
         return []
     return [
         go.Scatter(
-            name="takes up a habit",
+            name=say("takes up a habit"),
             x=places(np.array([step for _, step, _ in here]), log=log),
             y=[scores[layer, head, int(np.flatnonzero(steps == step)[0])] for (_, layer, head), step, _ in here],
             text=[wrapped(words) for _, _, words in here],
@@ -211,4 +215,5 @@ def _end(attention: str, scores: Float[np.ndarray, "layer head moment"], chosen:
         return {}
     _, layer, head = chosen
     known = scores[layer, head][~np.isnan(scores[layer, head])]
-    return {f"<b>layer {layer}, head {head}</b>": float(known[-1])} if known.size else {}
+    words = say("layer {layer}, head {head}", layer=layer, head=head)
+    return {f"<b>{words}</b>": float(known[-1])} if known.size else {}

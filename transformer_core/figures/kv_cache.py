@@ -9,9 +9,10 @@ from jaxtyping import Int
 
 from transformer_core.figures.cells import MOST_TOLD
 from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
-from transformer_core.figures.labels import LINE, heading, shorten, text_width
+from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
 from transformer_core.figures.theme import KEY, LIGHT, VALUE, Theme, template
 from transformer_core.figures.token_axes import Places
+from transformer_core.language import mark, say
 
 _LEAST_ROOM = 16  # positions that there is room for at least; beyond, the room doubles
 _PARTED = 0.04  # of the width, between the source and what was read behind it
@@ -22,14 +23,14 @@ _GRID_UP_TO = 64  # positions up to which gaps part them
 _FEW = 32  # steps up to which each is marked
 _PALE = 0.35  # the opacity of what was stored at an earlier step
 _STATES = {  # by what z is: what a cell is called, and its color
-    "key, stored": translucent(KEY, _PALE),
-    "key, new at this step": KEY,
-    "value, stored": translucent(VALUE, _PALE),
-    "value, new at this step": VALUE,
+    mark("key, stored"): translucent(KEY, _PALE),
+    mark("key, new at this step"): KEY,
+    mark("value, stored"): translucent(VALUE, _PALE),
+    mark("value, new at this step"): VALUE,
 }
 _IN_WORDS = {
-    "stored": "stored at an earlier step and read again; without a cache it would be computed anew",
-    "new at this step": "computed at this step, and stored",
+    "stored": mark("stored at an earlier step and read again; without a cache it would be computed anew"),
+    "new at this step": mark("computed at this step, and stored"),
 }
 _BELOW = {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "yref": "paper"} | {
     "font": {"size": 12},
@@ -44,7 +45,7 @@ def kv_cache_grid(
     n_layers: int,
     n_cached: int,
     source_labels: Sequence[str] = (),
-    title: str = "What the KV cache holds",
+    title: str = mark("What the KV cache holds"),
     theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
@@ -71,10 +72,10 @@ def kv_cache_grid(
     """
     if not 0 <= n_cached <= len(labels):
         raise ValueError(f"{n_cached} positions are stored, but there are {len(labels)}; give a label to each of them.")
-    parts = [("read so far (self-attention)", labels, n_cached, _room_for(len(labels)))]
+    parts = [(say("read so far (self-attention)"), labels, n_cached, _room_for(len(labels)))]
     if source_labels:
         n_stored = len(source_labels) if n_cached else 0
-        parts.insert(0, ("source (cross-attention)", source_labels, n_stored, len(source_labels)))
+        parts.insert(0, (say("source (cross-attention)"), source_labels, n_stored, len(source_labels)))
     inner = width - _LEFT - 8
     edges = _edges([room for *_, room in parts])
     pitch = inner * (edges[0][1] - edges[0][0]) / parts[0][3]
@@ -84,7 +85,7 @@ def kv_cache_grid(
     row = min(max(_MOST / (2 * n_layers), _ROW[1]), _ROW[0])
     layout: dict[str, Any] = {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(say(title)),
         "height": height or round(top + 2 * n_layers * row + _LEGEND),
         "margin": {"l": _LEFT, "r": 8, "t": top, "b": _LEGEND},
         "legend": _BELOW,
@@ -118,7 +119,7 @@ def cost_lines(
     uncached: Int[np.ndarray, " step"],
     *,
     at: int | None = None,
-    title: str = "What each step costs",
+    title: str = mark("What each step costs"),
     theme: Theme = LIGHT,
     height: int = 220,
 ) -> go.Figure:
@@ -141,29 +142,29 @@ def cost_lines(
             mode="lines+markers" if len(steps) <= _FEW else "lines",
             line={"color": hue, "width": 2},
             marker={"color": hue, "size": 5},
-            hovertemplate=f"{name}: %{{y:,}} multiply-adds<extra></extra>",
+            hovertemplate=say("{name}: {n} multiply-adds", name=name, n="%{y:,}") + "<extra></extra>",
         )
-        for name, costs, hue in (("without a cache", uncached, WARM), ("with the cache", cached, STRONG))
+        for name, costs, hue in ((say("without a cache"), uncached, WARM), (say("with the cache"), cached, STRONG))
     ]
     top = int(max(uncached.max(initial=1), cached.max(initial=1)))
     line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": STRONG, "width": 1.5, "dash": "dot"}}
     layout = {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(say(title)),
         "height": height,
         "margin": {"l": 60, "r": 12, "t": 56, "b": 44},
         "hovermode": "x unified",
         "showlegend": True,
         "legend": _BELOW | {"y": 1, "yanchor": "bottom"},
         "xaxis": {
-            "title": {"text": "tokens written before", "standoff": 4, "font": {"size": 13}},
+            "title": {"text": say("tokens written before"), "standoff": 4, "font": {"size": 13}},
             "range": [-0.5, max(len(steps), _LEAST_ROOM) - 0.5],
             "tickformat": ",d",
             "nticks": 9,
-            "unifiedhovertitle": {"text": "<b>%{x:,d} tokens written before</b>"},
+            "unifiedhovertitle": {"text": f"<b>{say('{n} tokens written before', n='%{x:,d}')}</b>"},
         },
         "yaxis": {
-            "title": {"text": "multiply-adds", "standoff": 4, "font": {"size": 13}},
+            "title": {"text": say("multiply-adds"), "standoff": 4, "font": {"size": 13}},
             "range": [0, 1.06 * top],
             "tickformat": "~s",
             "nticks": 5,
@@ -200,7 +201,7 @@ def _layer_axis(n_layers: int, row: float, *, is_named: bool) -> dict[str, Any]:
         "tickvals": [2 * layer + 0.5 for layer in layers],
         "ticktext": [str(layer) for layer in layers],
         "ticks": "",
-        "title": {"text": "layer" if is_named else "", "font": {"size": 13}, "standoff": 6},
+        "title": {"text": say("layer") if is_named else "", "font": {"size": 13}, "standoff": 6},
     }
 
 
@@ -224,18 +225,19 @@ def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[s
         xgap=gap,
         ygap=gap,
         **refs,
-        **(told if is_told else {"hovertemplate": "position %{x}<extra></extra>"}),
+        **(told if is_told else {"hovertemplate": say("position {place}", place="%{x}") + "<extra></extra>"}),
     )
 
 
 def _told(places: Places, n_stored: int, n_layers: int) -> np.ndarray:
     """Return each cell in words."""
-    new, stored = _IN_WORDS["new at this step"], _IN_WORDS["stored"]
-    words = [word.removeprefix("key ") for word in places.words]
+    new, stored = say(_IN_WORDS["new at this step"]), say(_IN_WORDS["stored"])
+    words = [f"{place} '{escape(isolate(token))}'" for place, token in enumerate(places.tokens)]
+    forms = (say("layer {layer}, key of token {token}:"), say("layer {layer}, value of token {token}:"))
     rows = [
-        [f"layer {layer}, {kind} of token {word}:<br>{stored if i < n_stored else new}" for i, word in enumerate(words)]
+        [f"{form.format(layer=layer, token=word)}<br>{stored if i < n_stored else new}" for i, word in enumerate(words)]
         for layer in range(n_layers)
-        for kind in ("key", "value")
+        for form in forms
     ]
     return np.array(rows, dtype=object).reshape(2 * n_layers, places.n_cells)
 
@@ -244,7 +246,7 @@ def _legend() -> list[go.Scatter]:
     """Return a name for each color."""
     return [
         go.Scatter(
-            name=name,
+            name=say(name),
             x=[None],
             y=[None],
             mode="markers",

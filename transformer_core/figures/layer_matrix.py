@@ -12,6 +12,7 @@ from transformer_core.figures.cells import NUMBERS_UP_TO, number_traces
 from transformer_core.figures.labels import LINE, escape, heading, text_width
 from transformer_core.figures.quantities import COLORBAR
 from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+from transformer_core.language import mark, say
 
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows
 _NUMBER = 30  # px that a number in a cell takes
@@ -23,7 +24,7 @@ def layer_matrix(
     names: tuple[str, str] = ("A", "B"),
     labels: tuple[Sequence[str], Sequence[str]] | None = None,
     what: str = "CKA",
-    title: str = "How alike the layers are (CKA)",
+    title: str = mark("How alike the layers are (CKA)"),
     theme: Theme = LIGHT,
     width: int = 480,
     height: int = 420,
@@ -55,19 +56,20 @@ def layer_matrix(
         )
     ticks = labels or tuple([str(layer) for layer in range(n)] for n in similarity.shape)
     spoken = [
-        [f"{escape(name)}, {'' if labels else 'layer '}{escape(label)}" for label in side]
+        [f"{escape(name)}, {escape(label) if labels else say('layer {layer}', layer=label)}" for label in side]
         for name, side in zip(names, ticks, strict=True)
     ]
+    undefined = say("{what} is not defined", what=escape(what))
     told = [
         [
-            f"{a}<br>{b}<br>" + (f"{escape(what)} is not defined" if np.isnan(value) else f"{escape(what)} {value:.2f}")
+            f"{a}<br>{b}<br>" + (undefined if np.isnan(value) else f"{escape(what)} {value:.2f}")
             for b, value in zip(spoken[1], row, strict=True)
         ]
         for a, row in zip(spoken[0], similarity.tolist(), strict=True)
     ]
     traces: list[Any] = [
         go.Heatmap(
-            name="similarity",
+            name=say("similarity"),
             z=similarity.astype(np.float32),
             coloraxis="coloraxis",
             xgap=1,
@@ -83,7 +85,7 @@ def layer_matrix(
         texts = [f"{value:.2f}".removeprefix("0") for value in values.tolist()]
         traces += number_traces(columns, rows, texts, values >= DEEP)
     n_rows, n_columns = similarity.shape
-    subject = "" if labels else ": layer"
+    subject = "" if labels else f": {say('layer')}"
     down = _axis(ticks[0], f"<b>{escape(names[0])}</b>{subject}", (height - 3 * _TITLE) / max(n_rows, 1))
     pitch = (width - _RIGHT - _LABELS) / max(n_columns, 1)
     across = _axis(ticks[1], f"<b>{escape(names[1])}</b>{subject}", pitch)
@@ -92,7 +94,7 @@ def layer_matrix(
     top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
     layout = {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(say(title)),
         "height": height,
         "meta": {"textFromWidth": _LABELS + _RIGHT + _NUMBER * n_columns},
         "margin": {"l": 8, "r": 8, "t": top, "b": 8},

@@ -5,6 +5,7 @@ import html
 import plotly.graph_objects as go
 
 from transformer_core.figures.theme import FONT, LIGHT, template
+from transformer_core.language import language
 
 FILL_IN_WORDS = """\
 function fillInWords(figure) {
@@ -13,7 +14,7 @@ function fillInWords(figure) {
   if (!words) return;
   const [, sign, decimals] = /^([+]?)[.]([0-9]+)f$/.exec(words.format);
   const written = (z) => {
-    if (words.power) return z <= -6 ? "below 0.000001" : String(Number((10 ** z).toPrecision(2)));
+    if (words.power) return z <= -6 ? words.below : String(Number((10 ** z).toPrecision(2)));
     const size = Math.abs(z).toFixed(decimals);
     return (z < 0 && Number(size) ? "\\u2212" : sign) + size;
   };
@@ -59,7 +60,7 @@ p {{ margin: 0 0 20px; color: {LIGHT.muted}; white-space: pre-line; }}
 """
 _PAGE = """\
 <!DOCTYPE html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -91,4 +92,6 @@ def offline_page(figure: go.Figure, *, title: str, about: str) -> str:
         post_script=_AFTER,
         config={"showSendToCloud": False, "displaylogo": False, "responsive": True},
     )
-    return _PAGE.format(title=html.escape(title), about=html.escape(about), style=_STYLE, figure=drawn)
+    return _PAGE.format(
+        language=language(), title=html.escape(title), about=html.escape(about), style=_STYLE, figure=drawn
+    )

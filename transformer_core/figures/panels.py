@@ -14,6 +14,7 @@ from transformer_core.figures.attention import escape
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.step_axis import places, step_axis
 from transformer_core.figures.theme import Theme, template
+from transformer_core.language import say
 
 _LEFT = 58  # px, for the numbers of the panels' axes
 _LINE = 17  # px: the height of a line of text
@@ -133,7 +134,7 @@ def _moment_label(moment: int, axis: Mapping[str, Any], header: int, legend: int
         "xanchor": "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center",
         "yanchor": "bottom",
         "yshift": legend if fraction > 0.5 else header,
-        "text": f"<b>step {moment:,}</b>",
+        "text": f"<b>{say('step {step:,}', step=moment)}</b>",
         "font": {"size": 12, "color": STRONG},
         "showarrow": False,
     }

@@ -10,6 +10,7 @@ from jaxtyping import Bool, Float
 
 from transformer_core.figures.hues import diverging_scale
 from transformer_core.figures.theme import DEEP
+from transformer_core.language import mark, say
 
 QuantityName = Literal["pattern", "scores", "log", "values", "written"]
 COLORBAR = {"thickness": 10, "len": 0.5, "y": 1, "yanchor": "top", "tickvals": [0, 0.5, 1]}
@@ -18,7 +19,7 @@ Limits = tuple[int | float, int | float]
 
 MINUS = "\u2212"
 FLOOR = 1e-6  # of a weight on the scale of powers of ten
-BELOW = "below 0.000001"  # what is said of less
+BELOW = mark("below 0.000001")  # what is said of less
 _LOWEST = -4  # the power of ten at the pale end of the colors
 _FAINT = 0.05  # of the range: less is not written into a cell
 _DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
@@ -82,7 +83,11 @@ class Quantity:
         else:
             values = [low, (low + high) / 2, high]
             ticks = {"tickvals": values, "ticktext": self.told(values, self.decimals(high))}
-        above = {"text": f"{self.unit}<br>&nbsp;", "side": "top", "font": {"size": 12}}  # apart from the first tick
+        above = {
+            "text": f"{say(self.unit)}<br>&nbsp;",
+            "side": "top",
+            "font": {"size": 12},
+        }  # apart from the first tick
         title = {"title": above} if self.unit else {}
         scale = {"colorscale": diverging_scale()} if self.scale == "signed" else {}
         return axis | scale | {"colorbar": COLORBAR | ticks | title}
@@ -94,7 +99,8 @@ class Quantity:
     def told(self, values: Sequence[int | float], decimals: int) -> list[str]:
         """Return numbers as they are told in words."""
         if self.scale == "power":
-            return [BELOW if value <= FLOOR else _plain(f"{value:.2g}") for value in values]
+            below = say(BELOW)
+            return [below if value <= FLOOR else _plain(f"{value:.2g}") for value in values]
         return (
             [rounded(value, decimals) for value in values]
             if self.scale == "signed"
@@ -130,24 +136,30 @@ def _plain(number: str) -> str:
 
 
 QUANTITIES: dict[QuantityName, Quantity] = {
-    "pattern": Quantity(title="Attention pattern", trace="attention", scale="share"),
-    "scores": Quantity(title="Scores before softmax", trace="scores", scale="signed", before="score "),
+    "pattern": Quantity(title=mark("Attention pattern"), trace=mark("attention"), scale="share"),
+    "scores": Quantity(
+        title=mark("Scores before softmax"), trace=mark("scores"), scale="signed", before=mark("score ")
+    ),
     "log": Quantity(
-        title="Attention pattern, by powers of ten", trace="attention", scale="power", before="weight ", unit="weight"
+        title=mark("Attention pattern, by powers of ten"),
+        trace=mark("attention"),
+        scale="power",
+        before=mark("weight "),
+        unit=mark("weight"),
     ),
     "values": Quantity(
-        title="Attention times the length of the value",
-        trace="attention times value",
+        title=mark("Attention times the length of the value"),
+        trace=mark("attention times value"),
         scale="length",
-        before="weight × ‖v‖ ",
-        unit="weight × ‖v‖",
+        before=mark("weight × ‖v‖ "),
+        unit=mark("weight × ‖v‖"),
     ),
     "written": Quantity(
-        title="Attention times the length of what is written",
-        trace="attention times what is written",
+        title=mark("Attention times the length of what is written"),
+        trace=mark("attention times what is written"),
         scale="length",
-        before="weight × ‖v W<sub>O</sub>‖ ",
-        unit="weight × ‖v W<sub>O</sub>‖",
+        before=mark("weight × ‖v W<sub>O</sub>‖ "),
+        unit=mark("weight × ‖v W<sub>O</sub>‖"),
     ),
 }
 """What may be drawn: the weights (each row sums to 1), the scaled scores that the softmax makes them of, the weights by

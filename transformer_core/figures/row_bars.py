@@ -15,6 +15,7 @@ from transformer_core.figures.labels import LINE, escape, heading, isolate, shor
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
 from transformer_core.figures.theme import KEY, LIGHT, Theme, template
 from transformer_core.figures.token_axes import WIDTH, Places
+from transformer_core.language import mark, say
 
 _ROOM = 0.08  # of the range, so that a number stands above the highest bar
 _BESIDE = 60  # px, for the axis of the weights
@@ -33,10 +34,10 @@ def row_bars(
     quantity: QuantityName = "pattern",
     largest: float | None = None,
     others: Mapping[str, Float[np.ndarray, " key"]] | None = None,
-    name: str = "this head",
+    name: str = mark("this head"),
     chosen: int | None = None,
     title: str | None = None,
-    key_name: str = "key",
+    key_name: str = mark("key"),
     theme: Theme = LIGHT,
     width: int = WIDTH,
     height: int = 260,
@@ -78,7 +79,7 @@ def row_bars(
     is_seen = np.isfinite(values) if allowed is None else allowed & np.isfinite(values)
     rows = {name: values} | dict(others or {})
     limits = what.limits(np.concatenate([row[is_seen] for row in rows.values()]), largest)
-    asking = f"query {query} '{escape(isolate(query_token))}'"
+    asking = say("query {place} '{token}'", place=query, token=escape(isolate(query_token)))
     told = {of: _words(row, asking, keys, what, limits, of if others else "") for of, row in rows.items()}
 
     traces: list[Any] = [*_forbidden(~is_seen, asking, keys, what, limits)]
@@ -99,13 +100,24 @@ def row_bars(
         for (of, row), hue in zip(list(rows.items())[1:], _line_hues(len(rows) - 1), strict=True)
     ]
     n = int(is_seen.sum()) if n_allowed is None else n_allowed
-    even = f"attention spread evenly over {n} keys would have {math.log(max(n, 1)):.2f}"
-    subtitle = "" if entropy is None else f"entropy {entropy:.2f} nats; {even}"
+    subtitle = (
+        ""
+        if entropy is None
+        else say(
+            "entropy {entropy:.2f} nats; attention spread evenly over {n} keys would have {even:.2f}",
+            entropy=entropy,
+            n=n,
+            even=math.log(max(n, 1)),
+        )
+    )
     framed = keys.around(chosen)
     layout = {
         "template": template(theme),
         "title": heading(
-            f"Query {query} '{isolate(query_token)}': where it looks" if title is None else title, subtitle
+            say("Query {place} '{token}': where it looks", place=query, token=isolate(query_token))
+            if title is None
+            else title,
+            subtitle,
         ),
         "height": height,
         "margin": {"l": _BESIDE, "r": 8, "t": 38 + (20 if subtitle else 0) + (22 if others else 0), "b": 8},
@@ -146,7 +158,7 @@ def _bars(
         texts = iter(what.in_cells(values[is_seen], limits)[0])
         numbers = {"text": [next(texts) if seen else "" for seen in is_seen.tolist()], "textposition": "outside"}
     return go.Bar(
-        name=escape(name),
+        name=escape(say(name)),
         x=np.arange(len(values)) + keys.first,
         y=np.where(is_seen, _heights(values, what, limits) - _base(what, limits), np.nan),
         base=_base(what, limits),
@@ -164,15 +176,16 @@ def _forbidden(
     """Return the ground behind the keys that the mask does not allow, in the neutral color of such cells."""
     if not is_forbidden.any():
         return []
+    forbidden = say(FORBIDDEN)
     return [
         go.Heatmap(
-            name=FORBIDDEN,
+            name=say(FORBIDDEN),
             x0=keys.first,
             dx=1,
             y=list(_range(what, limits)),
             z=np.where(is_forbidden, 0.0, np.nan)[None].astype(np.float32),
             coloraxis="coloraxis2",
-            customdata=np.array([[f"{asking} \u2192 {key}: {FORBIDDEN}" for key in keys.words]], dtype=object),
+            customdata=np.array([[f"{asking} \u2192 {key}: {forbidden}" for key in keys.words]], dtype=object),
             hovertemplate="%{customdata}<extra></extra>",
             hoverongaps=False,
         )
@@ -189,9 +202,10 @@ def _words(
 ) -> list[str]:
     """Each bar in words, with the head's name before them where several are drawn."""
     finite = np.nan_to_num(values, neginf=0.0).tolist()
-    before = f"<b>{escape(of)}</b><br>" if of else ""
+    before = f"<b>{escape(say(of))}</b><br>" if of else ""
+    ahead = say(what.before)
     return [
-        f"{before}{asking} \u2192 {key}: {what.before}{number}"
+        f"{before}{asking} \u2192 {key}: {ahead}{number}"
         for key, number in zip(keys.words, what.told(finite, what.decimals(limits[1])), strict=True)
     ]
 
@@ -218,7 +232,11 @@ def _value_axis(what: Quantity, limits: Limits) -> dict[str, Any]:
     """Return the axis of the values, with the ticks of the bar of colors."""
     ticks = what.colors(limits)["colorbar"]
     return {
-        "title": {"text": what.unit or what.before.strip() or "weight", "standoff": 4, "font": {"size": 13}},
+        "title": {
+            "text": say(what.unit) or say(what.before).strip() or say("weight"),
+            "standoff": 4,
+            "font": {"size": 13},
+        },
         "range": list(_range(what, limits)),
         "tickmode": "array",
         "tickvals": ticks["tickvals"],

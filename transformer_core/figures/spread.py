@@ -14,6 +14,7 @@ from transformer_core.figures.labels import LINE, escape, heading, isolate, shor
 from transformer_core.figures.panels import wrapped
 from transformer_core.figures.quantities import Limits
 from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
 _TOP, _SIDE, _BOTTOM = 74, 16, 46  # px: margins, with the title and the labels of the lines
@@ -81,13 +82,13 @@ def texts_spread(
         traces.append(go.Scatter(name="chosen", x=seen[at], y=heights[at] + 0.5, marker=mark, **looks))
     marks = {escape(level_name): (level, FAINT, "dash") for level_name, level in (levels or {}).items()}
     if seen.size:
-        marks["<b>mean</b>"] = (float(seen.mean()), STRONG, "solid")
+        marks[f"<b>{say('mean')}</b>"] = (float(seen.mean()), STRONG, "solid")
     n_unknown = len(values) - len(known)
-    left_out = f"There is nothing to measure in {n_unknown} of them." if n_unknown else ""
+    left_out = say("There is nothing to measure in {n} of them.", n=n_unknown) if n_unknown else ""
     name = measure[:1].upper() + measure[1:]
     layout = {
         "template": template(theme),
-        "title": heading(f"{name}, over {len(values)} texts" if title is None else title, left_out),
+        "title": heading(say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title, left_out),
         "height": height,
         "margin": {"l": _SIDE, "r": _SIDE, "t": _TOP, "b": _BOTTOM},
         "hovermode": "closest",
@@ -132,7 +133,8 @@ def _stacked(columns: Float[np.ndarray, " text"]) -> tuple[Int[np.ndarray, " tex
 
 def _words(number: int, text: str, value: float, behind: str) -> str:
     """Return a text's value in words, with the text."""
-    return f"text {number}: {value:.2f}{escape(behind)}<br>{wrapped(isolate(shorten(text, _TEXT_LENGTH)))}"
+    told = say("text {number}: {value}", number=number, value=f"{value:.2f}{escape(behind)}")
+    return f"{told}<br>{wrapped(isolate(shorten(text, _TEXT_LENGTH)))}"
 
 
 def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, float], width: int) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transformer_core.figures.hues import FAINT
+from transformer_core.language import say
 
 _ZERO = 0.4  # where step 0 lies on a logarithmic axis: before step 1, and its label says 0
 STEP = "%{x:,d}"  # in a hover text
@@ -26,14 +27,14 @@ def step_axis(first: int, last: int, *, log: bool) -> dict[str, Any]:
         log: logarithmic, to see the early steps; step 0 is to the left of step 1.
     """
     axis: dict[str, Any] = {
-        "title": {"text": "step", "standoff": 4, "font": {"size": 13}},
+        "title": {"text": say("step"), "standoff": 4, "font": {"size": 13}},
         "showspikes": True,
         "spikemode": "across",
         "spikesnap": "data",
         "spikethickness": 1,
         "spikedash": "solid",
         "spikecolor": FAINT,
-        "unifiedhovertitle": {"text": f"<b>step {STEP}</b>"},
+        "unifiedhovertitle": {"text": f"<b>{say('step {step}', step=STEP)}</b>"},
         "ticks": "outside",
         "ticklen": 4,
     }

@@ -14,8 +14,9 @@ from transformer_core.figures.labels import escape
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
+from transformer_core.language import mark, say
 
-MEAN = "mean"
+MEAN = mark("mean")
 
 
 class LayerRows(NamedTuple):
@@ -59,8 +60,8 @@ def step_rows(
     chosen: int | None = None,
     key: int | None = None,
     n_keys: int | None = None,
-    key_name: str = "key",
-    row_name: str = "head",
+    key_name: str = mark("key"),
+    row_name: str = mark("head"),
     theme: Theme = LIGHT,
     width: int = 600,
     height: int | None = None,
@@ -93,7 +94,8 @@ def step_rows(
             f"{len(key_labels)} key labels; give one label a row and one a key."
         )
     what = QUANTITIES["pattern"]
-    heads = Places(kind="query", tokens=row_labels, n_cells=len(row_labels))
+    shown_labels = [say(label) if label == MEAN else label for label in row_labels]
+    heads = Places(kind="query", tokens=shown_labels, n_cells=len(row_labels))
     seen = Places(kind="key", tokens=key_labels, n_cells=len(key_labels))
     labels = [*key_labels, *[""] * ((n_keys or 0) - len(key_labels))]
     keys = Places(kind="key", tokens=labels, n_cells=len(labels))
@@ -103,11 +105,15 @@ def step_rows(
         heads, keys, title=title, query_name=row_name, key_name=key_name, theme=theme, width=width, height=room
     )
     layout["height"] = height or math.ceil(room + layout["margin"]["t"] + layout["margin"]["b"])
-    layout["yaxis"] |= heads.axis(row_name, room=room) | {"title": {"text": escape(row_name), "font": {"size": 13}}}
+    layout["yaxis"] |= heads.axis(row_name, room=room) | {
+        "title": {"text": escape(say(row_name)), "font": {"size": 13}}
+    }
     layout["meta"] |= told.meta
     layout["coloraxis"] = what.colors((0, 1))
     allowed = np.ones(rows.shape, dtype=bool)
-    traces: list[Any] = [*cell_traces(rows, heads, keys, allowed, name=what.trace, color_axis="coloraxis", told=told)]
+    traces: list[Any] = [
+        *cell_traces(rows, heads, keys, allowed, name=say(what.trace), color_axis="coloraxis", told=told)
+    ]
     if len(labels) <= NUMBERS_UP_TO and room >= _WITH_NUMBERS * len(row_labels):
         places, columns = np.indices(rows.shape)
         traces += number_traces(columns.ravel(), places.ravel(), *what.in_cells(rows.ravel(), (0, 1)))
@@ -117,7 +123,8 @@ def step_rows(
 
 def _told(rows: Float[np.ndarray, "row key"], row_labels: Sequence[str], keys: Places, row_name: str) -> Words:
     """Return what hovering tells of each cell; of many, what the browser needs to compose it, see `cells`."""
-    names = ["mean of these" if label == MEAN else f"{escape(row_name)} {escape(label)}" for label in row_labels]
+    row, mean = escape(say(row_name)), say("mean of these")
+    names = [mean if label == MEAN else f"{row} {escape(label)}" for label in row_labels]
     shown = {"hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False}
     if rows.size > MOST_TOLD:
         told = {"queries": names, "keys": keys.words, "before": "", "format": ".2f", "power": False, "forbidden": ""}

@@ -8,12 +8,16 @@ from typing import Any, Literal
 
 from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
 from transformer_core.figures.theme import KEY, QUERY, Theme, template
+from transformer_core.language import mark, say
 
 WIDTH, HEIGHT = 600, 540  # px
 _TITLE = 24  # px: the height of a title
 _BLOCK_LABEL = 64  # px from one number to the next on the axis of an overview
 _HUES = {"query": QUERY, "key": KEY}
-_MANY = {"query": "queries", "key": "keys"}
+_FORMS = {  # of one place in words, and of several
+    "query": (mark("query {place} '{token}'"), mark("queries {first} to {last}")),
+    "key": (mark("key {place} '{token}'"), mark("keys {first} to {last}")),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,10 +48,11 @@ class Places:
     @cached_property
     def words(self) -> list[str]:
         """Each cell in words: ``query 3 'sat'``, or ``queries 128 to 143`` in an overview; without markup."""
+        one, many = (say(form) for form in _FORMS[self.kind])  # once: there are thousands
         return [
-            f"{self.kind} {start} '{escape(isolate(self.tokens[start - self.first]))}'"
+            one.format(place=start, token=escape(isolate(self.tokens[start - self.first])))
             if end - start == 1
-            else f"{_MANY[self.kind]} {start} to {end - 1}"
+            else many.format(first=start, last=end - 1)
             for start, end in zip(self.starts, self.starts[1:], strict=False)
         ]
 
@@ -79,14 +84,14 @@ class Places:
         pitch = room / max(len(self.tokens), 1)
         if self.is_pooled:
             positions = _round_places(self.starts[0], self.starts[-1], pitch)
-            texts, where = [f"{position:,}" for position in positions], ", place in the text"
+            texts, where = [f"{position:,}" for position in positions], say(", place in the text")
         else:
             step = max(1, math.ceil(apart / pitch)) if pitch > 0 else 1
             positions = list(range(self.first, self.starts[-1], step))
             texts = [escape(shorten(self.tokens[position - self.first])) for position in positions]
-            where = f", {self.first} to {self.starts[-1] - 1}" if self.first else ""
+            where = say(", {first} to {last}", first=self.first, last=self.starts[-1] - 1) if self.first else ""
         return {
-            "title": {"text": f"<b>{escape(name)}</b>{where}", "font": {"color": _HUES[self.kind], "size": 13}}
+            "title": {"text": f"<b>{escape(say(name))}</b>{where}", "font": {"color": _HUES[self.kind], "size": 13}}
             | {"standoff": 6},
             "tickmode": "array",
             "tickvals": positions,
@@ -161,7 +166,7 @@ def grid_layout(
     low, high = queries.ends
     return {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(say(title)),
         "height": height,
         "meta": {"textFromWidth": 140 + number * keys.n_cells},  # px, for whoever draws this in a narrow place
         "margin": {"l": 8, "r": 8, "t": top, "b": 8},

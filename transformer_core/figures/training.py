@@ -13,6 +13,7 @@ from transformer_core.figures.hues import FAINT, STRONG, WARM, layer_hues, trans
 from transformer_core.figures.panels import Panel, panels_over_steps, wrapped
 from transformer_core.figures.step_axis import log_ticks, places
 from transformer_core.figures.theme import LIGHT, Theme
+from transformer_core.language import say
 
 _HELD_OUT = "held_out_"  # what the names of measurements begin with
 _BY_BATCH = ("loss", "learning_rate", "gradient_norm")
@@ -83,36 +84,40 @@ def _loss(
     curves: Mapping[str, Curve], drawn: Mapping[str, Curve], references: Mapping[str, float], *, log: bool
 ) -> Panel:
     """Return the panel of the loss; it is there even before the first step."""
-    nats = "%{y:.3f} nats per token"
+    loss = "%{y:.3f}"
     traces = []
     if "loss" in drawn:
         is_smooth = len(curves["loss"].steps) >= SMOOTHED_FROM
         faint = translucent(STRONG, 0.5)
-        each = f"loss of one batch: {nats}"
+        each = say("loss of one batch: {loss} nats per token", loss=loss)
         if is_smooth:
             smooth = smoothed(curves["loss"])
             smooth = Curve(*(part[np.isin(smooth.steps, drawn["loss"].steps)] for part in smooth))
-            traces.append(_line(drawn["loss"], "one batch", faint, each, log=log, width=1.0))
-            traces.append(_line(smooth, "smoothed", STRONG, f"loss, smoothed: {nats}", log=log))
+            traces.append(_line(drawn["loss"], say("one batch"), faint, each, log=log, width=1.0))
+            traces.append(
+                _line(smooth, say("smoothed"), STRONG, say("loss, smoothed: {loss} nats per token", loss=loss), log=log)
+            )
         else:
-            traces.append(_line(drawn["loss"], "one batch", STRONG, each, log=log))
+            traces.append(_line(drawn["loss"], say("one batch"), STRONG, each, log=log))
     if "held_out_loss" in drawn:
-        words = f"loss on what was held out: {nats}"
-        traces.append(_line(drawn["held_out_loss"], "held out", WARM, words, log=log, mode=_MARKED))
-    levels = {escape(f"{name} {loss:.2f}"): loss for name, loss in references.items()}
-    note = "" if any(curve.steps.size for curve in drawn.values()) else "No step has been logged yet."
+        words = say("loss on what was held out: {loss} nats per token", loss=loss)
+        traces.append(_line(drawn["held_out_loss"], say("held out"), WARM, words, log=log, mode=_MARKED))
+    levels = {escape(f"{name} {level:.2f}"): level for name, level in references.items()}
+    note = "" if any(curve.steps.size for curve in drawn.values()) else say("No step has been logged yet.")
     values = np.concatenate([[*references.values()], *(trace.y for trace in traces)])
     low, high = (values.min(), values.max()) if values.size else (0.0, 1.0)
     margin = 0.05 * (high - low) or 0.5
     axis = {"range": [low - margin, high + margin]} | ({"showticklabels": False, "showgrid": False} if note else {})
-    return Panel(title="<b>Loss</b>, nats per token", height=190, axis=axis, traces=traces, levels=levels, note=note)
+    return Panel(
+        title=say("<b>Loss</b>, nats per token"), height=190, axis=axis, traces=traces, levels=levels, note=note
+    )
 
 
 def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, log: bool) -> list[Panel]:
     """Return the panel of what is measured on held-out texts in [0, 1], if there is anything."""
     if names is None:
         names = {
-            name: name.removeprefix(_HELD_OUT).replace("_", " ")
+            name: say(name.removeprefix(_HELD_OUT).replace("_", " "))
             for name, curve in drawn.items()
             if name.startswith(_HELD_OUT) and name != "held_out_loss" and curve.values.max(initial=0) <= 1
         }
@@ -120,20 +125,31 @@ def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, lo
     if not found:
         return []
     traces = [
-        _line(drawn[name], words, hue, f"{words} on what was held out: %{{y:.3f}}", log=log, mode=_MARKED)
+        _line(
+            drawn[name],
+            words,
+            hue,
+            say("{measure} on what was held out: {value}", measure=words, value="%{y:.3f}"),
+            log=log,
+            mode=_MARKED,
+        )
         for (name, words), hue in zip(found.items(), layer_hues(len(found)), strict=True)
     ]
     axis = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1]}
-    return [Panel(title="<b>On what was held out</b>, share", height=110, axis=axis, traces=traces)]
+    return [Panel(title=say("<b>On what was held out</b>, share"), height=110, axis=axis, traces=traces)]
 
 
 def _learning_rate(drawn: Mapping[str, Curve], *, log: bool) -> list[Panel]:
     """Return the panel of the learning rate, if there is one."""
     if "learning_rate" not in drawn:
         return []
-    words = "learning rate: %{y:.3g}"
+    words = say("learning rate: {rate}", rate="%{y:.3g}")
     traces = [_line(drawn["learning_rate"], "", FAINT, words, log=log, width=1.5, showlegend=False)]
-    return [Panel(title="<b>Learning rate</b>", height=60, axis={"rangemode": "tozero", "nticks": 3}, traces=traces)]
+    return [
+        Panel(
+            title=f"<b>{say('Learning rate')}</b>", height=60, axis={"rangemode": "tozero", "nticks": 3}, traces=traces
+        )
+    ]
 
 
 def _gradient_norm(drawn: Mapping[str, Curve], *, log: bool) -> list[Panel]:
@@ -151,9 +167,9 @@ def _gradient_norm(drawn: Mapping[str, Curve], *, log: bool) -> list[Panel]:
         "tickvals": ticks,
         "ticktext": [f"{tick:.2g}" for tick in ticks],
     }
-    words = "gradient norm, before clipping: %{y:.3g}"
+    words = say("gradient norm, before clipping: {norm}", norm="%{y:.3g}")
     traces = [_line(norms, "", FAINT, words, log=log, width=1.0, showlegend=False)]
-    return [Panel(title="<b>Gradient norm</b>", height=72, axis=axis, traces=traces)]
+    return [Panel(title=f"<b>{say('Gradient norm')}</b>", height=72, axis=axis, traces=traces)]
 
 
 def _appearances(appearances: Sequence[tuple[int, str]], *, log: bool) -> list[Panel]:
@@ -180,7 +196,7 @@ def _appearances(appearances: Sequence[tuple[int, str]], *, log: bool) -> list[P
         showlegend=False,
     )
     axis = {"range": [-1, 1], "showticklabels": False, "showgrid": False, "fixedrange": True}
-    return [Panel(title="<b>Heads take up a habit</b>", height=18, axis=axis, traces=[marks])]
+    return [Panel(title=f"<b>{say('Heads take up a habit')}</b>", height=18, axis=axis, traces=[marks])]
 
 
 def _line(curve: Curve, name: str, color: str, words: str, *, log: bool, width: float = 2.5, **more: Any) -> go.Scatter:

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, is_watched
+from transformer_core.language import say
 from transformer_core.model.attention import Mask, MemoryMask
 from transformer_core.model.block import Block, BlockStore
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
@@ -94,11 +95,14 @@ class Stack(nn.Module):
         n_positions = tokens.shape[1]
         first = 0 if store is None else store.n_positions
         if n_positions == 0:
-            raise TextError("there is no token to read; give at least one")
+            raise TextError(say("there is no token to read; give at least one"))
         if first + n_positions > self.max_seq_len:
             raise TextError(
-                f"{first + n_positions:,} tokens are more than the {self.max_seq_len:,} that this model takes; "
-                "shorten the text"
+                say(
+                    "{n:,} tokens are more than the {most:,} that this model takes; shorten the text",
+                    n=first + n_positions,
+                    most=self.max_seq_len,
+                )
             )
         x = self._embed(tokens, first, segments)
         rotation = None if self.rotary is None else self.rotary(first, n_positions, tokens.device)

@@ -10,6 +10,7 @@ from typing import SupportsInt
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError, TextError
+from transformer_core.language import say
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
@@ -161,12 +162,18 @@ class Tokenizer(ABC):
 
             return OwnTokenizer.from_values(values, about)
         except FileNotFoundError as error:
-            raise CheckpointError(f"there is no tokenizer at {path}") from error
+            raise CheckpointError(say("there is no tokenizer at {path}", path=path)) from error
         except OSError as error:
-            raise CheckpointError(f"the tokenizer {path} cannot be read ({error.strerror})") from error
+            raise CheckpointError(
+                say("the tokenizer {path} cannot be read ({error})", path=path, error=error.strerror)
+            ) from error
         except Exception as error:  # the library raises bare Exception for what it cannot parse
             raise CheckpointError(
-                f"{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again"
+                say(
+                    "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model "
+                    "again",
+                    path=path,
+                )
             ) from error
 
     @abstractmethod
@@ -194,7 +201,9 @@ class Tokenizer(ABC):
         if not wanted:
             return []
         if token is None:
-            raise TextError(f"this tokenizer has no token that {does} a text; encode the text without it")
+            raise TextError(
+                say("this tokenizer has no token that {does} a text; encode the text without it", does=does)
+            )
         return [token]
 
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
@@ -206,7 +215,9 @@ class Tokenizer(ABC):
         known, vocab_size = [int(i) for i in ids], self.vocab_size
         for i in known:
             if not 0 <= i < vocab_size:
-                raise TextError(f"token {i} is not in the vocabulary, which has 0 to {vocab_size - 1}")
+                raise TextError(
+                    say("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
+                )
         return known
 
 

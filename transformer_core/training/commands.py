@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, get_args
 from uuid import uuid4
 
 from transformer_core.errors import RunError
+from transformer_core.language import say
 
 CommandName = Literal["pause", "resume", "step", "stop", "snapshot", "look", "learning-rate"]
 """`look` wants the weights of this moment in `now/`; `learning-rate` says by what the scheduled one is multiplied."""
@@ -44,7 +45,14 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
         finally:
             new.unlink(missing_ok=True)
     except OSError as error:
-        raise RunError(f"{folder} cannot be written ({error.strerror}), so the run cannot be told: {name}") from error
+        raise RunError(
+            say(
+                "{folder} cannot be written ({error}), so the run cannot be told: {name}",
+                folder=folder,
+                error=error.strerror,
+                name=name,
+            )
+        ) from error
 
 
 def waiting(run: Path) -> list[CommandName]:

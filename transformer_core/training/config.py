@@ -6,6 +6,7 @@ from typing import Any, Literal, Self, get_args
 
 from transformer_core.config import is_number
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 Schedule = Literal["paper", "cosine", "constant"]
 OptimizerName = Literal["adam", "adamw"]
@@ -62,12 +63,18 @@ class TrainingConfig:
         ):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise ConfigError(f"{name} must be a whole number of at least 1, got {value!r}")
+                raise ConfigError(
+                    say("{name} must be a whole number of at least 1, got {value!r}", name=name, value=value)
+                )
         if type(self.seed) is not int or not 0 <= self.seed < 2**32:
             raise ConfigError(f"seed must be a whole number from 0 to {2**32 - 1}, got {self.seed!r}")
         if self.accumulate > self.batch_size:
             raise ConfigError(
-                f"accumulate ({self.accumulate}) must be at most batch_size ({self.batch_size}): each part needs a row"
+                say(
+                    "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
+                    accumulate=self.accumulate,
+                    batch_size=self.batch_size,
+                )
             )
         if type(self.film_megabytes) is not int or self.film_megabytes < 0:
             raise ConfigError(f"film_megabytes must be a whole number of at least 0, got {self.film_megabytes!r}")
@@ -78,20 +85,29 @@ class TrainingConfig:
         for name in ("label_smoothing", "learning_rate_floor", "adam_beta1", "adam_beta2"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
-                raise ConfigError(f"{name} must lie in [0, 1), got {value!r}")
+                raise ConfigError(say("{name} must lie in [0, 1), got {value!r}", name=name, value=value))
         for name in ("learning_rate_factor", "adam_eps"):
             value = getattr(self, name)
             if not is_number(value) or not value > 0:
-                raise ConfigError(f"{name} must be above 0, got {value!r}")
+                raise ConfigError(say("{name} must be above 0, got {value!r}", name=name, value=value))
         if not is_number(self.weight_decay) or self.weight_decay < 0:
-            raise ConfigError(f"weight_decay must be at least 0, got {self.weight_decay!r}")
+            raise ConfigError(
+                say("weight_decay must be at least 0, got {weight_decay!r}", weight_decay=self.weight_decay)
+            )
         if self.weight_decay and self.optimizer == "adam":
-            raise ConfigError(f"weight_decay ({self.weight_decay}) needs optimizer=adamw; the paper's adam has none")
+            raise ConfigError(
+                say(
+                    "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
+                    weight_decay=self.weight_decay,
+                )
+            )
         if type(self.compile) is not bool:
             raise ConfigError(f"compile must be true or false, got {self.compile!r}")
         self._check_rate_changes()
         if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
-            raise ConfigError(f"clip_norm must be above 0, or none for no clipping; got {self.clip_norm!r}")
+            raise ConfigError(
+                say("clip_norm must be above 0, or none for no clipping; got {clip_norm!r}", clip_norm=self.clip_norm)
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for JSON."""

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from transformer_core.errors import CheckpointError, RunError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.metrics import RecordFile
@@ -131,7 +132,13 @@ class Film:
         """
         weights = self._place(step) / WEIGHTS
         if not weights.is_file():
-            raise RunError(f"the film has no moment at step {step:,}; there are {_listed(self.moments())}")
+            raise RunError(
+                say(
+                    "the film has no moment at step {step:,}; there are {steps}",
+                    step=step,
+                    steps=_listed(self.moments()),
+                )
+            )
         return read_checkpoint(self.folder, device=device, dtype=dtype, weights=weights)
 
     def load_now(self, *, device: str | torch.device = "cpu") -> tuple[int, Transformer, Tokenizer]:
@@ -153,7 +160,9 @@ class Film:
         try:
             return reading(self.now, read)
         except OSError as error:
-            raise CheckpointError(f"{self.now} cannot be read ({error.strerror})") from error
+            raise CheckpointError(
+                say("{path} cannot be read ({error})", path=self.now, error=error.strerror)
+            ) from error
 
     def _place(self, step: int) -> Path:
         return self.folder / f"{step:06}"

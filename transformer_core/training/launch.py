@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_core.errors import RunError
+from transformer_core.language import say
 
 _ROOT = Path(__file__).resolve().parents[2]  # where `python -m transformer_core` finds the package
 _NICENESS = 5  # whoever looks at the app comes first
@@ -75,7 +76,10 @@ class Launcher:
                 process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
             except OSError as error:
                 raise RunError(
-                    f"the training cannot be started ({error.strerror or error}); make room, or end other programs"
+                    say(
+                        "the training cannot be started ({error}); make room, or end other programs",
+                        error=error.strerror or error,
+                    )
                 ) from error
             self._started = [
                 started for started in self._started if started.process.poll() is None or started.trouble()
@@ -112,7 +116,7 @@ class Launcher:
                 process.stdin.flush()
                 return process
             process.wait()
-        raise OSError("the process that was to train ended before it began")
+        raise OSError(say("the process that was to train ended before it began"))
 
     def _see_to_ready(self) -> "subprocess.Popen[str]":
         if self._ready is not None and self._ready.poll() is not None:

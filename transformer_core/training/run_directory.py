@@ -27,6 +27,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, RunError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training import commands
@@ -143,7 +144,9 @@ class RunDirectory:
             self.write_status("queued", step=0)
         except OSError as error:
             self.release()
-            raise RunError(f"{self.path} cannot be written ({error.strerror}); choose another folder") from error
+            raise RunError(
+                say("{path} cannot be written ({error}); choose another folder", path=self.path, error=error.strerror)
+            ) from error
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -154,12 +157,16 @@ class RunDirectory:
         """
         values = read_object(path / "run.json")
         if values is None:
-            raise RunError(f"{path} holds no run; leave out --resume to begin one there")
+            raise RunError(say("{path} holds no run; leave out --resume to begin one there", path=path))
         try:
             return cls(path, RunRequest.from_dict(values))
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise RunError(
-                f"{path / 'run.json'} was written by another version and cannot be used ({error})"
+                say(
+                    "{path} was written by another version and cannot be used ({error})",
+                    path=path / "run.json",
+                    error=error,
+                )
             ) from error
 
     def claim(self) -> None:
@@ -175,15 +182,26 @@ class RunDirectory:
             is_taken = not self._claim.take()
             if is_taken and status is not None:
                 raise RunError(
-                    f"{self.path} is being trained by process {status.pid} (step {status.step:,}); stop that one first"
+                    say(
+                        "{path} is being trained by process {process} (step {step:,}); stop that one first",
+                        path=self.path,
+                        process=status.pid,
+                        step=status.step,
+                    )
                 )
             if is_taken:
-                raise RunError(f"another process has just begun a run in {self.path}; wait a moment and look again")
+                raise RunError(
+                    say("another process has just begun a run in {path}; wait a moment and look again", path=self.path)
+                )
             settle(self.path / "last")
             commands.clear(self.path)
             self.write_status("queued", step=0 if status is None else status.step)
         except OSError as error:
-            raise RunError(f"{self.path} cannot be written ({error.strerror}); make room, and try again") from error
+            raise RunError(
+                say(
+                    "{path} cannot be written ({error}); make room, and try again", path=self.path, error=error.strerror
+                )
+            ) from error
 
     def release(self) -> None:
         """Let others go on with the run."""

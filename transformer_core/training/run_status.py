@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from filelock import FileLock, Timeout
 
 from transformer_core.errors import RunError
+from transformer_core.language import say
 from transformer_core.weights.folder import write_json
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
@@ -132,7 +133,9 @@ def read_status(path: Path) -> RunStatus | None:
     try:
         return None if values is None else RunStatus(**values)
     except (TypeError, ValueError) as error:
-        raise RunError(f"{path / _STATUS} is damaged, or was written by another version ({error})") from error
+        raise RunError(
+            say("{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error)
+        ) from error
 
 
 def standing(path: Path) -> RunStatus | None:
@@ -175,9 +178,9 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (RecursionError, ValueError) as error:  # nested without end; not JSON, or not UTF-8
-        raise RunError(f"{path} is damaged and cannot be read ({error})") from error
+        raise RunError(say("{path} is damaged and cannot be read ({error})", path=path, error=error)) from error
     except OSError as error:
-        raise RunError(f"{path} cannot be read ({error.strerror})") from error
+        raise RunError(say("{path} cannot be read ({error})", path=path, error=error.strerror)) from error
     if not isinstance(values, Mapping):
-        raise RunError(f"{path} is damaged: it holds no JSON object")
+        raise RunError(say("{path} is damaged: it holds no JSON object", path=path))
     return dict(values)

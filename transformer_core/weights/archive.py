@@ -12,6 +12,7 @@ from uuid import uuid4
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
+from transformer_core.language import mark, say
 from transformer_core.weights.bring_in import card_of
 from transformer_core.weights.checkpoint import CARD, CONFIG, is_foreign, read_json, reading_folder, write_parts
 from transformer_core.weights.convert import family_of
@@ -29,7 +30,7 @@ _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 _DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
-_THIS = "this model"
+_THIS = mark("this model")
 
 
 def pack(folder: Path) -> bytes:
@@ -41,7 +42,7 @@ def pack(folder: Path) -> bytes:
 
     def read(place: Path) -> bytes:
         if not (place / CONFIG).is_file():
-            raise CheckpointError(f"there is no model in {folder} any more; choose another")
+            raise CheckpointError(say("there is no model in {folder} any more; choose another", folder=folder))
         buffer = BytesIO()
         with zipfile.ZipFile(buffer, "w", strict_timestamps=False) as archive:
             for path in sorted(place.iterdir()):
@@ -69,7 +70,7 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         CheckpointError: it is no zip file, not a model, too large, or damaged; nothing is left behind.
     """
     if folder.exists():
-        raise CheckpointError(f"there is a folder {folder.name!r} already; give the model another name")
+        raise CheckpointError(say("there is a folder {name!r} already; give the model another name", name=folder.name))
     try:
         with zipfile.ZipFile(_Careful(file)) as archive:
             members = _chosen(archive, max_bytes)
@@ -85,10 +86,12 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise CheckpointError(
-            f"this is not a zip file that can be read ({error}); pack the model's folder again"
+            say("this is not a zip file that can be read ({error}); pack the model's folder again", error=error)
         ) from error
     except OSError as error:
-        raise CheckpointError(f"the model cannot be written ({error.strerror}); make room, then try again") from error
+        raise CheckpointError(
+            say("the model cannot be written ({error}); make room, then try again", error=error.strerror)
+        ) from error
 
 
 def remove(folder: Path) -> None:
@@ -98,7 +101,7 @@ def remove(folder: Path) -> None:
         CheckpointError: it holds no model, or cannot be deleted.
     """
     if not (folder / CONFIG).is_file():
-        raise CheckpointError(f"there is no model in {folder}, so nothing was deleted")
+        raise CheckpointError(say("there is no model in {folder}, so nothing was deleted", folder=folder))
     going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
     try:
         if folder.is_symlink():
@@ -107,7 +110,9 @@ def remove(folder: Path) -> None:
             folder.rename(going)
             shutil.rmtree(going)  # follows no link
     except OSError as error:
-        raise CheckpointError(f"{folder} cannot be deleted ({error.strerror}); delete it by hand") from error
+        raise CheckpointError(
+            say("{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=error.strerror)
+        ) from error
 
 
 def _take_in(unpacked: Path, new: Path, name: str) -> None:
@@ -122,10 +127,14 @@ def _take_in(unpacked: Path, new: Path, name: str) -> None:
         model, tokenizer = load(Source(unpacked, _THIS))
         write_parts(new, model, tokenizer, card_of(unpacked, model, name=name))
     except HeadlightError as error:
-        raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), _THIS)) from error
+        raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), say(_THIS))) from error
     except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
         raise CheckpointError(
-            f"{_THIS} cannot be loaded ({str(error).splitlines()[0]:.150}); choose another"
+            say(
+                "{what} cannot be loaded ({error:.150}); choose another",
+                what=say(_THIS),
+                error=str(error).splitlines()[0],
+            )
         ) from error
 
 
@@ -142,18 +151,30 @@ def _refuse_boundless(folder: Path) -> None:
         try:
             config = ModelConfig.from_dict(values)
         except (AttributeError, ConfigError, TypeError) as error:
-            raise CheckpointError(f"{CONFIG} does not describe a model: {error}") from error
+            raise CheckpointError(
+                say("{config} does not describe a model: {error}", config=CONFIG, error=error)
+            ) from error
     n_layers = config.n_encoder_layers + config.n_decoder_layers
     n_tensors = len(TensorFiles(find_tensor_files(folder, where=_THIS)))
     if n_layers > n_tensors:
         raise CheckpointError(
-            f"{CONFIG} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not belong "
-            "together"
+            say(
+                "{config} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not "
+                "belong together",
+                config=CONFIG,
+                n_layers=n_layers,
+                n_tensors=n_tensors,
+            )
         )
     if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
         raise CheckpointError(
-            f"{CONFIG} asks for a table of {config.max_seq_len:,} positions with {config.d_model:,} numbers each, "
-            "which is too large here; make max_seq_len smaller"
+            say(
+                "{config} asks for a table of {max_seq_len:,} positions with {d_model:,} numbers each, which is too "
+                "large here; make max_seq_len smaller",
+                config=CONFIG,
+                max_seq_len=config.max_seq_len,
+                d_model=config.d_model,
+            )
         )
 
 
@@ -168,12 +189,17 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
         path = PurePosixPath(info.filename)
         if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in info.filename:
             raise CheckpointError(
-                f"this file holds {info.filename[:60]!r}, a way out of its folder, so nothing of it was taken; pack "
-                "the files of one model"
+                say(
+                    "this file holds {name!r}, a way out of its folder, so nothing of it was taken; pack the files "
+                    "of one model",
+                    name=info.filename[:60],
+                )
             )
     places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
     if not places:
-        raise CheckpointError(f"this file holds no {CONFIG}, so it is no model; pack a model's folder")
+        raise CheckpointError(
+            say("this file holds no {config}, so it is no model; pack a model's folder", config=CONFIG)
+        )
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
     chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename))]
@@ -181,13 +207,18 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     if not any(info.filename.endswith(_DENSE) for info in chosen):
         for info in beside:
             if info.filename.endswith(_PICKLES):
-                raise CheckpointError(only_pickles(_THIS, PurePosixPath(info.filename).name))
-        raise CheckpointError(f"this file holds no {_DENSE} file, so no weights; pack the whole folder of the model")
+                raise CheckpointError(only_pickles(say(_THIS), PurePosixPath(info.filename).name))
+        raise CheckpointError(
+            say("this file holds no {ending} file, so no weights; pack the whole folder of the model", ending=_DENSE)
+        )
     n_bytes = sum(info.file_size for info in chosen)
     if n_bytes > max_bytes:
         raise CheckpointError(
-            f"unpacked, this model takes {in_words(n_bytes)}, and {in_words(max_bytes)} are taken at most; bring it in "
-            "by its folder instead"
+            say(
+                "unpacked, this model takes {size}, and {most} are taken at most; bring it in by its folder instead",
+                size=in_words(n_bytes),
+                most=in_words(max_bytes),
+            )
         )
     return chosen
 
@@ -204,20 +235,35 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
     """
     if len(members) > MAX_FILES:
         raise CheckpointError(
-            f"this file holds {len(members):,} files beside {CONFIG}, and a model at most {MAX_FILES}"
+            say(
+                "this file holds {n:,} files beside {config}, and a model at most {most}",
+                n=len(members),
+                config=CONFIG,
+                most=MAX_FILES,
+            )
         )
     names = [PurePosixPath(info.filename).name.lower() for info in members]  # as systems that know no capitals
     for info, name in zip(members, names, strict=True):
         if stat.S_ISLNK(info.external_attr >> 16):
-            raise CheckpointError(f"{name} is a link in this file; pack the files themselves (zip without --symlinks)")
+            raise CheckpointError(
+                say("{name} is a link in this file; pack the files themselves (zip without --symlinks)", name=name)
+            )
         if info.flag_bits & 1:
-            raise CheckpointError("this file is locked with a password; pack the model's folder without one")
+            raise CheckpointError(say("this file is locked with a password; pack the model's folder without one"))
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise CheckpointError(f"{name} is packed in a way that is not read here; pack it as an ordinary zip file")
+            raise CheckpointError(
+                say("{name} is packed in a way that is not read here; pack it as an ordinary zip file", name=name)
+            )
         if names.count(name) > 1:
-            raise CheckpointError(f"this file holds {name} twice; pack the model's folder again")
+            raise CheckpointError(say("this file holds {name} twice; pack the model's folder again", name=name))
         if info.file_size > MAX_JSON_BYTES.get(name, info.file_size):
-            raise CheckpointError(f"{name} has {in_words(info.file_size)}, which no model's has; pack the right one")
+            raise CheckpointError(
+                say(
+                    "{name} has {size}, which no model's has; pack the right one",
+                    name=name,
+                    size=in_words(info.file_size),
+                )
+            )
 
 
 def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, room: int) -> int:
@@ -232,7 +278,9 @@ def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, room
         while part := packed.read(_PIECE):
             n_bytes += len(part)
             if n_bytes > min(room, member.file_size):
-                raise CheckpointError(f"unpacked, {name} is larger than this file says; pack the model's folder again")
+                raise CheckpointError(
+                    say("unpacked, {name} is larger than this file says; pack the model's folder again", name=name)
+                )
             unpacked.write(part)
     return n_bytes
 
@@ -255,5 +303,5 @@ class _Careful:
         """
         part = self._read(size if 0 <= size <= _MAX_READ else _MAX_READ + 1)
         if len(part) > _MAX_READ:
-            raise CheckpointError("this file holds far more files than a model has; pack the model's folder alone")
+            raise CheckpointError(say("this file holds far more files than a model has; pack the model's folder alone"))
         return part

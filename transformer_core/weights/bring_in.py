@@ -6,6 +6,7 @@ from typing import Any
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.weights.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
 from transformer_core.weights.load import find, load
@@ -43,7 +44,9 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     try:
         save(folder, model, tokenizer, card)
     except OSError as error:
-        raise CheckpointError(f"{folder} cannot be written ({error.strerror}); make room, then try again") from error
+        raise CheckpointError(
+            say("{folder} cannot be written ({error}); make room, then try again", folder=folder, error=error.strerror)
+        ) from error
     return card
 
 

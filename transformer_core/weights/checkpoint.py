@@ -15,6 +15,7 @@ from torch import nn
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, ConfigError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.text.interface import Tokenizer
 from transformer_core.weights.folder import reading, replacing, write_json
@@ -163,7 +164,9 @@ def read_checkpoint(
     try:
         config = ModelConfig.from_dict(values)
     except (AttributeError, ConfigError, TypeError) as error:
-        raise CheckpointError(f"{folder / CONFIG} does not describe a model: {error}") from error
+        raise CheckpointError(
+            say("{path} does not describe a model: {error}", path=folder / CONFIG, error=error)
+        ) from error
     path = existing(folder, WEIGHTS) if weights is None else weights
     files = TensorFiles([path], on_progress=on_progress, what=f"reading {folder.name}")
     tokenizer = Tokenizer.load(existing(folder, TOKENIZER))
@@ -198,7 +201,7 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
     try:
         return reading(Path(folder), read)
     except OSError as error:
-        raise CheckpointError(f"{folder} cannot be read ({error.strerror})") from error
+        raise CheckpointError(say("{folder} cannot be read ({error})", folder=folder, error=error.strerror)) from error
 
 
 def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer) -> None:
@@ -212,8 +215,12 @@ def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer
     is_rounded_up = tokenizer.kind == "foreign" and tokenizer.vocab_size < config.vocab_size
     if tokenizer.vocab_size != config.vocab_size and not is_rounded_up:
         raise CheckpointError(
-            f"{where}: the tokenizer has {tokenizer.vocab_size} tokens and the model {config.vocab_size}; "
-            "they belong to two different models"
+            say(
+                "{where}: the tokenizer has {n} tokens and the model {vocab_size}; they belong to two different models",
+                where=where,
+                n=tokenizer.vocab_size,
+                vocab_size=config.vocab_size,
+            )
         )
 
 
@@ -239,7 +246,13 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
     for name, shape in shapes.items():
         if files.shape(name) != shape:
             raise CheckpointError(
-                f"{path}: {name!r} is {tuple(files.shape(name))}, but config.json asks for {tuple(shape)}"
+                say(
+                    "{path}: {name!r} is {found}, but config.json asks for {wanted}",
+                    path=path,
+                    name=name,
+                    found=tuple(files.shape(name)),
+                    wanted=tuple(shape),
+                )
             )
 
 
@@ -250,9 +263,13 @@ def existing(folder: Path, name: str) -> Path:
         CheckpointError: the folder or the part is not there.
     """
     if not folder.is_dir():
-        raise CheckpointError(f"there is no folder {str(folder)!r}; give the path of a checkpoint folder")
+        raise CheckpointError(
+            say("there is no folder {folder!r}; give the path of a checkpoint folder", folder=str(folder))
+        )
     if not (folder / name).is_file():
-        raise CheckpointError(f"{folder} has no {name}, so it is not a complete checkpoint")
+        raise CheckpointError(
+            say("{folder} has no {name}, so it is not a complete checkpoint", folder=folder, name=name)
+        )
     return folder / name
 
 
@@ -266,7 +283,9 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
-        raise CheckpointError(f"{path} is not valid JSON ({error})") from error
+        raise CheckpointError(say("{path} is not valid JSON ({error})", path=path, error=error)) from error
     if not isinstance(values, dict):
-        raise CheckpointError(f"{path} must hold a JSON object, not a {type(values).__name__}")
+        raise CheckpointError(
+            say("{path} must hold a JSON object, not a {kind}", path=path, kind=type(values).__name__)
+        )
     return values

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.weights.families import FAMILIES
 from transformer_core.weights.family import Entry, Family, Ignored
@@ -74,7 +75,14 @@ def family_of(values: Mapping[str, Any], *, where: str) -> Family:
         named = (
             "names no model_type" if model_type is None else f"is of model_type {model_type!r}, which is not supported"
         )
-        raise CheckpointError(f"{where} {named}; supported are {', '.join(sorted(FAMILIES))}")
+        raise CheckpointError(
+            say(
+                "{where} {named}; supported are {families}",
+                where=where,
+                named=named,
+                families=", ".join(sorted(FAMILIES)),
+            )
+        )
     return FAMILIES[model_type]
 
 
@@ -120,14 +128,23 @@ class _Source:
         weight = self._weights[first].detach()
         if weight.dtype not in _PRECISIONS:
             raise CheckpointError(
-                f"{self._where}: {first!r} holds {weight.dtype}; choose a version of this model in float32, float16 or "
-                "bfloat16"
+                say(
+                    "{where}: {name!r} holds {dtype}; choose a version of this model in float32, float16 or bfloat16",
+                    where=self._where,
+                    name=first,
+                    dtype=weight.dtype,
+                )
             )
         for other in others:
             if not _is_same(weight, self._weights[other]):
                 raise CheckpointError(
-                    f"{self._where}: {other!r} must be the same as {first!r}, and it is not; the file is damaged, or "
-                    "was made for another program"
+                    say(
+                        "{where}: {name!r} must be the same as {first!r}, and it is not; the file is damaged, or was "
+                        "made for another program",
+                        where=self._where,
+                        name=other,
+                        first=first,
+                    )
                 )
         return first, weight
 
@@ -145,8 +162,14 @@ class _Source:
         if [part.shape for part in parts] != shapes:
             wanted = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True))
             raise CheckpointError(
-                f"{self._where}: {key!r} is {tuple(weight.shape)}, which does not fit {wanted}; the weights belong to "
-                "another config.json"
+                say(
+                    "{where}: {name!r} is {found}, which does not fit {wanted}; the weights belong to another "
+                    "config.json",
+                    where=self._where,
+                    name=key,
+                    found=tuple(weight.shape),
+                    wanted=wanted,
+                )
             )
         return parts
 
@@ -170,7 +193,14 @@ class _Source:
             if not is_known(in_table) and is_known(prefixed):
                 in_table = prefixed
             if in_table in found:
-                raise CheckpointError(f"{self._where} holds the same weight twice, as {found[in_table]!r} and {key!r}")
+                raise CheckpointError(
+                    say(
+                        "{where} holds the same weight twice, as {name!r} and {other!r}",
+                        where=self._where,
+                        name=found[in_table],
+                        other=key,
+                    )
+                )
             found[in_table] = key
         return found
 
@@ -197,8 +227,13 @@ class _Source:
             return False
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
-                f"{self._where}: {self._keys[key]!r} is not what it should be ({ignored.reason}); this model cannot be "
-                "computed here as it was made"
+                say(
+                    "{where}: {name!r} is not what it should be ({reason}); this model cannot be computed here as it "
+                    "was made",
+                    where=self._where,
+                    name=self._keys[key],
+                    reason=ignored.reason,
+                )
             )
         return True
 
@@ -208,19 +243,30 @@ class _Source:
 
     def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> str:
         """Return the message about keys that are missing or unknown."""
-        saved_as = f" (saved as {', '.join(map(str, classes))})" if isinstance(classes, list) and classes else ""
+        saved_as = ""
+        if isinstance(classes, list) and classes:
+            saved_as = say(" (saved as {classes})", classes=", ".join(map(str, classes)))
         if not missing:
-            return (
-                f"{self._where}{saved_as} holds {unknown[0]!r}, a weight that a {family.model_type} of this "
-                "config.json does not have; choose another version of the model"
+            return say(
+                "{where} holds {name!r}, a weight that a {family} of this config.json does not have; choose another "
+                "version of the model",
+                where=f"{self._where}{saved_as}",
+                name=unknown[0],
+                family=family.model_type,
             )
         nearest = get_close_matches(missing[0], unknown, n=1) or unknown[:1]
-        instead = f" and holds {nearest[0]!r}, which is unknown" if nearest else ""
+        instead = say(" and holds {name!r}, which is unknown", name=nearest[0]) if nearest else ""
         if missing[0].startswith(family.prefix):
-            way_out = "the file is incomplete, or belongs to another config.json; copy the whole model again"
+            way_out = say("the file is incomplete, or belongs to another config.json; copy the whole model again")
         else:
-            way_out = "it was saved without the part that scores all tokens; choose a version that has it"
-        return f"{self._where}{saved_as} lacks the weight {missing[0]!r}{instead}; {way_out}"
+            way_out = say("it was saved without the part that scores all tokens; choose a version that has it")
+        return say(
+            "{where} lacks the weight {name!r}{instead}; {way_out}",
+            where=f"{self._where}{saved_as}",
+            name=missing[0],
+            instead=instead,
+            way_out=way_out,
+        )
 
 
 def _is_same(one: Tensor, other: Tensor) -> bool:

@@ -22,6 +22,7 @@ from huggingface_hub.utils import tqdm
 
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError
+from transformer_core.language import say
 from transformer_core.weights.convert import family_of
 from transformer_core.weights.hub_errors import explained
 from transformer_core.weights.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
@@ -140,7 +141,13 @@ class _Transfer:
             CheckpointError: as `fetch`.
         """
         if CONFIG not in self._files:
-            raise CheckpointError(f"{self._hub_id} has no {CONFIG}, so it is no model that can be read; choose another")
+            raise CheckpointError(
+                say(
+                    "{id} has no {file}, so it is no model that can be read; choose another",
+                    id=self._hub_id,
+                    file=CONFIG,
+                )
+            )
         config = self._waiting(lambda: self._fetch(CONFIG), lambda: None)
         self._refuse_other_families(config)
         names = self._names()
@@ -175,7 +182,9 @@ class _Transfer:
         pickles = [name for name in self._files if any(fnmatchcase(name, pattern) for pattern in _PICKLES)]
         if pickles:
             raise CheckpointError(only_pickles(str(self._hub_id), pickles[0]))
-        raise CheckpointError(f"{self._hub_id} has no {WEIGHTS}, so it holds no weights; choose another model")
+        raise CheckpointError(
+            say("{id} has no {file}, so it holds no weights; choose another model", id=self._hub_id, file=WEIGHTS)
+        )
 
     def _size(self, name: str) -> int:
         """Return how many bytes a file has."""
@@ -226,7 +235,9 @@ class _Transfer:
         if file.lfs is not None and _sha256(path) != file.lfs.sha256:
             path.resolve().unlink(missing_ok=True)
             path.unlink(missing_ok=True)
-            raise CheckpointError(f"{name} of {self._hub_id} came damaged, and was not kept; load the model again")
+            raise CheckpointError(
+                say("{name} of {id} came damaged, and was not kept; load the model again", name=name, id=self._hub_id)
+            )
         self._done, self._arrived = self._done + self._size(name), 0
         return path
 
@@ -268,8 +279,14 @@ class _Transfer:
         free = shutil.disk_usage(place).free
         if n_bytes > free:
             raise CheckpointError(
-                f"{self._hub_id} needs {in_words(n_bytes)} on the disk, and {cache} has {in_words(free)} free; make "
-                "room, or set HF_HOME to a folder with more"
+                say(
+                    "{id} needs {size} on the disk, and {cache} has {free} free; make room, or set HF_HOME to a "
+                    "folder with more",
+                    id=self._hub_id,
+                    size=in_words(n_bytes),
+                    cache=cache,
+                    free=in_words(free),
+                )
             )
 
 

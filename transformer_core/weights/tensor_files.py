@@ -10,6 +10,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from transformer_core.errors import CheckpointError
+from transformer_core.language import say
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
@@ -53,11 +54,20 @@ class TensorFiles(Mapping[str, Tensor]):
                 keys = file.keys()
             except (OSError, SafetensorError, ValueError) as error:
                 if not path.is_file():
-                    raise CheckpointError(f"{path} is missing; copy or download the model again") from error
+                    raise CheckpointError(
+                        say("{path} is missing; copy or download the model again", path=path)
+                    ) from error
                 raise _damaged(path, error) from error
             for key in keys:
                 if key in self._files:
-                    raise CheckpointError(f"{path} holds {key!r}, which {self._files[key][0].name} holds too")
+                    raise CheckpointError(
+                        say(
+                            "{path} holds {name!r}, which {other} holds too",
+                            path=path,
+                            name=key,
+                            other=self._files[key][0].name,
+                        )
+                    )
                 self._files[key] = path, file
                 self._sizes[key] = self.shape(key).numel() * self.dtype(key).itemsize
         self._unread = dict(self._sizes)
@@ -109,7 +119,14 @@ class TensorFiles(Mapping[str, Tensor]):
         path, file = self._files[key]
         name = file.get_slice(key).get_dtype()
         if name not in _DTYPES:
-            raise CheckpointError(f"{path}: {key!r} holds {name}, which cannot be read here; choose another version")
+            raise CheckpointError(
+                say(
+                    "{path}: {key!r} holds {name}, which cannot be read here; choose another version",
+                    path=path,
+                    key=key,
+                    name=name,
+                )
+            )
         return _DTYPES[name]
 
     def is_view(self, tensor: Tensor) -> bool:
@@ -135,15 +152,20 @@ def find_tensor_files(folder: Path, *, where: str) -> list[Path]:
     pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
     if pickles:
         raise CheckpointError(only_pickles(where, pickles[0]))
-    raise CheckpointError(f"{where} has no {WEIGHTS}, so it holds no weights; copy the whole model")
+    raise CheckpointError(
+        say("{where} has no {file}, so it holds no weights; copy the whole model", where=where, file=WEIGHTS)
+    )
 
 
 def only_pickles(where: str, pickle: str) -> str:
     """Return the message for a model whose weights are in no file that can be read safely."""
-    return (
-        f"{where} keeps its weights in {pickle}, a pickle, which can run any code when it is opened and is never "
+    return say(
+        "{where} keeps its weights in {pickle}, a pickle, which can run any code when it is opened and is never "
         "opened here; where you trust it, load it with transformers and write it by save_pretrained(folder), which "
-        f"makes {WEIGHTS}, or choose another version of the model"
+        "makes {file}, or choose another version of the model",
+        where=where,
+        pickle=pickle,
+        file=WEIGHTS,
     )
 
 
@@ -156,12 +178,27 @@ def _parts(folder: Path) -> list[str]:
     except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError):
         is_whole = False
     if not is_whole:
-        raise CheckpointError(f"{path} is damaged: it does not say in which files the weights are; copy it again")
+        raise CheckpointError(
+            say("{path} is damaged: it does not say in which files the weights are; copy it again", path=path)
+        )
     for name in parts:
         if not (folder / name).is_file():
-            raise CheckpointError(f"{folder} has no {name}, one of {len(parts)} files of weights; copy the whole model")
+            raise CheckpointError(
+                say(
+                    "{folder} has no {name}, one of {n} files of weights; copy the whole model",
+                    folder=folder,
+                    name=name,
+                    n=len(parts),
+                )
+            )
     return parts
 
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:
-    return CheckpointError(f"{path} is damaged or cut off ({error}); copy or download it again, or train it again")
+    return CheckpointError(
+        say(
+            "{path} is damaged or cut off ({error}); copy or download it again, or train it again",
+            path=path,
+            error=error,
+        )
+    )

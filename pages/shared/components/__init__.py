@@ -18,6 +18,7 @@ from pages.shared.components.mounting import component
 from pages.shared.components.packing import packed
 from transformer_core.figures import DARK, LIGHT, sequential_scale
 from transformer_core.figures.hues import WARM
+from transformer_core.language import say
 
 __all__ = ["FilmStrip", "Measure", "PinnedHead", "head_overview", "live_figure"]
 
@@ -105,7 +106,7 @@ def head_overview(
         theme.name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden} for theme in (LIGHT, DARK)
     }
     header = {
-        "groups": groups,
+        "groups": [{**group, "title": say(group["title"])} for group in groups],  # which are kept for all readers
         "chosen": chosen,
         "version": version,
         "scales": scales,

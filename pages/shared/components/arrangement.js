@@ -1,6 +1,6 @@
 // Where each head stands in the overview: a row a layer, or, ordered by a measure, one list that fills rows.
 
-const ROW_LABEL = 56; // px, for "layer 10" and what surrounds the grid
+const ROW_LABEL = 8 * say("layer {layer}", { layer: 10 }).length - 8; // px, for this and what surrounds the grid
 const EDGE = 18; // px, for what surrounds a grid without such labels
 const LEGEND = 24; // px, for the line that explains the bars, as in overview.css
 const TITLE = 28; // px, for a group's title
@@ -49,7 +49,7 @@ function sectionOf(view, group) {
   }
   headsInOrder(view, group).forEach((item, place) => {
     if (!isList && item.head === 0) {
-      const label = element("span", "row", `layer ${item.layer}`);
+      const label = element("span", "row", say("layer {layer}", { layer: item.layer }));
       label.style.gridRow = `span ${lines / group.layers}`;
       grid.append(label);
     }
@@ -141,10 +141,10 @@ function fit(view) {
     if (isList) continue;
     const isNarrow = width < 42; // px: "head 10" would not fit
     const step = hasNames ? 1 : Math.ceil(NUMBER / width);
-    if (!hasNames) grid.querySelector(".corner").textContent = isNarrow ? "head" : "";
+    if (!hasNames) grid.querySelector(".corner").textContent = isNarrow ? say("head") : "";
     grid.querySelectorAll(".column").forEach((label, place) => {
       const head = place % group.heads;
-      label.textContent = !isNarrow ? `head ${head}` : head % step === 0 ? head : "";
+      label.textContent = !isNarrow ? say("head {head}", { head }) : head % step === 0 ? head : "";
       label.classList.toggle("wide", step > 1);
     });
   }

@@ -1,14 +1,18 @@
 // What a token of a tree says of itself: to who points at it, and to who does not see it.
 
 const KINDS = {
-  given: "given to the model",
-  written: "written by the model",
-  forced: "put here by hand",
-  kept: "kept by the search",
-  ended: "a text ends here",
-  dropped: "dropped by the search",
+  given: say("given to the model"),
+  written: say("written by the model"),
+  forced: say("put here by hand"),
+  kept: say("kept by the search"),
+  ended: say("a text ends here"),
+  dropped: say("dropped by the search"),
 };
-const LEGEND = { forced: "dotted: put by hand", ended: "bar: a text ends", dropped: "dashed: dropped, with its score" };
+const LEGEND = {
+  forced: say("dotted: put by hand"),
+  ended: say("bar: a text ends"),
+  dropped: say("dashed: dropped, with its score"),
+};
 
 function nats(value) {
   return value === null ? "−∞" : value.toFixed(2).replace("-", "−");
@@ -20,24 +24,26 @@ function share(p) {
 }
 
 function rankInWords(rank) {
-  if (rank === 0) return "the most probable token";
-  return rank === 1 ? "1 token was more probable" : `${rank} tokens were more probable`;
+  if (rank === 0) return say("the most probable token");
+  return rank === 1 ? say("1 token was more probable") : say("{n} tokens were more probable", { n: rank });
 }
 
 function probabilityInWords({ p, rank }) {
-  return p === null ? "" : [`probability ${share(p)}`, rank !== null && rankInWords(rank)].filter(Boolean).join(", ");
+  if (p === null) return "";
+  return [say("probability {p}", { p: share(p) }), rank !== null && rankInWords(rank)].filter(Boolean).join(", ");
 }
 
 function endInWords({ total, n_tokens: n, score }) {
-  const mean = total === null || n === 0 ? "" : `${nats(total / n)} a token`;
-  return [`${nats(total)} nats`, mean, score !== null && `score ${nats(score)}`].filter(Boolean).join(" · ");
+  const mean = total === null || n === 0 ? "" : say("{nats} a token", { nats: nats(total / n) });
+  const parts = [`${nats(total)} nats`, mean, score !== null && say("score {score}", { score: nats(score) })];
+  return parts.filter(Boolean).join(" · ");
 }
 
 function nameOf({ node, end }) {
   const { label, position, kind, score } = node;
-  const parts = [`'${label}', token ${position}`, probabilityInWords(node), KINDS[kind]];
-  if (score !== null) parts.push(`score ${nats(score)}`);
-  if (end) parts.push(`end of the branch “${end.text}”, ${endInWords(end)}`);
+  const parts = [say("'{label}', token {position}", { label, position }), probabilityInWords(node), KINDS[kind]];
+  if (score !== null) parts.push(say("score {score}", { score: nats(score) }));
+  if (end) parts.push(say("end of the branch “{text}”, {numbers}", { text: end.text, numbers: endInWords(end) }));
   return parts.filter(Boolean).join("; ");
 }
 
@@ -45,14 +51,14 @@ function tipOf({ node }, alternatives) {
   // Lines of the box beside a token.
   const { label, position, kind, p, log, rank, score } = node;
   const head = element("div", "who");
-  head.append(element("bdi", "", label), element("span", "", `token ${position}, ${KINDS[kind]}`));
+  head.append(element("bdi", "", label), element("span", "", say("token {position}, {kind}", { position, kind: KINDS[kind] })));
   const lines = [head];
   if (p !== null) {
     lines.push(element("div", "", probabilityInWords(node)));
-    lines.push(element("div", "", `log-probability ${nats(log)} nats`));
+    lines.push(element("div", "", say("log-probability {nats} nats", { nats: nats(log) })));
   }
-  if (score !== null) lines.push(element("div", "", `score of the beam ${nats(score)}`));
-  if (alternatives.length) lines.push(element("div", "title", "What could have stood here"));
+  if (score !== null) lines.push(element("div", "", say("score of the beam {score}", { score: nats(score) })));
+  if (alternatives.length) lines.push(element("div", "title", say("What could have stood here")));
   const largest = Math.max(...alternatives.map(([, other]) => other));
   alternatives.forEach(([other, probability], place) => {
     const line = element("div", place === rank ? "other own" : "other");
@@ -67,7 +73,9 @@ function tipOf({ node }, alternatives) {
 }
 
 function tipOfEnd(end) {
-  const words = `${end.n_tokens} token${end.n_tokens === 1 ? "" : "s"}, together ${endInWords(end)}`;
+  const told = { n: end.n_tokens, numbers: endInWords(end) };
+  const words =
+    end.n_tokens === 1 ? say("{n} token, together {numbers}", told) : say("{n} tokens, together {numbers}", told);
   return [element("div", "whole", end.text), element("div", "", words)];
 }
 
@@ -76,12 +84,12 @@ function explain(view) {
   const { legend, data } = view;
   const kinds = new Set(data.nodes.map(({ kind }) => kind));
   const said = Object.entries(LEGEND).filter(([kind]) => kinds.has(kind));
-  const lines = [`strong line: ${data.path}`, ...said.map(([, words]) => words)].join("; ");
-  const words = `${lines}. Click a token to look at its moment; arrow keys walk.`;
+  const lines = [say("strong line: {path}", { path: data.path }), ...said.map(([, words]) => words)].join("; ");
+  const words = say("{lines}. Click a token to look at its moment; arrow keys walk.", { lines });
   if (view.explained === words) return;
   view.explained = words;
   view.ramp = element("i", "ramp");
   const colors = element("span", "colors");
-  colors.append("probability 0", view.ramp, "1");
+  colors.append(say("probability 0"), view.ramp, "1");
   legend.replaceChildren(colors, element("span", "", words));
 }

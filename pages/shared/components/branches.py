@@ -13,6 +13,7 @@ import streamlit as st
 from pages.shared.components.mounting import component
 from transformer_core.figures import THEMES, sequential_scale
 from transformer_core.figures.theme import DEEP
+from transformer_core.language import mark, say
 
 Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 
@@ -55,8 +56,8 @@ def branches(
     key: str,
     on_node: Callable[[], None],
     height: int | None = None,
-    name: str = "Tree of what was written",
-    path: str = "the path taken",
+    name: str = mark("Tree of what was written"),
+    path: str = mark("the path taken"),
 ) -> None:
     """Time from left to right, and a line for each branch, colored by the probability of its tokens.
 
@@ -83,8 +84,8 @@ def branches(
     inner = {node.parent for node in drawn}
     alternatives = {found: place for place, found in enumerate(dict.fromkeys(node.alternatives for node in drawn))}
     data = {
-        "name": name,
-        "path": path,
+        "name": say(name),
+        "path": say(path),
         "nodes": [_sent(node, alternatives[node.alternatives]) for node in drawn],
         "alternatives": [*alternatives],
         "at": at if at in known else drawn[0].id,
@@ -130,7 +131,7 @@ def _folded(nodes: Sequence[Node]) -> list[Node]:
     if n_folded < 2:
         return [*nodes]
     last = nodes[n_folded - 1]
-    whole = replace(last, parent=None, label=f"… {n_folded} tokens", log_prob=None, rank=None, alternatives=())
+    whole = replace(last, parent=None, label=say("… {n} tokens", n=n_folded), log_prob=None, rank=None, alternatives=())
     return [whole, *nodes[n_folded:]]
 
 

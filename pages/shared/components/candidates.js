@@ -7,13 +7,13 @@
 
 const MOMENT = "headlight-moment"; // of writing.js
 const N_SHOWN = 12; // tokens, until more are asked for
-const HINT = "Point at a token to read its numbers. Click it, or press Enter, to write it instead.";
-const FILTERED = "filtered out";
+const HINT = say("Point at a token to read its numbers. Click it, or press Enter, to write it instead.");
+const FILTERED = say("filtered out");
 const HEAD = [
-  ["rank", "rank", "By the model itself; 0 is the most probable"],
-  ["word", "token", ""],
-  ["own", "model", "Probability by the model itself: the outline"],
-  ["now", "now", "Probability with these settings: the filled bar"],
+  ["rank", say("rank"), say("By the model itself; 0 is the most probable")],
+  ["word", say("token"), ""],
+  ["own", say("model"), say("Probability by the model itself: the outline")],
+  ["now", say("now"), say("Probability with these settings: the filled bar")],
 ];
 const MOVES = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
@@ -32,7 +32,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function show(view, moment) {
   Object.assign(view, { header: moment, scores: moment.scores });
-  view.root.setAttribute("aria-label", `What may come next ${moment.name}`.trim());
+  view.root.setAttribute("aria-label", say("What may come next {place}", { place: moment.name }).trim());
   draw(view);
 }
 
@@ -144,7 +144,7 @@ function draw(view) {
   view.rows.forEach((row, index) => showRow(view, row, shown[index], shown[index] === next && index >= ordinary.length));
   if (!view.stop || view.stop.button.hidden) setStop(view, view.rows[0]);
   more.hidden = header.n <= N_SHOWN;
-  more.textContent = view.nShown > N_SHOWN ? "Show fewer" : `Show ${header.n - N_SHOWN} more`;
+  more.textContent = view.nShown > N_SHOWN ? say("Show fewer") : say("Show {n} more", { n: header.n - N_SHOWN });
   announce(view);
 }
 
@@ -156,10 +156,13 @@ function nextOf({ header, sampling, told, left }) {
 
 function showFacts({ facts, header, scores, left }) {
   const n = left.end - left.first;
-  const [all, kept] = [scores.length, n].map((number) => number.toLocaleString("en"));
-  const entropy = `Entropy ${header.entropy.toFixed(2)} nats, with these settings ${left.entropy.toFixed(2)}.`;
-  const held = left.held < 1 ? `, with ${inDigits(left.held)} of the probability` : "";
-  const rests = n === scores.length ? `All ${all} tokens may come.` : `${kept} of ${all} tokens may come${held}.`;
+  const [all, kept] = [scores.length, n].map(thousands);
+  const entropies = { own: header.entropy.toFixed(2), now: left.entropy.toFixed(2) };
+  const entropy = say("Entropy {own} nats, with these settings {now}.", entropies);
+  const held = left.held < 1 ? say(", with {share} of the probability", { share: inDigits(left.held) }) : "";
+  const some = { kept, all, held };
+  const rests =
+    n === scores.length ? say("All {all} tokens may come.", { all }) : say("{kept} of {all} tokens may come{held}.", some);
   facts.replaceChildren(element("span", "entropy", entropy), " ", element("span", "kept", rests));
 }
 
@@ -169,7 +172,7 @@ function addRow(view) {
   const row = { button };
   for (const name of ["rank", "word", "track", "own", "now"]) button.append((row[name] = element("span", name)));
   row.label = element("bdi", "label");
-  row.mark = element("span", "mark", "next");
+  row.mark = element("span", "mark", say("next"));
   row.word.append(row.label, row.mark);
   row.track.append(element("span", "filled"), element("span", "outline"));
   view.rows.push(row);
@@ -186,7 +189,7 @@ function showRow(view, row, said, isApart) {
   const now = shareOf(view.left, place);
   const isLeft = place >= view.left.first && place < view.left.end;
   const isNext = token === view.next;
-  const digits = { rank: said.rank.toLocaleString("en"), own: inDigits(own), now: isLeft ? inDigits(now) : "–" };
+  const digits = { rank: thousands(said.rank), own: inDigits(own), now: isLeft ? inDigits(now) : "–" };
   for (const [name, text] of Object.entries(digits)) row[name].textContent = text;
   row.label.textContent = said.label;
   row.mark.hidden = !isNext;
@@ -196,12 +199,13 @@ function showRow(view, row, said, isApart) {
   button.dataset.token = token;
   button.style.setProperty("--own", own);
   button.style.setProperty("--now", now);
+  const told = { label: said.label, rank: digits.rank, p: exactly(own), nats: signed(said.log_prob) };
   row.words = [
-    `'${said.label}', rank ${digits.rank}: the model ${exactly(own)} (${signed(said.log_prob)} nats)`,
-    isLeft ? `with these settings ${exactly(now)}` : FILTERED,
-    ...(isNext ? ["taken next"] : []),
+    say("'{label}', rank {rank}: the model {p} ({nats} nats)", told),
+    isLeft ? say("with these settings {p}", { p: exactly(now) }) : FILTERED,
+    ...(isNext ? [say("taken next")] : []),
   ].join(", ");
-  button.setAttribute("aria-label", `${row.words}. Write it here`);
+  button.setAttribute("aria-label", say("{words}. Write it here", { words: row.words }));
 }
 
 function announce({ says, pointed }) {

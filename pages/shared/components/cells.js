@@ -4,9 +4,9 @@
 
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const TWICE = 600; // ms: two clicks that plotly takes for one double click lie closer together
-const READ = "Arrow keys go from cell to cell.";
-const CHOOSE = `${READ} Enter chooses one, Escape lets it go.`;
-const NEARER = `${READ} Enter shows what lies in one.`;
+const READ = say("Arrow keys go from cell to cell.");
+const CHOOSE = `${READ} ${say("Enter chooses one, Escape lets it go.")}`;
+const NEARER = `${READ} ${say("Enter shows what lies in one.")}`;
 
 function makeCells(view) {
   view.cursor = null; // the cell that the keyboard is at

@@ -1,7 +1,11 @@
 // Tokens as chips, updated where they are when another moment, branch or text comes; and what is said of one of them.
 
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy
-const NAMES = { given: "given, not written by the model", written: "", forced: "chosen by a person, not by the model" };
+const NAMES = {
+  given: say("given, not written by the model"),
+  written: "",
+  forced: say("chosen by a person, not by the model"),
+};
 
 function makeItem(side, index) {
   const isOutput = side === "output";
@@ -26,7 +30,7 @@ function fillSource(view) {
     const item = makeItem("source", index);
     item.word.textContent = label;
     item.chip.classList.add("given");
-    item.chip.setAttribute("aria-label", `source ${index} '${label}'`);
+    item.chip.setAttribute("aria-label", say("source {index} '{label}'", { index, label }));
     return item;
   });
   parts.source.list.replaceChildren(...items.source.map(({ chip }) => chip));
@@ -53,7 +57,7 @@ function fillToken(view, item, index) {
   if (isSame) return;
   item.word.textContent = label;
   for (const kind of view.header.kinds) item.chip.classList.toggle(kind, kind === token.kind);
-  item.chip.setAttribute("aria-label", [`output ${index} '${label}'`, ...saidOf(token)].join(", "));
+  item.chip.setAttribute("aria-label", [say("output {index} '{label}'", { index, label }), ...saidOf(token)].join(", "));
   color(view, item);
 }
 
@@ -73,12 +77,12 @@ function alternativesOf({ header }, { others, n }) {
 
 function saidOf({ kind, logProb, rank, entropy }) {
   if (Number.isNaN(logProb)) return [NAMES[kind]].filter(Boolean);
-  const place = rank === 0 ? "the most probable" : `rank ${rank}, 0 being the most probable`;
+  const place = rank === 0 ? say("the most probable") : say("rank {rank}, 0 being the most probable", { rank });
   return [
     NAMES[kind],
-    `probability ${inDigits(Math.exp(logProb))}, ${place}`,
-    `log-probability ${inNats(logProb)}`,
-    `entropy of the decision ${inNats(entropy)}`,
+    say("probability {p}, {place}", { p: inDigits(Math.exp(logProb)), place }),
+    say("log-probability {nats}", { nats: inNats(logProb) }),
+    say("entropy of the decision {nats}", { nats: inNats(entropy) }),
   ].filter(Boolean);
 }
 
@@ -110,9 +114,11 @@ function point(view, place) {
   if (!item) return tip.matches(":popover-open") && tip.hidePopover();
   const { token } = item;
   const label = token?.label ?? view.header.source[place.index];
-  tip.replaceChildren(element("strong", "", `${place.side} ${place.index} '${label}'`));
+  const named = { index: place.index, label };
+  const name = token ? say("output {index} '{label}'", named) : say("source {index} '{label}'", named);
+  tip.replaceChildren(element("strong", "", name));
   if (token) tip.append(...saidOf(token).map((words) => element("span", "", words)));
-  if (isLookedAt(view, place)) tip.append(element("span", "weight", `looked at with ${inDigits(item.weight)}`));
+  if (isLookedAt(view, place)) tip.append(element("span", "weight", say("looked at with {weight}", { weight: inDigits(item.weight) })));
   if (token) addAlternatives(view, token);
   if (!tip.matches(":popover-open")) tip.showPopover();
   const box = item.chip.getBoundingClientRect();
@@ -137,7 +143,7 @@ function addAlternatives(view, token) {
 }
 
 function inDigits(value) {
-  if (value > 0 && value < 0.0001) return "below 0.0001";
+  if (value > 0 && value < 0.0001) return say("below 0.0001");
   return value >= 0.1 || value === 0 ? value.toFixed(2) : value.toPrecision(2);
 }
 

@@ -9,7 +9,7 @@
 
 const PLOTLY = "/vendor/plotly.min.js";
 const CONFIG = { displayModeBar: false, doubleClick: false, showTips: false };
-const UNLOADED = "The drawing library did not load. Please reload the page.";
+const UNLOADED = say("The drawing library did not load. Please reload the page.");
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".figure");

@@ -142,7 +142,7 @@ def _component() -> Callable[..., Any]:
     """Register the component."""
     return st.components.v2.component(
         name_of("figure"),
-        html='<div class="figure"></div>',
+        html=f'<div class="figure" lang="{language()}"></div>',
         css=_source("figure.css"),
         js=with_words("".join([*map(_source, _MODULES), FILL_IN_WORDS]), language()),
         isolate_styles=False,

@@ -103,7 +103,7 @@ function fillColumns(view) {
 function nameAll(view) {
   const { root, header, tokens, titles, columns, legend } = view;
   const { names, hues } = header;
-  root.setAttribute("aria-label", `Lines from queries to keys: ${names.join("; ")}`);
+  root.setAttribute("aria-label", say("Lines from queries to keys: {names}", { names: names.join("; ") }));
   legend.replaceChildren(
     ...names.map((name, head) => {
       const item = element("span", "item");
@@ -118,7 +118,8 @@ function nameAll(view) {
     tokens[side].forEach(({ button }, index) => {
       const ofHead = (name) => (names.length > 1 ? `${name}: ` : "");
       const words = names.map((name, head) => ofHead(name) + strongest(view, side, index, head));
-      button.setAttribute("aria-label", `${nameOf(view, side, index)}. Strongest: ${words.join("; ")}`);
+      const told = { name: nameOf(view, side, index), strongest: words.join("; ") };
+      button.setAttribute("aria-label", say("{name}. Strongest: {strongest}", told));
     });
   }
 }

@@ -10,6 +10,7 @@ from pages.shared.components.packing import packed
 from transformer_core.figures import isolate
 from transformer_core.figures.overview import fine_levels
 from transformer_core.figures.theme import KEY, QUERY
+from transformer_core.language import say
 
 
 def attention_lines(
@@ -20,8 +21,8 @@ def attention_lines(
     key_tokens: Sequence[str],
     names: Sequence[str],
     hues: Sequence[str],
-    query_name: str = "query",
-    key_name: str = "key",
+    query_name: str = "",
+    key_name: str = "",
     first_query: int = 0,
     first_key: int = 0,
     chosen: tuple[int | None, int | None] = (None, None),
@@ -69,7 +70,7 @@ def attention_lines(
         "query": [isolate(token) for token in query_tokens],
         "key": [isolate(token) for token in key_tokens],
         "first": {"query": first_query, "key": first_key},
-        "titles": {"query": query_name, "key": key_name},
+        "titles": {"query": query_name or say("query"), "key": key_name or say("key")},
         "colors": {"query": QUERY, "key": KEY},
         "names": names,
         "hues": hues,

@@ -23,6 +23,8 @@ _FILES = {  # of a component, in this order; modules of one component see each o
         "player.css",
     ),
     "film": ("packing.js", "player.js", "film.js"),
+    "chapter": ("chapter.js",),
+    "dials": ("theme.js", "positions_dials.js", "positions_dials.css"),
     "writing": (
         "theme.js",
         "packing.js",
@@ -34,8 +36,49 @@ _FILES = {  # of a component, in this order; modules of one component see each o
         "chips.css",
         "stepper.css",
     ),
+    "mask_gallery": ("theme.js", "packing.js", "mask_paint.js", "mask_gallery.js", "mask_gallery.css"),
+    "mask_which": ("theme.js", "packing.js", "mask_paint.js", "mask_which.js", "mask_which.css"),
+    "mask_matrix": (
+        "theme.js",
+        "packing.js",
+        "mask_paint.js",
+        "mask_cells.js",
+        "mask_grid.js",
+        "mask_hands.js",
+        "mask_outputs.js",
+        "mask_matrix.js",
+        "mask_matrix.css",
+    ),
     "lines": ("theme.js", "packing.js", "curves.js", "spotlight.js", "lines.js", "lines.css"),
     "branches": ("theme.js", "lanes.js", "branch_words.js", "branch_walk.js", "branches.js", "branches.css"),
+    "steps": (
+        "theme.js",
+        "packing.js",
+        "steps_numbers.js",
+        "steps_colors.js",
+        "steps_columns.js",
+        "steps_links.js",
+        "steps_paint.js",
+        "steps_travel.js",
+        "steps_player.js",
+        "steps_tokens.js",
+        "steps_lens.js",
+        "steps_formula.js",
+        "steps_stage.js",
+        "steps_pointing.js",
+        "steps.js",
+        "steps.css",
+    ),
+    "steps_number": ("theme.js", "steps_formula.js", "steps_number.js", "steps_number.css"),
+    "drawing": (
+        "theme.js",
+        "drawing_layout.js",
+        "drawing_arrows.js",
+        "drawing_flow.js",
+        "drawing_walk.js",
+        "drawing.js",
+        "drawing.css",
+    ),
     "candidates": (
         "theme.js",
         "packing.js",
@@ -58,7 +101,7 @@ def component(name: str, *, isolated: bool) -> Callable[..., Any]:
     modules, styles = ([_source(file) for file in _FILES[name] if file.endswith(end)] for end in (".js", ".css"))
     return st.components.v2.component(
         name_of(name),
-        html=f'<div class="{name}"></div>',
+        html=f'<div class="{name}" lang="{language()}"></div>',  # another place for another language
         css="".join(styles) or None,
         js=with_words("".join(modules), language()),
         isolate_styles=isolated,
@@ -74,7 +117,8 @@ def name_of(component: str) -> str:
 def with_words(script: str, language: str) -> str:
     """Return a component's script with the function `say` and the reader's words for all that it says."""
     words = {text: said for text, said in messages(language).items() if json.dumps(text, ensure_ascii=False) in script}
-    return f"const WORDS = {json.dumps(words, ensure_ascii=False)};\n{_source('say.js')}{script}"
+    told = f"const LANGUAGE = {json.dumps(language)}, WORDS = {json.dumps(words, ensure_ascii=False)};\n"
+    return told + _source("say.js") + script
 
 
 @cache

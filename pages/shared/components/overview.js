@@ -111,7 +111,7 @@ function fill(view) {
   for (const { title, layers, heads, queries: rows, keys: columns, strongest } of header.groups) {
     for (const item of view.heads.slice(next, (next += layers * heads))) {
       const { layer, head } = item;
-      item.name = `${title}, layer ${layer}, head ${head}`;
+      item.name = say("{attention}, layer {layer}, head {head}", { attention: title, layer, head });
       item.strongest = strongest?.[layer][head] ?? "";
       const levels = view.levels.subarray(offset, (offset += rows * columns));
       if (!header.film) Object.assign(item, { levels, rows, columns });
@@ -161,11 +161,11 @@ function mark(view) {
 
 function explain(legend, { name, title, unit, low, high, ends }, order) {
   const [lowest, highest] = ends.map((end) => number(end).replace(/\.0+$|(\.\d*?)0+$/, "$1"));
-  const words = [`${name}, ${lowest} to ${highest}${unit && ` ${unit}`}`];
-  if (order) words.push(order === "ascending" ? "lowest first" : "highest first");
-  const meaning = low && high ? `low: ${low}; high: ${high}` : "";
+  const words = [say("{name}, {lowest} to {highest}", { name, lowest, highest }) + (unit && ` ${unit}`)];
+  if (order) words.push(order === "ascending" ? say("lowest first") : say("highest first"));
+  const meaning = low && high ? say("low: {low}; high: {high}", { low, high }) : "";
   legend.title = [title, meaning].filter(Boolean).join("\n");
-  legend.replaceChildren(element("span", "swatch"), element("span", "", `bar: ${words.join("; ")}`));
+  legend.replaceChildren(element("span", "swatch"), element("span", "", say("bar: {words}", { words: words.join("; ") })));
   legend.append(element("span", "ends", meaning));
 }
 
@@ -180,7 +180,7 @@ function showBar(bar, measure, value) {
 }
 
 function said({ name, unit }, value) {
-  return value === null ? `${name}: does not apply` : `${name} ${number(value)}${unit && ` ${unit}`}`;
+  return value === null ? say("{name}: does not apply", { name }) : `${name} ${number(value)}${unit && ` ${unit}`}`;
 }
 
 function number(value) {
@@ -190,7 +190,7 @@ function number(value) {
 }
 
 function sayName({ button, name, strongest, said, isPinned }) {
-  const words = [`${name}. Strongest: ${strongest}`, said, isPinned && "combined"];
+  const words = [say("{name}. Strongest: {strongest}", { name, strongest }), said, isPinned && say("combined")];
   button.setAttribute("aria-label", words.filter(Boolean).join(". "));
 }
 
@@ -235,7 +235,8 @@ function showTip(view, { button, name, strongest, said, isPinned }) {
   const { tip, root, header } = view;
   tip.replaceChildren(element("strong", "", name), element("span", "", strongest));
   if (said) tip.append(element("span", "", said));
-  if (header.canPin) tip.append(element("span", "hint", `shift-click: ${isPinned ? "no longer combine" : "combine"}`));
+  const hint = isPinned ? say("shift-click: no longer combine") : say("shift-click: combine");
+  if (header.canPin) tip.append(element("span", "hint", hint));
   tip.hidden = false;
   const [around, box] = [root.getBoundingClientRect(), button.getBoundingClientRect()];
   const below = box.bottom - around.top + root.scrollTop + (header.measure ? BAR : 0) + 6;

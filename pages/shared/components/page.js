@@ -16,7 +16,7 @@ async function makePage({ figure, templates, height }) {
     "drawPage();",
   ].join("\n");
   return [
-    '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">',
+    `<!doctype html>\n<html lang="${LANGUAGE}">\n<meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<title>${title}</title>`,
     "<style>",

@@ -9,7 +9,7 @@ const FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'; // a picture is 
 const MOST_SHAPES = 70000; // of a heatmap; larger ones stay an image
 const ROW = 20; // px, the height of a row of few
 const GAP = 0.5; // px, between two cells where the figure has gaps
-const WIDTHS = [{ words: "as shown" }, { words: "88 mm", mm: 88 }, { words: "120 mm", mm: 120 }]
+const WIDTHS = [{ words: say("as shown") }, { words: "88 mm", mm: 88 }, { words: "120 mm", mm: 120 }]
   .concat([{ words: "180 mm", mm: 180 }, { words: "1,600 px", px: 1600 }]);
 
 async function makePicture({ figure, template, width, shown }) {
@@ -205,7 +205,7 @@ function loadImage(address) {
   return new Promise((resolve, reject) => {
     const image = new Image();
     image.addEventListener("load", () => resolve(image));
-    image.addEventListener("error", () => reject(new Error("the picture could not be read")));
+    image.addEventListener("error", () => reject(new Error(say("the picture could not be read"))));
     image.src = address;
   });
 }

@@ -25,7 +25,7 @@ function makePlayer({ root, onFrame, onChosen }) {
   const player = { place: 0, said: [], film: null, onFrame, onChosen };
   player.bar = element("div", "player");
   player.bar.setAttribute("role", "group");
-  player.bar.setAttribute("aria-label", "The film of this training");
+  player.bar.setAttribute("aria-label", say("The film of this training"));
   player.button = element("button", "play");
   player.button.type = "button";
   player.button.append(element("span", "symbol"));
@@ -34,7 +34,7 @@ function makePlayer({ root, onFrame, onChosen }) {
   player.marks = element("div", "marks");
   player.slider = element("input", "slider");
   Object.assign(player.slider, { type: "range", min: 0, max: 0, step: 1 });
-  player.slider.setAttribute("aria-label", "Moment of the training");
+  player.slider.setAttribute("aria-label", say("Moment of the training"));
   player.label = element("div", "moment");
   player.track.append(player.lines, player.marks, player.slider);
   player.bar.append(player.button, player.track, player.label);
@@ -128,7 +128,7 @@ function drawing(tag, attributes) {
 function seek(player, place) {
   player.place = place;
   const { steps, lines } = player.header;
-  const step = `step ${steps[place].toLocaleString("en")}`;
+  const step = say("step {step}", { step: thousands(steps[place]) });
   const said = lines.map(({ name, values }) => `${name} ${inWords(values[place])}`);
   player.slider.value = place;
   player.slider.setAttribute("aria-valuetext", [step, ...said].join(", "));
@@ -143,7 +143,7 @@ function seek(player, place) {
 }
 
 function inWords(value) {
-  return value >= 0.005 || value === 0 ? value.toFixed(2) : "below 0.01";
+  return value >= 0.005 || value === 0 ? value.toFixed(2) : say("below 0.01");
 }
 
 function settle(player) {
@@ -185,7 +185,7 @@ function stopTimer(player) {
 }
 
 function showPlaying({ button, timer }) {
-  button.setAttribute("aria-label", timer ? "Pause" : "Play");
-  button.title = timer ? "Pause (space)" : "Play the film (space)";
+  button.setAttribute("aria-label", timer ? say("Pause") : say("Play"));
+  button.title = timer ? say("Pause (space)") : say("Play the film (space)");
   button.classList.toggle("playing", Boolean(timer));
 }

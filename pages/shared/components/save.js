@@ -4,27 +4,27 @@
 // data.files holds it, name by name and base64, in the one run that answers (data.answers is the number of the asking).
 
 const KINDS = [
-  { ending: "svg", words: "the picture, for papers and slides" },
-  { ending: "png", words: "the picture, as pixels" },
-  { ending: "csv", words: "the numbers, for any program", isServers: true },
-  { ending: "npz", words: "the numbers, for Python", isServers: true },
-  { ending: "html", words: "a page that opens without a network" },
-  { ending: "zip", words: "everything, in one file", isServers: true },
+  { ending: "svg", words: say("the picture, for papers and slides") },
+  { ending: "png", words: say("the picture, as pixels") },
+  { ending: "csv", words: say("the numbers, for any program"), isServers: true },
+  { ending: "npz", words: say("the numbers, for Python"), isServers: true },
+  { ending: "html", words: say("a page that opens without a network") },
+  { ending: "zip", words: say("everything, in one file"), isServers: true },
 ];
 const TYPES = { svg: "image/svg+xml", png: "image/png", csv: "text/csv", html: "text/html", zip: "application/zip" };
 
 function makeSaving(view) {
   const saving = { view, width: WIDTHS[0], files: null, buttons: [] };
   saving.bar = element("div", "tools");
-  saving.whole = button("tool whole", "Whole text", () => view.send("window", { queries: null, keys: null }));
-  saving.whole.setAttribute("aria-label", "Show the whole text");
-  saving.opener = button("tool", "Save", () => (saving.menu.hidden ? open(saving) : close(saving)));
+  saving.whole = button("tool whole", say("Whole text"), () => view.send("window", { queries: null, keys: null }));
+  saving.whole.setAttribute("aria-label", say("Show the whole text"));
+  saving.opener = button("tool", say("Save"), () => (saving.menu.hidden ? open(saving) : close(saving)));
   saving.opener.setAttribute("aria-haspopup", "dialog");
   saving.menu = element("div", "menu");
   saving.menu.hidden = true;
   saving.menu.tabIndex = -1; // takes the focus where its ground is clicked
   saving.menu.setAttribute("role", "dialog");
-  saving.menu.setAttribute("aria-label", "Save this figure");
+  saving.menu.setAttribute("aria-label", say("Save this figure"));
   saving.menu.append(makeWidths(saving), ...KINDS.map((kind) => makeKind(saving, kind)));
   saving.note = element("div", "note");
   saving.note.setAttribute("aria-live", "polite");
@@ -55,7 +55,7 @@ function button(className, words, onClick) {
 
 function makeWidths(saving) {
   const group = element("fieldset", "widths");
-  group.append(element("legend", "", "Width of the picture"));
+  group.append(element("legend", "", say("Width of the picture")));
   const name = `width-${Math.random()}`; // radio buttons of one name are one choice on the whole page
   for (const width of WIDTHS) {
     const label = element("label", "", width.words);
@@ -71,7 +71,7 @@ function makeWidths(saving) {
 function makeKind(saving, kind) {
   const made = button("kind", "", () => save(saving, kind));
   const ending = kind.ending.toUpperCase();
-  made.setAttribute("aria-label", `Save ${kind.words} (${ending})`);
+  made.setAttribute("aria-label", say("Save {what} ({ending})", { what: kind.words, ending }));
   made.append(element("b", "", ending), element("span", "", kind.words));
   saving.buttons.push({ kind, made });
   return made;
@@ -128,9 +128,9 @@ async function save(saving, kind) {
   const name = `${saving.view.data.name}.${kind.ending}`;
   try {
     download(name, await make(saving, kind.ending), TYPES[kind.ending]);
-    announce(saving, `Saved ${name}`);
+    announce(saving, say("Saved {name}", { name }));
   } catch (error) {
-    announce(saving, `${name} could not be made: ${error.message}.`);
+    announce(saving, say("{name} could not be made: {error}.", { name, error: error.message }));
   } finally {
     saving.isBusy = false;
   }

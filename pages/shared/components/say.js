@@ -1,4 +1,5 @@
-// Shared by the components: a text in the reader's language, which WORDS holds by its English words.
+// Shared by the components: a text in the reader's LANGUAGE, which WORDS holds by its English words; a large number.
 
-const say = (text, values = {}) =>
-  Object.entries(values).reduce((said, [name, value]) => said.replaceAll(`{${name}}`, value), WORDS[text] ?? text);
+const say = (text, values = {}) => (WORDS[text] ?? text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+
+const thousands = (n) => n.toLocaleString("en").replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");

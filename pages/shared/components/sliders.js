@@ -6,15 +6,15 @@ const hundredths = (first, last) => Array.from({ length: last - first + 1 }, (_,
 const SLIDERS = [
   {
     name: "temperature",
-    title: "Temperature",
-    help: "Logits are divided by it: below 1 the probable becomes more so. 0 always takes the most probable token.",
+    title: say("Temperature"),
+    help: say("Logits are divided by it: below 1 the probable becomes more so. 0 always takes the most probable token."),
     usual: 1,
     stops: () => hundredths(0, 200),
   },
   {
     name: "top_k",
     title: "Top-k",
-    help: "So many of the most probable tokens stay.",
+    help: say("So many of the most probable tokens stay."),
     usual: 0,
     off: 0,
     stops: (nTokens) => {
@@ -25,14 +25,14 @@ const SLIDERS = [
   {
     name: "top_p",
     title: "Top-p",
-    help: "The fewest most probable tokens that together reach this probability stay (nucleus).",
+    help: say("The fewest most probable tokens that together reach this probability stay (nucleus)."),
     usual: 1,
     stops: () => hundredths(1, 100),
   },
   {
     name: "min_p",
     title: "Min-p",
-    help: "Tokens less probable than this share of the most probable one go.",
+    help: say("Tokens less probable than this share of the most probable one go."),
     usual: 0,
     stops: () => hundredths(0, 100),
   },
@@ -42,7 +42,7 @@ function makeSliders({ onMove, onRest }) {
   // onMove(name, value): a slider or its field says another value; onRest(): it was let go.
   const sliders = { box: element("div", "sliders"), parts: {}, nTokens: 0 };
   sliders.box.setAttribute("role", "group");
-  sliders.box.setAttribute("aria-label", "How the next token is chosen");
+  sliders.box.setAttribute("aria-label", say("How the next token is chosen"));
   for (const kind of SLIDERS) sliders.parts[kind.name] = makeSlider(sliders, kind, onMove, onRest);
   sliders.box.addEventListener("keydown", (event) => event.stopPropagation()); // the page has keys of its own
   return sliders;
@@ -55,11 +55,12 @@ function makeSlider({ box }, kind, onMove, onRest) {
   const label = element("span", "title", title);
   Object.assign(label, { title: help });
   part.field = element("input", "field");
-  Object.assign(part.field, { type: "number", placeholder: "off" });
-  part.field.setAttribute("aria-label", `${title}, as a number`);
+  Object.assign(part.field, { type: "number", placeholder: say("off") });
+  part.field.setAttribute("aria-label", say("{title}, as a number", { title }));
   part.back = element("button", "back", "↺");
-  Object.assign(part.back, { type: "button", title: `Back to ${inNumber(kind, usual) || "off"}` });
-  part.back.setAttribute("aria-label", `${title} back to ${inNumber(kind, usual) || "off"}`);
+  const value = inNumber(kind, usual) || say("off");
+  Object.assign(part.back, { type: "button", title: say("Back to {value}", { value }) });
+  part.back.setAttribute("aria-label", say("{title} back to {value}", { title, value }));
   part.range = element("input", "range");
   Object.assign(part.range, { type: "range", min: 0, step: 1 });
   part.range.setAttribute("aria-label", title);

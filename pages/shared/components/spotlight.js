@@ -3,13 +3,14 @@
 
 const N_NAMED = 3; // tokens that are named as the strongest of one head
 const BAR = 30; // %, the opacity of the bars behind tokens
-const HINT = "Point at a token to see only its lines. A click keeps them, Escape lets them go.";
+const HINT = say("Point at a token to see only its lines. A click keeps them, Escape lets them go.");
 const SIDES = ["query", "key"];
 const OTHER = { query: "key", key: "query" };
 const ARROWS = { query: "→", key: "←" };
 
 function nameOf({ header }, side, index) {
-  return `${side} ${header.first[side] + index} '${header[side][index]}'`;
+  const named = { place: header.first[side] + index, label: header[side][index] };
+  return side === "query" ? say("query {place} '{label}'", named) : say("key {place} '{label}'", named);
 }
 
 function weightsOf({ header, weights, nQueries, nKeys }, side, index, head) {
@@ -47,7 +48,7 @@ function findStrongest({ header, weights, nQueries, nKeys }) {
 
 function strongest(view, side, index, head) {
   const words = ({ weight, other }) => `${nameOf(view, OTHER[side], other)} ${inDigits(weight)}`;
-  return view.strongest[side][head][index].map(words).join(", ") || "nothing";
+  return view.strongest[side][head][index].map(words).join(", ") || say("nothing");
 }
 
 function inDigits(weight) {
@@ -104,7 +105,7 @@ function number(weight, hue, isColored) {
 function announce(view, place) {
   const { says, header } = view;
   if (!place) {
-    const less = view.isWhole ? "" : `These are the ${MOST_CURVES.toLocaleString("en")} strongest lines in sight. `;
+    const less = view.isWhole ? "" : say("These are the {n} strongest lines in sight. ", { n: thousands(MOST_CURVES) });
     says.replaceChildren(element("span", "hint", less + HINT));
     return;
   }

@@ -6,10 +6,10 @@
 
 const MOMENT = "headlight-moment"; // what candidates.js listens to
 const SPEEDS = [
-  { name: "slow", title: "1 token a second", period: 1000, most: 1 },
-  { name: "normal", title: "3 tokens a second", period: 333, most: 1 },
-  { name: "fast", title: "10 tokens a second", period: 100, most: 1 },
-  { name: "as fast as it goes", title: "as fast as it goes", period: 0, most: 8 },
+  { name: say("slow"), title: say("1 token a second"), period: 1000, most: 1 },
+  { name: say("normal"), title: say("3 tokens a second"), period: 333, most: 1 },
+  { name: say("fast"), title: say("10 tokens a second"), period: 100, most: 1 },
+  { name: say("as fast as it goes"), title: say("as fast as it goes"), period: 0, most: 8 },
 ];
 const USUAL = 1; // of the speeds
 const PATIENCE = 15_000; // ms, after which an answer is no longer waited for
@@ -25,15 +25,15 @@ const DRAWN = {
 function makeStepper(view) {
   Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, lastId: 0, atOnce: 1 });
   const buttons = {
-    begin: ["To the beginning (Home)", () => go(view, 0)],
-    back: ["One step back (←)", () => step(view, -1)],
-    play: ["Play (space)", () => togglePlay(view)],
-    forward: ["One step forward (→)", () => step(view, 1)],
-    end: ["To the end (End)", () => goToEnd(view)],
+    begin: [say("To the beginning (Home)"), () => go(view, 0)],
+    back: [say("One step back (←)"), () => step(view, -1)],
+    play: [say("Play (space)"), () => togglePlay(view)],
+    forward: [say("One step forward (→)"), () => step(view, 1)],
+    end: [say("To the end (End)"), () => goToEnd(view)],
   };
   const player = element("div", "player");
   player.setAttribute("role", "group");
-  player.setAttribute("aria-label", "Player");
+  player.setAttribute("aria-label", say("Player"));
   view.buttons = {};
   for (const [name, [title, onClick]] of Object.entries(buttons)) {
     const button = element("button", name);
@@ -47,7 +47,7 @@ function makeStepper(view) {
     nameButton(button, name, title);
   }
   view.speed = element("select", "speed");
-  view.speed.setAttribute("aria-label", "Speed");
+  view.speed.setAttribute("aria-label", say("Speed"));
   view.speed.append(...SPEEDS.map(({ name, title }, index) => Object.assign(new Option(name, index), { title })));
   view.speed.value = USUAL;
   view.speed.addEventListener("change", () => {
@@ -55,7 +55,7 @@ function makeStepper(view) {
     if (view.isPlaying && !view.asked) playOn(view);
   });
   view.count = element("span", "count");
-  view.busy = element("span", "busy", "writing …");
+  view.busy = element("span", "busy", say("writing …"));
   view.says = element("span", "says");
   view.says.setAttribute("role", "status");
   player.append(...Object.values(view.buttons), view.speed, view.count, view.busy, view.says);
@@ -188,13 +188,15 @@ function showStepper(view) {
   const { buttons, header, nWritten, place, isPlaying } = view;
   if (!header) return;
   const over = isOver(view, view.goal ?? place);
-  nameButton(buttons.play, ...(isPlaying ? ["pause", "Pause (space)"] : ["play", over ? "Play again (space)" : "Play (space)"]));
+  const title = isPlaying ? say("Pause (space)") : over ? say("Play again (space)") : say("Play (space)");
+  nameButton(buttons.play, isPlaying ? "pause" : "play", title);
   setDisabled(buttons.begin, place === 0 && !view.goal);
   setDisabled(buttons.back, place === 0 && !view.goal);
   setDisabled(buttons.forward, over);
   setDisabled(buttons.end, over);
-  const open = header.ended === null ? " so far" : "";
-  view.count.textContent = `${place} of ${nWritten} token${nWritten === 1 ? "" : "s"}${open}`;
+  const count = { place, n: nWritten, open: header.ended === null ? say(" so far") : "" };
+  view.count.textContent =
+    nWritten === 1 ? say("{place} of {n} token{open}", count) : say("{place} of {n} tokens{open}", count);
   const said = over && place === nWritten ? header.ended : "";
   if (view.says.textContent !== said) view.says.textContent = said;
   view.busy.hidden = !view.asked;

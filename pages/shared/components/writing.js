@@ -28,7 +28,7 @@ function makeView(root) {
   const view = { root, items: { source: [], output: [] }, parts: {}, pointed: null, place: null };
   root.tabIndex = -1;
   root.setAttribute("role", "group");
-  root.setAttribute("aria-label", "Writing, token by token");
+  root.setAttribute("aria-label", say("Writing, token by token"));
   view.sheet = element("div", "sheet");
   view.curves = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   view.curves.setAttribute("class", "curves");
@@ -45,7 +45,7 @@ function makeView(root) {
     view.parts[side] = part;
   }
   view.caret = element("span", "caret");
-  view.caret.append(element("span", "flag", "next"));
+  view.caret.append(element("span", "flag", say("next")));
   view.caret.setAttribute("aria-hidden", "true"); // the outlined chip says the same
   view.parts.output.pane.append(view.caret);
   view.scale = element("span", "legend");
@@ -101,20 +101,21 @@ function nameParts(view) {
   root.classList.toggle("alone", !hasSource);
   root.style.setProperty("--hue", header.hue);
   parts.source.box.hidden = !hasSource;
-  const titles = { source: "Source", output: hasSource ? "Output" : "Prompt and output" };
+  const titles = { source: say("Source"), output: hasSource ? say("Output") : say("Prompt and output") };
   for (const side of SIDES) {
     const { title, list, aim } = parts[side];
     title.textContent = titles[side];
     list.setAttribute("aria-label", titles[side]);
     if (aim.dataset.words === header.aims[side]) continue;
     aim.dataset.words = header.aims[side];
-    aim.title = `The bars: how much is looked at each token in order to say the next one; ${header.aims[side]}`;
-    aim.replaceChildren(element("i", "swatch"), `looks at, by ${header.aims[side]}`);
+    const who = header.aims[side];
+    aim.title = say("The bars: how much is looked at each token in order to say the next one; {who}", { who });
+    aim.replaceChildren(element("i", "swatch"), say("looks at, by {who}", { who }));
   }
   if (scale.childElementCount) return;
   const shade = element("i", "gradient");
-  scale.append("probability 0", shade, "1", element("i", "mark forced"), "forced");
-  scale.title = "The color of a token: how probable it was when it was written. Forced: chosen by a person.";
+  scale.append(say("probability 0"), shade, "1", element("i", "mark forced"), say("forced"));
+  scale.title = say("The color of a token: how probable it was when it was written. Forced: chosen by a person.");
   colorScale(view);
 }
 

@@ -11,6 +11,8 @@ from transformer_core.analysis.walkthrough.arithmetic import Weights
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.recomputing import Given, recompute
 
+pytestmark = pytest.mark.slow
+
 HELD_IN_FLOAT32 = ("sinusoidal", "rotary", "alibi")  # tables that the model rounds, whatever it computes in
 
 

@@ -35,7 +35,13 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checkpoints")
     for name, choices in KINDS.items():
         tokenizer = tc.train_tokenizer(EXAMPLES, kind="word", vocab_size=60, mask="n_decoder_layers" in choices)
-        sizes = {"vocab_size": tokenizer.vocab_size, "d_model": 16, "d_ff": 16, "n_heads": 2, "max_seq_len": 24}
+        sizes: dict[str, Any] = {
+            "vocab_size": tokenizer.vocab_size,
+            "d_model": 16,
+            "d_ff": 16,
+            "n_heads": 2,
+            "max_seq_len": 24,
+        }
         layers = {"n_encoder_layers": 1, "n_decoder_layers": 1, "tie_embeddings": "target"}
         model = tc.build(tc.ModelConfig(**(sizes | layers | choices)), seed=1)
         tc.save(folder / name, model, tokenizer, {"title": name.title(), "examples": [EXAMPLES[1]]})

@@ -16,7 +16,7 @@ from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.fixed_text import fix_text
-from transformer_core.analysis.head_history import RULE
+from transformer_core.analysis.head_history import rule
 from transformer_core.figures import frames
 from transformer_core.training.film import Film
 from transformer_core.training.run_directory import RunDirectory
@@ -140,7 +140,7 @@ def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp,
 
 def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     app = open_film(run="pairs", moment="0", attention="encoder")
-    assert html.escape(RULE) in words_of(app)
+    assert html.escape(rule()) in words_of(app)
     (mark,) = overview_of(app)[0]["film"]["marks"]
     assert mark["place"] == STEPS.index(APPEARS_AT)
     assert "appears as a previous-token head at step 20" in mark["words"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from transformer_core.config import Architecture
 from transformer_core.errors import RunError
+from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,9 @@ class Evidence:
         """Check the counts that logarithms and quotients are taken of."""
         for name in ("steps", "vocab_size", "d_model", "n_parameters", "warmup_steps"):
             if getattr(self, name) < 1:
-                raise RunError(f"{name} must be at least 1 for a diagnosis, got {getattr(self, name)}")
+                raise RunError(
+                    say("{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name))
+                )
 
     @property
     def epochs(self) -> float | None:

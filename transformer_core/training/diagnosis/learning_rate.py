@@ -2,6 +2,7 @@
 
 from statistics import fmean, median
 
+from transformer_core.language import say
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.curves import change
 from transformer_core.training.diagnosis.finding import Finding
@@ -31,11 +32,14 @@ def too_high(case: Case) -> Finding | None:
     lower = setting(min(factor / 3, case.usual_factor))
     return Finding(
         kind="learning_rate_too_high",
-        title="Learning rate too high",
+        title=say("Learning rate too high"),
         evidence=sign,
-        advice=(
-            f"Learning rate: try {lower} (now {setting(factor)}), in a new run; a longer Warm-up (now "
-            f"{case.evidence.warmup_steps:,} steps) helps too."
+        advice=say(
+            "Learning rate: try {lower} (now {factor}), in a new run; a longer Warm-up (now {steps:,} steps) helps "
+            "too.",
+            lower=lower,
+            factor=setting(factor),
+            steps=case.evidence.warmup_steps,
         ),
         severity="problem",
     )
@@ -49,24 +53,33 @@ def too_low(case: Case) -> Finding | None:
     if evidence.warmup_steps > _LATE_WARMUP * evidence.steps and case.rate_ratio < 1:
         return Finding(
             kind="learning_rate_too_low",
-            title="The warm-up is too long",
-            evidence=(
-                f"The learning rate rises for {evidence.warmup_steps:,} steps, and the training has "
-                f"{evidence.steps:,}: most of it goes by at a low rate."
+            title=say("The warm-up is too long"),
+            evidence=say(
+                "The learning rate rises for {warmup_steps:,} steps, and the training has {steps:,}: most of it goes "
+                "by at a low rate.",
+                warmup_steps=evidence.warmup_steps,
+                steps=evidence.steps,
             ),
-            advice=f"Warm-up: try {max(1, evidence.steps // 10):,} steps, a tenth of all.",
+            advice=say("Warm-up: try {steps:,} steps, a tenth of all.", steps=max(1, evidence.steps // 10)),
             severity="problem",
         )
     if case.rate_ratio > _TOO_LOW_RATIO or case.is_rate_rising or case.trend == "rising":
         return None
     return Finding(
         kind="learning_rate_too_low",
-        title="Learning rate too low",
-        evidence=(
-            f"At its highest the learning rate was {number(case.highest_rate or 0.0)}, {percent(case.rate_ratio)} of "
-            f"what is usual for a width of {evidence.d_model:,}, and the loss falls slowly or not at all."
+        title=say("Learning rate too low"),
+        evidence=say(
+            "At its highest the learning rate was {rate}, {share} of what is usual for a width of {width:,}, and the "
+            "loss falls slowly or not at all.",
+            rate=number(case.highest_rate or 0.0),
+            share=percent(case.rate_ratio),
+            width=evidence.d_model,
         ),
-        advice=f"Learning rate: try {setting(case.usual_factor)} (now {setting(evidence.learning_rate_factor)}).",
+        advice=say(
+            "Learning rate: try {usual} (now {factor}).",
+            usual=setting(case.usual_factor),
+            factor=setting(evidence.learning_rate_factor),
+        ),
         severity="problem",
     )
 
@@ -81,14 +94,18 @@ def clipped(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="gradient_clipped",
-        title="Nearly every gradient is clipped",
-        evidence=(
-            f"In {percent(share)} of the steps behind the warm-up the gradient was longer than {setting(clip_norm)}, "
-            f"half of the time longer than {number(median(norms))}."
+        title=say("Nearly every gradient is clipped"),
+        evidence=say(
+            "In {share} of the steps behind the warm-up the gradient was longer than {clip_norm}, half of the time "
+            "longer than {median}.",
+            share=percent(share),
+            clip_norm=setting(clip_norm),
+            median=number(median(norms)),
         ),
-        advice=(
-            f"Clip norm: try {setting(median(norms))}, so that only outliers are cut; Adam evens out most of the "
-            "difference, so expect little of it alone."
+        advice=say(
+            "Clip norm: try {median}, so that only outliers are cut; Adam evens out most of the difference, so expect "
+            "little of it alone.",
+            median=setting(median(norms)),
         ),
         severity="note",
     )
@@ -108,7 +125,12 @@ def _sign_of_runaway(case: Case) -> str | None:
     if rise.now - rise.before <= max(_RISE_NATS, _RISE_SHARE * rise.before):
         return None
     step = round((best + 1) * case.steps_done / _N_WINDOWS)
-    return f"Training loss was {nats(rise.before)} around step {step:,} and has risen to {nats(rise.now)} since."
+    return say(
+        "Training loss was {before} around step {step:,} and has risen to {now} since.",
+        before=nats(rise.before),
+        step=step,
+        now=nats(rise.now),
+    )
 
 
 def _spikes(case: Case) -> str | None:
@@ -121,9 +143,12 @@ def _spikes(case: Case) -> str | None:
     ]
     if len(spikes) < _SPIKES:
         return None
-    return (
-        f"Training loss jumped by more than {nats(_SPIKE_NATS)} in {len(spikes)} logged steps, the last time to "
-        f"{nats(spikes[-1].loss)} at step {spikes[-1].step:,}."
+    return say(
+        "Training loss jumped by more than {jump} in {n} logged steps, the last time to {loss} at step {step:,}.",
+        jump=nats(_SPIKE_NATS),
+        n=len(spikes),
+        loss=nats(spikes[-1].loss),
+        step=spikes[-1].step,
     )
 
 
@@ -135,9 +160,12 @@ def _long_gradients(case: Case) -> str | None:
     share = fmean(norm > _TIMES_CLIP * clip_norm for norm in norms)
     if share < _OFTEN:
         return None
-    return (
-        f"In {percent(share)} of the steps behind the warm-up the gradient was more than {_TIMES_CLIP:.0f} times as "
-        f"long as the {setting(clip_norm)} that it is cut to, and the loss does not fall."
+    return say(
+        "In {share} of the steps behind the warm-up the gradient was more than {times:.0f} times as long as the "
+        "{clip_norm} that it is cut to, and the loss does not fall.",
+        share=percent(share),
+        times=_TIMES_CLIP,
+        clip_norm=setting(clip_norm),
     )
 
 
@@ -147,9 +175,13 @@ def _stuck_at_high_rate(case: Case) -> str | None:
         return None
     if not case.is_poor and case.bigram is not None and case.loss < _LITTLE * case.bigram:
         return None
-    return (
-        f"At its highest the learning rate was {number(case.highest_rate or 0.0)}, {times(case.rate_ratio)} "
-        f"what is usual for a width of {case.evidence.d_model:,}, and the loss is still {nats(case.loss)}."
+    return say(
+        "At its highest the learning rate was {rate}, {times} what is usual for a width of {width:,}, and the loss is "
+        "still {loss}.",
+        rate=number(case.highest_rate or 0.0),
+        times=times(case.rate_ratio),
+        width=case.evidence.d_model,
+        loss=nats(case.loss),
     )
 
 

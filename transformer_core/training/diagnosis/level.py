@@ -1,5 +1,6 @@
 """What a loss amounts to: what else would reach it."""
 
+from transformer_core.language import ENGLISH, language, say
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
@@ -13,12 +14,12 @@ def too_little_learnt(case: Case) -> Finding | None:
         return None
     severity: Severity = "problem" if case.is_settled else "note"
     kinds: dict[str, tuple[FindingKind, str]] = {
-        "guessing": ("no_better_than_guessing", "No better than guessing"),
-        "frequency": ("guesses_by_frequency", "It goes by how often tokens come"),
-        "one_back": ("looks_one_token_back", "It looks one token back at most"),
+        "guessing": ("no_better_than_guessing", say("No better than guessing")),
+        "frequency": ("guesses_by_frequency", say("It goes by how often tokens come")),
+        "one_back": ("looks_one_token_back", say("It looks one token back at most")),
     }
     kind, title = kinds[case.level or ""]
-    evidence = f"{_loss_in_words(case)}, {_comparison(case)}."
+    evidence = say("{loss}, {comparison}.", loss=_loss_in_words(case), comparison=_comparison(case))
     return Finding(kind=kind, title=title, evidence=evidence, advice=_advice(case), severity=severity)
 
 
@@ -26,74 +27,91 @@ def well(case: Case) -> Finding | None:
     """Say so where the model has learnt its task, with the number."""
     if not case.is_good:
         return None
-    below = f", below the {nats(case.bigram)} of a table of which token follows which" if case.bigram else ""
-    loss = f"{_loss_in_words(case)}{below if case.level == 'beyond' else ''}."
+    loss = f"{_loss_in_words(case)}."
+    if case.bigram and case.level == "beyond":
+        loss = say(
+            "{loss}, below the {bigram} of a table of which token follows which.",
+            loss=_loss_in_words(case),
+            bigram=nats(case.bigram),
+        )
     if case.judged:
-        loss = f"{_success(*case.judged)}; {_first_small(loss)}"
+        loss = f"{_success(*case.judged)}; {_within(loss)}"
     return Finding(
         kind="well",
-        title="All is well",
+        title=say("All is well"),
         evidence=loss,
-        advice="Keep it, and look at it on the page Heads: it shows where each head looks.",
+        advice=say("Keep it, and look at it on the page Heads: it shows where each head looks."),
         severity="fine",
     )
 
 
 def nothing_unusual(case: Case) -> Finding:
     """Say that nothing stands out, where there is no more to say."""
-    loss = _loss_in_words(case) if case.loss is not None else "No loss was measured"
+    loss = _loss_in_words(case) if case.loss is not None else say("No loss was measured")
     return Finding(
         kind="nothing_unusual",
-        title="Nothing unusual",
-        evidence=f"{loss}, and nothing in the curves or in what it writes points to a fault.",
-        advice=f"If that is not enough yet, {_first_small(more_steps(case))}.",
+        title=say("Nothing unusual"),
+        evidence=say("{loss}, and nothing in the curves or in what it writes points to a fault.", loss=loss),
+        advice=say("If that is not enough yet, {steps}.", steps=_within(more_steps(case))),
         severity="note",
     )
 
 
 def _success(measure: str, share: float) -> str:
     if measure == "determined_accuracy":
-        return f"{percent(share)} of what can be known is right"
-    by = "" if measure == "exact_match" else f" by the measure “{measure.replace('_', ' ')}”"
-    return f"{percent(share)} of its outputs are right{by}"
+        return say("{share} of what can be known is right", share=percent(share))
+    if measure == "exact_match":
+        return say("{share} of its outputs are right", share=percent(share))
+    return say(
+        "{share} of its outputs are right by the measure “{measure}”",
+        share=percent(share),
+        measure=say(measure.replace("_", " ")),
+    )
 
 
 def _loss_in_words(case: Case) -> str:
     if case.last:
-        return f"Held-out loss is {nats(case.last.loss)} at step {case.last.step:,}"
-    at_most = "at most " if case.evidence.label_smoothing else ""
-    return f"Training loss is {at_most}{nats(case.training_loss or 0.0)} without smoothing at step {case.steps_done:,}"
+        return say("Held-out loss is {loss} at step {step:,}", loss=nats(case.last.loss), step=case.last.step)
+    values = {"loss": nats(case.training_loss or 0.0), "step": case.steps_done}
+    if case.evidence.label_smoothing:
+        return say("Training loss is at most {loss} without smoothing at step {step:,}", **values)
+    return say("Training loss is {loss} without smoothing at step {step:,}", **values)
 
 
 def _comparison(case: Case) -> str:
     even, unigram, bigram = nats(case.evidence.even_entropy), case.unigram, case.bigram
     if case.level == "guessing":
-        return f"and {even} is what an even guess among {case.evidence.vocab_size:,} tokens gives"
+        return say("and {even} is what an even guess among {n:,} tokens gives", even=even, n=case.evidence.vocab_size)
     if case.level == "frequency":
-        return f"and {nats(unigram or 0.0)} is what the frequencies of the tokens alone give"
-    return (
-        f"while the frequencies of the tokens alone give {nats(unigram or 0.0)}, and a table of which token follows "
-        f"which {nats(bigram or 0.0)}"
+        return say("and {unigram} is what the frequencies of the tokens alone give", unigram=nats(unigram or 0.0))
+    return say(
+        "while the frequencies of the tokens alone give {unigram}, and a table of which token follows which {bigram}",
+        unigram=nats(unigram or 0.0),
+        bigram=nats(bigram or 0.0),
     )
 
 
 def _advice(case: Case) -> str:
     ratio = case.rate_ratio
     if ratio is not None and not 1 / _NEAR <= ratio <= _NEAR and not case.is_rate_rising:
-        return (
-            f"Learning rate: try {setting(case.usual_factor)} (now {setting(case.evidence.learning_rate_factor)}), "
-            "which is usual for a model of this width."
+        return say(
+            "Learning rate: try {usual} (now {factor}), which is usual for a model of this width.",
+            usual=setting(case.usual_factor),
+            factor=setting(case.evidence.learning_rate_factor),
         )
     if case.trend == "falling":
-        return f"{more_steps(case)}; the loss is still falling."
+        return say("{steps}; the loss is still falling.", steps=more_steps(case))
     if not case.is_settled:
-        return f"{more_steps(case)}; it may only be the beginning."
+        return say("{steps}; it may only be the beginning.", steps=more_steps(case))
     if case.level == "guessing":
-        return "Check the Targets and the Mask: what each place is to say, and what it may see for that."
+        return say("Check the Targets and the Mask: what each place is to say, and what it may see for that.")
     if case.evidence.architecture == "encoder_decoder":
-        return "Check that each target truly depends on its source, and that the Mask lets the decoder see all of that."
-    return "Check that the Mask lets each place see the tokens further back; then try more Layers."
+        return say(
+            "Check that each target truly depends on its source, and that the Mask lets the decoder see all of that."
+        )
+    return say("Check that the Mask lets each place see the tokens further back; then try more Layers.")
 
 
-def _first_small(text: str) -> str:
-    return text[0].lower() + text[1:]
+def _within(text: str) -> str:
+    """Return a sentence as a part of another; German nouns keep their capital."""
+    return text[0].lower() + text[1:] if language() == ENGLISH else text

@@ -2,6 +2,7 @@
 
 from statistics import fmean
 
+from transformer_core.language import say
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.circles import are_mostly_circles
 from transformer_core.training.diagnosis.curves import change
@@ -36,13 +37,15 @@ def sees_its_answer(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="sees_its_answer",
-        title="It sees its answer",
+        title=say("It sees its answer"),
         evidence=sign,
         advice=(
-            "Check the masked tokens: each must be replaced in the input, and count as a target."
+            say("Check the masked tokens: each must be replaced in the input, and count as a target.")
             if case.evidence.architecture == "encoder_only"
-            else "Check the Targets: the input must be the target shifted right by one, <bos> first, and the Mask must "
-            "hide what comes later."
+            else say(
+                "Check the Targets: the input must be the target shifted right by one, <bos> first, and the Mask must "
+                "hide what comes later."
+            )
         ),
         severity="problem",
     )
@@ -57,16 +60,17 @@ def overfitting(case: Case) -> Finding | None:
     dropout = min(_HIGHEST_DROPOUT, evidence.dropout + 0.1)
     controls = []
     if _risen(case) and best is not None and best.step:
-        controls.append(f"Steps: stop near {best.step:,}")
+        controls.append(say("Steps: stop near {step:,}", step=best.step))
     if dropout > evidence.dropout:
-        controls.append(f"Dropout: try {setting(dropout)} (now {setting(evidence.dropout)})")
-    controls.append("more training text, or a smaller model with fewer Layers")
+        now = setting(evidence.dropout)
+        controls.append(say("Dropout: try {dropout} (now {now})", dropout=setting(dropout), now=now))
+    controls.append(say("more training text, or a smaller model with fewer Layers"))
     if best is not None and case.unigram is not None and best.loss >= case.unigram:
-        controls.append("check the Targets and the Mask too, for nothing carries over")
-    again = f"; the training text was seen {times(evidence.epochs)}" if evidence.epochs else ""
+        controls.append(say("check the Targets and the Mask too, for nothing carries over"))
+    again = say("; the training text was seen {times}", times=times(evidence.epochs)) if evidence.epochs else ""
     return Finding(
         kind="overfitting",
-        title="It learns the text by heart",
+        title=say("It learns the text by heart"),
         evidence=f"{sign}{again}.",
         advice=f"{'; '.join(controls)}.",
         severity="note" if case.is_good or _writes_as_well_as_at_best(case) else "problem",
@@ -81,12 +85,14 @@ def little_to_learn_from(case: Case) -> Finding | None:
     if epochs is not None and epochs < 1:
         return Finding(
             kind="less_than_one_epoch",
-            title="Part of the text was never seen",
-            evidence=(
-                f"It has seen {count(evidence.tokens_seen)} of the {count(evidence.n_training_tokens or 0)} tokens of "
-                f"the training text, {percent(epochs)}."
+            title=say("Part of the text was never seen"),
+            evidence=say(
+                "It has seen {seen} of the {n} tokens of the training text, {share}.",
+                seen=count(evidence.tokens_seen),
+                n=count(evidence.n_training_tokens or 0),
+                share=percent(epochs),
             ),
-            advice=f"{more_steps(case)}, or a larger Batch size: there is more text to learn from.",
+            advice=say("{steps}, or a larger Batch size: there is more text to learn from.", steps=more_steps(case)),
             severity="note",
         )
     worth = evidence.tokens_seen
@@ -96,16 +102,19 @@ def little_to_learn_from(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="few_tokens",
-        title="Few tokens for its size",
-        evidence=(
-            f"It has seen {count(evidence.tokens_seen)} tokens, {number(evidence.tokens_seen / evidence.n_parameters)} "
-            f"for each of its {count(evidence.n_parameters)} parameters; large language models do best with about "
-            f"{_TOKENS_PER_PARAMETER:.0f}, small made-up tasks need fewer."
+        title=say("Few tokens for its size"),
+        evidence=say(
+            "It has seen {seen} tokens, {each} for each of its {n} parameters; large language models do best with "
+            "about {usual:.0f}, small made-up tasks need fewer.",
+            seen=count(evidence.tokens_seen),
+            each=number(evidence.tokens_seen / evidence.n_parameters),
+            n=count(evidence.n_parameters),
+            usual=_TOKENS_PER_PARAMETER,
         ),
         advice=(
-            "More training text, or a smaller model with fewer Layers: the text was seen several times already."
+            say("More training text, or a smaller model with fewer Layers: the text was seen several times already.")
             if epochs is not None and epochs >= _REPEATS_THAT_COUNT
-            else f"{more_steps(case)}, or a smaller model."
+            else say("{steps}, or a smaller model.", steps=more_steps(case))
         ),
         severity="note",
     )
@@ -123,9 +132,12 @@ def _more_right_tokens_than_outputs(case: Case) -> str | None:
     at_least, exact_match = 1 - (1 - last.accuracy) * length, last.outputs["exact_match"]
     if at_least < _LEAK_OUTPUTS or exact_match >= _LEAK_OUTPUTS * at_least or not case.is_wrong_alone:
         return None
-    return (
-        f"With the right tokens before it, {percent(last.accuracy)} of its guesses are right, so at least "
-        f"{percent(at_least)} of its outputs should be; left alone, {percent(exact_match)} are."
+    return say(
+        "With the right tokens before it, {accuracy} of its guesses are right, so at least {at_least} of its outputs "
+        "should be; left alone, {exact_match} are.",
+        accuracy=percent(last.accuracy),
+        at_least=percent(at_least),
+        exact_match=percent(exact_match),
     )
 
 
@@ -136,12 +148,22 @@ def _nothing_left_open(case: Case) -> str | None:
     """
     bigram, training = case.bigram, case.training_loss
     limit = _LEAK_SHARE_OF_EVEN * case.evidence.even_entropy if bigram is None else _LEAK_SHARE * bigram
-    beside = "" if bigram is None else f", where a table of which token follows which gives {nats(bigram)}"
+    beside = (
+        ""
+        if bigram is None
+        else say(", where a table of which token follows which gives {bigram}", bigram=nats(bigram))
+    )
     if case.last is not None and case.last.loss < limit and case.is_wrong_alone:
-        return f"Held-out loss is {nats(case.last.loss)}{beside}, and yet what it writes when left alone is wrong."
+        return say(
+            "Held-out loss is {loss}{beside}, and yet what it writes when left alone is wrong.",
+            loss=nats(case.last.loss),
+            beside=beside,
+        )
     if training is not None and training < limit and (are_mostly_circles(case.evidence.samples) or ends_at_once(case)):
-        return (
-            f"Training loss is {nats(training)}{beside}, and yet it runs in circles, or says nothing, when left alone."
+        return say(
+            "Training loss is {loss}{beside}, and yet it runs in circles, or says nothing, when left alone.",
+            loss=nats(training),
+            beside=beside,
         )
     return None
 
@@ -159,9 +181,11 @@ def _better_on_new_text_than_held_out(case: Case) -> str | None:
     new, held_out_loss = case.unsmoothed(fmean(losses)), min(held_out)
     if new > held_out_loss - _LEAK_GAP_NATS or new > _GAP_SHARE * held_out_loss:
         return None
-    return (
-        f"Training loss was {nats(new)} on text that it saw for the first time, and held-out loss "
-        f"{nats(held_out_loss)} at best: the two should be alike."
+    return say(
+        "Training loss was {new} on text that it saw for the first time, and held-out loss {held_out} at best: the two "
+        "should be alike.",
+        new=nats(new),
+        held_out=nats(held_out_loss),
     )
 
 
@@ -180,9 +204,14 @@ def _risen(case: Case) -> str | None:
     training = change(then, now)
     if training is None or not training.is_fall or last.loss - case.unsmoothed(training.now) < least:
         return None
-    return (
-        f"Held-out loss was best at step {best.step:,} ({nats(best.loss)}) and is now {nats(last.loss - best.loss)} "
-        f"higher, while training loss fell from {number(training.before)} to {number(training.now)}"
+    return say(
+        "Held-out loss was best at step {step:,} ({best}) and is now {rise} higher, while training loss fell from "
+        "{before} to {now}",
+        step=best.step,
+        best=nats(best.loss),
+        rise=nats(last.loss - best.loss),
+        before=number(training.before),
+        now=number(training.now),
     )
 
 
@@ -193,9 +222,12 @@ def _far_above(case: Case) -> str | None:
         return None
     if last.loss - training < _GAP_NATS or training > _GAP_SHARE * last.loss:
         return None
-    return (
-        f"Training loss is {nats(training)}, held-out loss {nats(last.loss)} at step {last.step:,}: what it has learnt "
-        "does not carry over"
+    return say(
+        "Training loss is {training}, held-out loss {held_out} at step {step:,}: what it has learnt does not carry "
+        "over",
+        training=nats(training),
+        held_out=nats(last.loss),
+        step=last.step,
     )
 
 

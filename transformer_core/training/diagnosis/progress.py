@@ -1,5 +1,6 @@
 """How far a training has come: broken off, too early to judge, still learning, or standing still."""
 
+from transformer_core.language import say
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
@@ -17,20 +18,22 @@ def failed(case: Case) -> Finding | None:
     if not reason and step is None:
         return None
     has_diverged = step is not None or reason.startswith(_DIVERGED)
-    evidence = reason or f"at step {step:,} loss or gradient is no finite number"
+    evidence = reason or say("at step {step:,} loss or gradient is no finite number", step=step)
     if has_diverged:
         evidence = evidence.split(". ")[0]  # the loop's own advice comes behind
     factor = case.evidence.learning_rate_factor
     lower = setting(min(factor / 3, case.usual_factor))
-    slower = (
-        f"Learning rate: try {lower} (now {setting(factor)}), or a longer Warm-up (now "
-        f"{case.evidence.warmup_steps:,} steps), in a new run."
+    slower = say(
+        "Learning rate: try {lower} (now {factor}), or a longer Warm-up (now {steps:,} steps), in a new run.",
+        lower=lower,
+        factor=setting(factor),
+        steps=case.evidence.warmup_steps,
     )
     return Finding(
         kind="failed",
-        title="The numbers ran away" if has_diverged else "The training broke off",
+        title=say("The numbers ran away") if has_diverged else say("The training broke off"),
         evidence=f"{evidence[0].upper()}{evidence[1:].rstrip('.')}.",
-        advice=slower if has_diverged else "Mend that, then resume the run: what was saved last is whole.",
+        advice=slower if has_diverged else say("Mend that, then resume the run: what was saved last is whole."),
         severity="problem",
     )
 
@@ -41,14 +44,17 @@ def too_early(case: Case) -> Finding | None:
         return None
     steps, warmup_steps = case.evidence.steps, case.evidence.warmup_steps
     so_far = (
-        f"Step {case.steps_done:,} of {steps:,}" if case.steps_done else f"Nothing of {steps:,} steps has been logged"
+        say("Step {step:,} of {steps:,}", step=case.steps_done, steps=steps)
+        if case.steps_done
+        else say("Nothing of {steps:,} steps has been logged", steps=steps)
     )
-    warming = f", within the Warm-up of {warmup_steps:,} steps" if 0 < case.steps_done <= warmup_steps else ""
+    is_warming = 0 < case.steps_done <= warmup_steps
+    warming = say(", within the Warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else ""
     return Finding(
         kind="too_early",
-        title="Too early to say",
-        evidence=f"{so_far}{warming}: no curve can be read from that.",
-        advice="Let it go on and ask again; Steps and Learning rate can stay as they are until then.",
+        title=say("Too early to say"),
+        evidence=say("{so_far}{warming}: no curve can be read from that.", so_far=so_far, warming=warming),
+        advice=say("Let it go on and ask again; Steps and Learning rate can stay as they are until then."),
         severity="note",
     )
 
@@ -59,16 +65,25 @@ def undertrained(case: Case) -> Finding | None:
     if case.is_good or not (case.trend == "falling" or has_no_curve):
         return None
     if has_no_curve or case.recent is None:
-        evidence = f"The training ended after {case.steps_done:,} steps, which are too few for a curve."
+        evidence = say(
+            "The training ended after {steps:,} steps, which are too few for a curve.", steps=case.steps_done
+        )
     elif case.recent.is_fall or case.best is None:
         before, now = nats(case.recent.before), nats(case.recent.now)
-        evidence = f"In the last third of {case.steps_done:,} steps the training loss went from {before} to {now}."
+        evidence = say(
+            "In the last third of {steps:,} steps the training loss went from {before} to {now}.",
+            steps=case.steps_done,
+            before=before,
+            now=now,
+        )
     else:
-        evidence = f"Held-out loss was lowest of late, {nats(case.best.loss)} at step {case.best.step:,}."
+        evidence = say(
+            "Held-out loss was lowest of late, {loss} at step {step:,}.", loss=nats(case.best.loss), step=case.best.step
+        )
     is_over = case.is_over
     return Finding(
         kind="undertrained",
-        title="It stopped while still learning" if is_over else "Still learning",
+        title=say("It stopped while still learning") if is_over else say("Still learning"),
         evidence=evidence,
         advice=_less_dropout(case) or f"{more_steps(case)}.",
         severity="problem" if is_over else "note",
@@ -80,18 +95,30 @@ def plateau(case: Case) -> Finding | None:
     if case.is_good or not case.is_late or case.trend not in ("flat", "rising") or case.recent is None:
         return None
     factor = case.evidence.learning_rate_factor
-    rates = f"Learning rate: try {setting(factor / 2)} and {setting(factor * 2)} (now {setting(factor)})"
+    rates = say(
+        "Learning rate: try {half} and {double} (now {now})",
+        half=setting(factor / 2),
+        double=setting(factor * 2),
+        now=setting(factor),
+    )
     if less_dropout := _less_dropout(case):
         advice = less_dropout
     elif case.is_poor:
-        advice = f"{rates}; if neither helps, more Steps, for looking further back often comes late and at once."
+        advice = say(
+            "{rates}; if neither helps, more Steps, for looking further back often comes late and at once.", rates=rates
+        )
     else:
-        advice = f"{rates}, or a wider model with more Layers; more text helps too where there is any."
+        advice = say("{rates}, or a wider model with more Layers; more text helps too where there is any.", rates=rates)
     before, now = nats(case.recent.before), nats(case.recent.now)
     return Finding(
         kind="plateau",
-        title="It no longer improves",
-        evidence=f"In the last third of {case.steps_done:,} steps the training loss was {now}, before that {before}.",
+        title=say("It no longer improves"),
+        evidence=say(
+            "In the last third of {steps:,} steps the training loss was {now}, before that {before}.",
+            steps=case.steps_done,
+            now=now,
+            before=before,
+        ),
         advice=advice,
         severity="problem" if case.is_poor else "note",
     )
@@ -106,15 +133,18 @@ def exposure_gap(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="exposure_gap",
-        title="Right by the token, wrong as a whole",
-        evidence=(
-            f"With the right tokens before it, {percent(accuracy)} of its guesses are right, but left alone only "
-            f"{percent(exact_match)} of its outputs are: one slip spoils an output, and it goes on from its slips."
+        title=say("Right by the token, wrong as a whole"),
+        evidence=say(
+            "With the right tokens before it, {accuracy} of its guesses are right, but left alone only {exact_match} "
+            "of "
+            "its outputs are: one slip spoils an output, and it goes on from its slips.",
+            accuracy=percent(accuracy),
+            exact_match=percent(exact_match),
         ),
         advice=(
-            f"{more_steps(case)}, since the last few slips go late."
+            say("{steps}, since the last few slips go late.", steps=more_steps(case))
             if case.trend == "falling"
-            else "More steps help little now; more Layers or more data may: each slip leads it where it never was."
+            else say("More steps help little now; more Layers or more data may: each slip leads it where it never was.")
         ),
         severity="note",
     )
@@ -125,4 +155,4 @@ def _less_dropout(case: Case) -> str:
     dropout = case.evidence.dropout
     if dropout <= _HIGH_DROPOUT or not case.is_over:
         return ""
-    return f"Dropout: try 0.1 (now {setting(dropout)}), which leaves the model more to learn with."
+    return say("Dropout: try 0.1 (now {now}), which leaves the model more to learn with.", now=setting(dropout))

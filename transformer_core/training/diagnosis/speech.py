@@ -2,6 +2,7 @@
 
 from collections import Counter
 
+from transformer_core.language import say
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.circles import are_mostly_circles, in_circles
 from transformer_core.training.diagnosis.finding import Finding, Severity
@@ -19,9 +20,16 @@ def ends_at_once(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="ends_at_once",
-        title="It ends at once",
-        evidence=f"{n_empty} of {len(samples)} outputs are empty: the end is the first thing that it says.",
-        advice=f"{more_steps(case)} if the loss is still high; else look for empty targets in the training text.",
+        title=say("It ends at once"),
+        evidence=say(
+            "{n_empty} of {n} outputs are empty: the end is the first thing that it says.",
+            n_empty=n_empty,
+            n=len(samples),
+        ),
+        advice=say(
+            "{steps} if the loss is still high; else look for empty targets in the training text.",
+            steps=more_steps(case),
+        ),
         severity=_severity(case),
     )
 
@@ -34,9 +42,9 @@ def never_ends(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="never_ends",
-        title="It does not find an end",
-        evidence=f"{n_cut} of {len(known)} outputs were cut off, for it never said <eos>.",
-        advice=f"{more_steps(case)}; if that does not help, check that the Targets end in <eos>.",
+        title=say("It does not find an end"),
+        evidence=say("{n_cut} of {n} outputs were cut off, for it never said <eos>.", n_cut=n_cut, n=len(known)),
+        advice=say("{steps}; if that does not help, check that the Targets end in <eos>.", steps=more_steps(case)),
         severity=_severity(case),
     )
 
@@ -54,11 +62,22 @@ def same_output(case: Case) -> Finding | None:
     is_pairs = case.evidence.architecture == "encoder_decoder"
     return Finding(
         kind="same_output",
-        title="It says the same to everything",
-        evidence=f"{n} of {len(samples)} different {'sources' if is_pairs else 'prompts'} get {quoted(output)}.",
+        title=say("It says the same to everything"),
+        evidence=(
+            say("{n} of {n_all} different sources get {output}.", n=n, n_all=len(samples), output=quoted(output))
+            if is_pairs
+            else say("{n} of {n_all} different prompts get {output}.", n=n, n_all=len(samples), output=quoted(output))
+        ),
         advice=(
-            f"{more_steps(case)}: it makes no use of "
-            f"{'its source' if is_pairs else 'its prompt'} yet; if the loss stands still, change the Learning rate."
+            say(
+                "{steps}: it makes no use of its source yet; if the loss stands still, change the Learning rate.",
+                steps=more_steps(case),
+            )
+            if is_pairs
+            else say(
+                "{steps}: it makes no use of its prompt yet; if the loss stands still, change the Learning rate.",
+                steps=more_steps(case),
+            )
         ),
         severity=_severity(case),
     )
@@ -71,19 +90,25 @@ def repeats_itself(case: Case) -> Finding | None:
         return None
     found = in_circles(samples)
     worst = max((circles for _, circles in found), key=lambda circles: (circles.looped, circles.repeated))
-    such_as = f", such as {quoted(worst.piece)} again and again" if worst.piece else ""
+    such_as = say(", such as {piece} again and again", piece=quoted(worst.piece)) if worst.piece else ""
     n_saying = sum(bool(sample.output.strip()) for sample in samples)
     if case.is_poor or case.loss is None:
-        way = "Learning rate: try another" if case.is_settled and case.trend == "flat" else more_steps(case)
-        advice = f"{way}; while the loss is this high, the most frequent tokens win every time."
+        is_stuck = case.is_settled and case.trend == "flat"
+        way = say("Learning rate: try another") if is_stuck else more_steps(case)
+        advice = say("{way}; while the loss is this high, the most frequent tokens win every time.", way=way)
     else:
-        advice = "Always taking the most probable token makes circles; beam search, or drawing at random, breaks them."
+        advice = say(
+            "Always taking the most probable token makes circles; beam search, or drawing at random, breaks them."
+        )
     return Finding(
         kind="repeats_itself",
-        title="It runs in circles",
-        evidence=(
-            f"{len(found)} of {n_saying} outputs are mostly repetition{such_as}; in the worst, "
-            f"{percent(max(worst.looped, worst.repeated))} was said before."
+        title=say("It runs in circles"),
+        evidence=say(
+            "{n} of {n_all} outputs are mostly repetition{such_as}; in the worst, {share} was said before.",
+            n=len(found),
+            n_all=n_saying,
+            such_as=such_as,
+            share=percent(max(worst.looped, worst.repeated)),
         ),
         advice=advice,
         severity="note",

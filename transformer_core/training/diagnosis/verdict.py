@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
+from transformer_core.language import say
 from transformer_core.training.diagnosis import learning_rate, level, memory, progress, speech
 from transformer_core.training.diagnosis.case import Case, open_case
 from transformer_core.training.diagnosis.evidence import Evidence
@@ -68,7 +69,7 @@ def _spoken(case: Case) -> list[Finding | None]:
 
 def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
     """Return findings as what comes of a problem that is told before them; their own advice would lead astray."""
-    advice = "Mend the problem above first: this comes of it."
+    advice = say("Mend the problem above first: this comes of it.")
     return [replace(finding, advice=advice, severity="note") for finding in _there(findings)]
 
 

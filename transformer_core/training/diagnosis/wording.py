@@ -1,5 +1,6 @@
 """Numbers as a person reads them."""
 
+from transformer_core.language import say
 from transformer_core.training.diagnosis.case import Case
 
 _LEGIBLE = 1e6  # from here on digits are counted, not read
@@ -8,7 +9,7 @@ _QUOTED = 40  # characters of an output that are shown
 
 def nats(value: int | float) -> str:
     """Write a loss or an entropy, with its unit."""
-    return f"{number(value)} nats"
+    return say("{number} nats", number=number(value))
 
 
 def number(value: int | float) -> str:
@@ -22,9 +23,10 @@ def number(value: int | float) -> str:
 
 def count(value: int | float) -> str:
     """Write a count: small ones in full, large ones in thousands, millions or billions."""
-    for size, word in ((1e9, "billion"), (1e6, "million")):
-        if value >= size:
-            return f"{value / size:,.1f} {word}"
+    if value >= 1e9:
+        return say("{n:,.1f} billion", n=value / 1e9)
+    if value >= 1e6:
+        return say("{n:,.1f} million", n=value / 1e6)
     return f"{value:,.0f}"
 
 
@@ -36,8 +38,8 @@ def percent(share: int | float) -> str:
 def times(ratio: int | float) -> str:
     """Write how many times."""
     if ratio >= 10:
-        return f"{count(ratio)} times"
-    return "once" if round(ratio, 1) == 1 else f"{ratio:.1f} times"
+        return say("{n} times", n=count(ratio))
+    return say("once") if round(ratio, 1) == 1 else say("{ratio:.1f} times", ratio=ratio)
 
 
 def setting(value: int | float) -> str:
@@ -55,7 +57,7 @@ def more_steps(case: Case) -> str:
     """Propose twice the steps, or, while they last, to wait for those that are planned."""
     steps = case.evidence.steps
     return (
-        f"Steps: try {2 * steps:,} (now {steps:,})"
+        say("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)
         if case.is_over
-        else f"Let it go on to the end of its {steps:,} Steps"
+        else say("Let it go on to the end of its {steps:,} Steps", steps=steps)
     )

@@ -1,0 +1,60 @@
+"""Tour: the paper in its own order, each idea live; predict, then see."""
+
+import html
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn import tour_chapter, tour_contents, tour_writing
+from pages.shared import kept, lessons, state, tour_state
+from pages.shared.components import chapter
+from transformer_core.language import mark, say
+
+if TYPE_CHECKING:
+    from transformer_core.lessons.lesson import BrokenLesson, Lesson
+
+LEAD = mark(
+    "“Attention Is All You Need” from beginning to end, on models that run while you read. Each chapter asks you to "
+    "predict something before it shows you; what is right is computed from the model’s own numbers."
+)
+
+
+def page() -> None:
+    """Draw the page."""
+    st.html(f"<h1 class='hl-title'>{html.escape(say('Tour'))}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    tour()
+
+
+@st.fragment
+def tour() -> None:
+    """Draw the contents and the open chapter; an answer, or another chapter, draws only this again."""
+    all_lessons = lessons.here()
+    if not all_lessons:
+        st.html(f"<p class='hl-note'>{html.escape(say('There is no lesson here.'))}</p>")
+        return
+    open_one = _open_one(all_lessons)
+    tour_state.see(open_one.name)
+    with st.container(key="hl-tour"):
+        left, right = st.columns([3, 13], gap="medium")
+    with left:
+        tour_contents.show(all_lessons, open_one)
+    with right:
+        tour_contents.show_narrow(all_lessons, open_one)
+        tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
+        tour_writing.show()
+        chapter.top_of(open_one.name)
+    kept.foot()
+    state.publish()
+
+
+def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLesson":
+    """Return the lesson that the address names; the first, with a note, where there is no such."""
+    wanted = tour_state.LESSON.value
+    found = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
+    if found is None and wanted:
+        told = say("There is no lesson “{name}” here, so you see the first.", name=wanted[:60])
+        st.html(f"<p class='hl-note'>{html.escape(told)}</p>")
+    return found or all_lessons[0]
+
+
+page()

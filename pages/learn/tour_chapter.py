@@ -1,0 +1,183 @@
+"""A chapter: prose and live figures beside each other, questions, and what is behind them once they are answered."""
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn import tour_checks, tour_figure, tour_question
+from pages.shared import lessons, state, tour_state
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say
+
+if TYPE_CHECKING:
+    from transformer_core.lessons.evidence import Evidence
+    from transformer_core.lessons.lesson import BrokenLesson, FigureWish, Lesson, Part, Prose, Question
+
+
+@dataclass
+class Row:
+    """What is drawn beside each other: texts and questions on the left, figures on the right."""
+
+    left: "list[Prose | Question]" = field(default_factory=list)
+    figures: "list[FigureWish]" = field(default_factory=list)
+
+
+def show(lesson: "Lesson | BrokenLesson", *, place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
+    """Draw a chapter, or what is wrong with it."""
+    from transformer_core.lessons.lesson import BrokenLesson
+
+    _heading(lesson)
+    if isinstance(lesson, BrokenLesson):
+        _calm(say("This lesson cannot be read. {why}.", why=lesson.why))
+    else:
+        _parts(lesson)
+    _ways(place, all_lessons)
+
+
+def _heading(lesson: "Lesson | BrokenLesson") -> None:
+    section = getattr(lesson, "section", "")
+    above = [lesson.group, say("section {section}", section=section) if section else ""]
+    kicker = " · ".join(part for part in above if part)
+    st.html(
+        f"<p class='hl-tour-kicker'>{html.escape(kicker)}</p><h2 class='hl-tour-title'>{html.escape(lesson.title)}</h2>"
+    )
+
+
+def _parts(lesson: "Lesson") -> None:
+    given = tour_state.answers(lesson.name)
+    evidence = lessons.evidence_of(lesson, seed=tour_state.seed(lesson.name) or 0)
+    seen = lesson.parts_up_to(len(given))
+    number = 0
+    for place, row in enumerate(_rows(seen)):
+        with st.container(key=f"hl-tour-row-{place}"):
+            columns = st.columns([10, 11], gap="medium")
+        with columns[0]:
+            for part in row.left:
+                number = _left(lesson, part, evidence, number)
+        with columns[1]:
+            for at, wish in enumerate(row.figures):
+                _calmly(lesson, tour_figure.show, lesson, wish, evidence, f"{place}-{at}")
+    _links(lesson, seen)
+    tour_checks.show(lesson, seen, evidence)
+
+
+def _left(lesson: "Lesson", part: "Prose | Question", evidence: "Evidence", number: int) -> int:
+    """Draw a text or a question; return the number of the next question."""
+    from transformer_core.lessons.lesson import Prose
+
+    if isinstance(part, Prose):
+        _calmly(lesson, _prose, lesson, part, evidence)
+        return number
+    _calmly(lesson, tour_question.show, lesson, part, number, evidence)
+    return number + 1
+
+
+def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
+    from transformer_core.lessons import judging
+
+    if judging.needs_training(part) and not tour_state.wants_training(lesson.name):
+        told = say("Train the model, and you read here what it says.")
+        st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
+        return
+    st.markdown(judging.prose(part, evidence))
+
+
+def _rows(parts: "Sequence[Part]") -> list[Row]:
+    """Return the parts of a chapter row by row: behind a question a new one begins, where there are figures for it."""
+    from transformer_core.lessons.lesson import FigureWish, Prose, Question
+
+    rows = [Row()]
+    asked = False
+    for part in parts:
+        if isinstance(part, FigureWish):
+            rows[-1].figures.append(part)
+        elif isinstance(part, Prose | Question):
+            if asked:
+                rows.append(Row())
+                asked = False
+            rows[-1].left.append(part)
+            asked = isinstance(part, Question)
+    joined = rows[:1]
+    for row in rows[1:]:
+        if row.figures:
+            joined.append(row)
+        else:
+            joined[-1].left += row.left
+    return joined
+
+
+def _calmly(lesson: "Lesson", draw: Callable[..., None], *given: object) -> None:
+    """Draw a part; what is wrong with it is said in its place, and the others are drawn all the same."""
+    from transformer_core.lessons.faults import LessonError
+
+    try:
+        draw(*given)
+    except LessonError as error:
+        error.file = lesson.file
+        _calm(f"{error}.")
+    except HeadlightError as error:
+        _calm(say("This cannot be shown: {why}.", why=error))
+
+
+def _calm(sentence: str) -> None:
+    st.html(f"<p class='hl-note'>{html.escape(sentence)}</p>")
+
+
+def _links(lesson: "Lesson", seen: "Sequence[Part]") -> None:
+    """Draw the links that open other pages in the matching state."""
+    from transformer_core.lessons.lesson import Link
+
+    found = [part for part in seen if isinstance(part, Link)]
+    if not found:
+        return
+    try:
+        card = lessons.card_of(lesson)
+    except HeadlightError:
+        return  # said above
+    with st.container(key="hl-tour-links", horizontal=True, gap="medium"):
+        for link in found:
+            view = {
+                state.MODEL: card.name,
+                state.TEXT: lessons.text_of(lesson, card),
+                state.TARGET: lesson.target,
+                state.ATTENTION: lesson.attention or None,
+                state.LAYER: lesson.layer,
+                state.HEAD: lesson.head,
+            } | dict(link.fields)
+            st.page_link(
+                lessons.PAGES[link.page][0],
+                label=link.label,
+                icon=":material/arrow_outward:",
+                query_params={name: str(value) for name, value in view.items() if value is not None},
+            )
+
+
+def _ways(place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
+    """Draw the ways back and on."""
+    before = all_lessons[place - 1] if place else None
+    behind = all_lessons[place + 1] if place + 1 < len(all_lessons) else None
+    with st.container(key="hl-tour-ways", horizontal=True, horizontal_alignment="distribute"):
+        st.button(
+            say("Back"),
+            key="tour-back",
+            icon=":material/arrow_back:",
+            disabled=before is None,
+            on_click=tour_state.go_to,
+            args=(before.name if before else "",),
+            help=before.title if before else None,
+            shortcut="Shift+Left",
+        )
+        st.button(
+            say("Next: {title}", title=behind.title) if behind else say("Next"),
+            key="tour-next",
+            icon=":material/arrow_forward:",
+            icon_position="right",
+            type="primary",
+            disabled=behind is None,
+            on_click=tour_state.go_to,
+            args=(behind.name if behind else "",),
+            shortcut="Shift+Right",
+        )

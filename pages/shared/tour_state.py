@@ -1,0 +1,75 @@
+"""What defines the view of the page Tour: the chapter; and in the session, what was answered."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.shared import state
+from pages.shared.fields import Field, text_up_to
+
+PAGE = "tour"
+LESSON = Field(PAGE, "lesson", "", text_up_to(120))  # its name; "": the first
+FIELDS: tuple[Field, ...] = (LESSON,)
+
+_ANSWERS = "tour-answers"  # of each lesson: the answers to its questions, in their order; None: shown without one
+_SEEN = "tour-seen"  # lessons that were opened
+_SEEDS = "tour-seeds"  # of each lesson in which the six words were trained: from which first weights
+N_SEEDS = 10
+
+
+def go_to(name: str) -> None:
+    """Open a chapter."""
+    LESSON.set(name)
+    state.act()
+
+
+def see(name: str) -> None:
+    """Note that a chapter was opened."""
+    st.session_state.setdefault(_SEEN, set()).add(name)
+
+
+def answers(name: str) -> tuple[str | None, ...]:
+    """Return what was answered in a chapter."""
+    found: tuple[str | None, ...] = st.session_state.get(_ANSWERS, {}).get(name, ())
+    return found
+
+
+def answer(name: str, number: int, given: str | None) -> None:
+    """Take the answer to a chapter's question of this number; None: it is to be shown without one."""
+    if len(answers(name)) == number:
+        st.session_state.setdefault(_ANSWERS, {})[name] = (*answers(name), given)
+    state.act()
+
+
+def ask_again(name: str, number: int) -> None:
+    """Forget the answers to a chapter's questions, from this one on."""
+    st.session_state.setdefault(_ANSWERS, {})[name] = answers(name)[:number]
+    state.act()
+
+
+def is_done(name: str, n_questions: int) -> bool:
+    """Return whether a chapter was opened and all its questions are answered."""
+    return name in st.session_state.get(_SEEN, ()) and len(answers(name)) >= n_questions
+
+
+def n_done(lessons: Sequence[tuple[str, int]]) -> int:
+    """Return how many of some chapters are done, each with how many questions it has."""
+    return sum(is_done(name, n_questions) for name, n_questions in lessons)
+
+
+def seed(name: str) -> int | None:
+    """Return from which first weights the six words are trained in a chapter; None: nobody asked for it yet."""
+    found: int | None = st.session_state.get(_SEEDS, {}).get(name)
+    return found
+
+
+def wants_training(name: str) -> bool:
+    """Return whether the six words' training was asked for in a chapter, by its button or by an answer."""
+    return seed(name) is not None or bool(answers(name))
+
+
+def train(name: str) -> None:
+    """The training was asked for, or asked for again: then it begins with other random weights."""
+    before = seed(name)
+    st.session_state.setdefault(_SEEDS, {})[name] = 0 if before is None else (before + 1) % N_SEEDS
+    state.act()

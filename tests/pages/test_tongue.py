@@ -1,0 +1,47 @@
+"""The choice of the language: by the browser, by the address, and by hand; texts and numbers stay where they are."""
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.bar import CLAIM
+from tests.pages.conftest import overview_of, url_of, words_of
+
+pytestmark = pytest.mark.usefixtures("checkpoints")
+OpenApp = Callable[..., AppTest]
+GERMAN_CLAIM = "Sieh, was jeder Attention-Kopf tut"
+
+
+def test_without_a_wish_a_page_is_english(open_app: OpenApp):
+    app = open_app()
+    assert CLAIM in words_of(app) and GERMAN_CLAIM not in words_of(app)
+    assert "language" not in url_of(app)
+
+
+def test_the_address_asks_for_a_language(open_app: OpenApp):
+    app = open_app(language="de")
+    assert GERMAN_CLAIM in words_of(app) and CLAIM not in words_of(app)
+    assert url_of(app)["language"] == "de"
+
+
+def test_a_language_that_is_not_there_is_english(open_app: OpenApp):
+    app = open_app(language="<b>tlh</b>")
+    assert not app.exception
+    assert CLAIM in words_of(app)
+
+
+def test_the_switch_changes_the_words_and_nothing_else(open_app: OpenApp):
+    app = open_app(text="The cat sleeps.", layer="0", head="1")
+    pictures = overview_of(app)[1]
+    switch = app.segmented_control(key="language-box")
+    switch.set_value("de").run()
+    assert not app.exception
+    assert GERMAN_CLAIM in words_of(app)
+    assert app.text_input(key="text").value == "The cat sleeps."
+    assert {name: url_of(app)[name] for name in ("layer", "head", "language")} == {
+        "layer": "0",
+        "head": "1",
+        "language": "de",
+    }
+    assert overview_of(app)[1] == pictures

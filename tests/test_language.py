@@ -1,0 +1,100 @@
+"""Texts in the reader's language: gettext's own tools are the oracle of what a catalogue says."""
+
+import gettext
+import threading
+from collections.abc import Iterator
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from transformer_core import language
+from transformer_core.language import add_catalogues, ask_for_language, messages, say, say_number
+
+PO = """
+msgid ""
+msgstr ""
+"Language: de\\n"
+"Content-Type: text/plain; charset=utf-8\\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\\n"
+
+msgid "only here, {name}"
+msgstr "nur hier, {name}"
+
+msgid "{n} heron"
+msgid_plural "{n} herons"
+msgstr[0] "{n} Reiher allein"
+msgstr[1] "{n} Reiher"
+
+msgid "not translated yet"
+msgstr ""
+"""
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of German beside the others."""
+    (tmp_path / "de").mkdir()
+    place = tmp_path / "de" / "birds.po"
+    place.write_text(PO, encoding="utf-8")
+    monkeypatch.setattr(language, "_folders", [*language._folders])
+    add_catalogues(tmp_path)
+    yield place
+    ask_for_language(lambda: "en")
+    monkeypatch.undo()
+    language._catalogue.cache_clear()
+
+
+def test_a_text_is_english_until_another_language_is_asked_for(catalogue: Path):
+    assert say("only here, {name}", name="Ada") == "only here, Ada"
+    ask_for_language(lambda: "de")
+    assert say("only here, {name}", name="Ada") == "nur hier, Ada"
+    ask_for_language(lambda: "xx")  # what nobody speaks
+    assert say("only here, {name}", name="Ada") == "only here, Ada"
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 21])
+def test_numbers_take_the_form_that_gettext_gives(catalogue: Path, number: int):
+    with catalogue.open("rb") as file:
+        compiled = BytesIO()
+        write_mo(compiled, read_po(file, locale="de"))
+    compiled.seek(0)
+    oracle = gettext.GNUTranslations(compiled).ngettext("{n} heron", "{n} herons", number)
+    ask_for_language(lambda: "de")
+    assert say_number(number, "{n} heron", "{n} herons") == oracle.format(n=number)
+    ask_for_language(lambda: "en")
+    assert say_number(number, "{n} heron", "{n} herons") == f"{number} heron{'s' * (number != 1)}"
+
+
+def test_what_no_catalogue_has_stays_english(catalogue: Path):
+    ask_for_language(lambda: "de")
+    assert say("nobody translated this") == "nobody translated this"
+    assert say("not translated yet") == "not translated yet"
+    assert say("") == ""
+    assert say("{braces} stay where nothing is put in") == "{braces} stay where nothing is put in"
+
+
+def test_plain_messages_are_those_of_all_folders(catalogue: Path):
+    german = messages("de")
+    assert german["only here, {name}"] == "nur hier, {name}"
+    assert "not translated yet" not in german and "{n} heron" not in german
+    assert messages("en") == {}
+
+
+def test_each_reader_has_their_own_language(catalogue: Path):
+    of_thread = threading.local()
+    ask_for_language(lambda: getattr(of_thread, "language", "en"))
+    heard: dict[str, str] = {}
+
+    def read(asked: str) -> None:
+        of_thread.language = asked
+        heard[asked] = say("only here, {name}", name="x")
+
+    threads = [threading.Thread(target=read, args=(asked,)) for asked in ("de", "en")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert heard == {"de": "nur hier, x", "en": "only here, x"}

@@ -1,0 +1,112 @@
+"""A bar for each of a few words, one or several beside each other."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from transformer_core.figures.hues import FAINT, STRONG, WARM
+from transformer_core.figures.labels import escape, heading, isolate, shorten, text_width
+from transformer_core.figures.quantities import rounded
+from transformer_core.figures.theme import LIGHT, Theme, template
+
+_HUES = (FAINT, STRONG, WARM)
+_HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
+_NUMBER = 46  # px that a number above a bar takes
+
+
+def label_bars(
+    bars: Mapping[str, Float[np.ndarray, " label"]],
+    labels: Sequence[str],
+    *,
+    title: str,
+    label_name: str,
+    value_name: str,
+    limits: tuple[float, float] | None = None,
+    decimals: int = 2,
+    marked: int | None = None,
+    theme: Theme = LIGHT,
+    width: int = 560,
+    height: int = 320,
+) -> go.Figure:
+    """Draw bars over labels.
+
+    Args:
+        bars: their heights, by names; one to three of them. -inf is no bar.
+        labels: what each bar is of; repeated ones stay apart.
+        title: names the quantity.
+        label_name: what a label is.
+        value_name: what a height is, with its unit.
+        limits: the ends of the axis; None: the numbers' own, from 0.
+        decimals: of the numbers.
+        marked: a label that stands out: the others are faint, where there is one kind of bars.
+        theme: light or dark.
+        width: px that the figure is laid out for; it takes the width that it is given.
+        height: px.
+
+    Returns:
+        A figure over integer positions.
+
+    Raises:
+        ValueError: no bars, more than three kinds, or labels that do not fit.
+    """
+    if not 1 <= len(bars) <= len(_HUES) or any(len(values) != len(labels) for values in bars.values()):
+        raise ValueError(f"There must be one to three kinds of bars, of {len(labels)} labels each.")
+    seen = np.concatenate([values[np.isfinite(values)] for values in bars.values()])
+    low, high = limits or (min(0.0, float(seen.min(initial=0))), max(0.0, float(seen.max(initial=0))) or 1.0)
+    room = (high - low) * _HEAD_ROOM
+    hues = _HUES if len(bars) > 1 else (STRONG,)
+    is_wide = (width - 60) / max(len(labels) * len(bars), 1) >= _NUMBER
+    traces: list[Any] = []
+    for (name, values), hue in zip(bars.items(), hues, strict=False):
+        told = [
+            f"{escape(isolate(label))}{', ' + escape(name) if name else ''}: "
+            + (rounded(value, max(decimals, 3)) if np.isfinite(value) else "\u2212∞")
+            for label, value in zip(labels, values.tolist(), strict=True)
+        ]
+        color = [FAINT if marked not in (None, place) else hue for place in range(len(labels))]
+        traces.append(
+            go.Bar(
+                name=escape(name),
+                x=list(range(len(labels))),
+                y=np.where(np.isfinite(values), values, np.nan),
+                marker={"color": color, "line": {"width": 0}},
+                text=[rounded(v, decimals) if np.isfinite(v) else "" for v in values.tolist()] if is_wide else None,
+                textposition="outside",
+                textfont={"size": 11},
+                cliponaxis=False,
+                customdata=told,
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+        )
+    longest = max((text_width(shorten(label)) for label in labels), default=0.0)
+    is_slanted = longest > (width - 60) / max(len(labels), 1)
+    layout = {
+        "template": template(theme),
+        "title": heading(title),
+        "height": height,
+        "margin": {"l": 8, "r": 8, "t": 62 if len(bars) > 1 else 40, "b": 8},
+        "barmode": "group",
+        "bargap": 0.28,
+        "showlegend": len(bars) > 1,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
+        "xaxis": {
+            "title": {"text": escape(label_name), "standoff": 6},
+            "tickmode": "array",
+            "tickvals": list(range(len(labels))),
+            "ticktext": [escape(shorten(label)) for label in labels],
+            "tickangle": -45 if is_slanted else 0,
+            "automargin": True,
+            "range": [-0.5, len(labels) - 0.5],
+        },
+        "yaxis": {
+            "title": {"text": escape(value_name), "standoff": 6},
+            "range": [low - (room if low < 0 else 0), high + room],
+            "automargin": True,
+            "showgrid": True,
+            "nticks": 5,
+        },
+    }
+    return go.Figure(data=traces, layout=layout)
