@@ -14,6 +14,8 @@ from transformer_core.analysis.blueprint_shapes import sites_of, stages
 from transformer_core.analysis.blueprint_words import does, sources, title
 from transformer_core.model.presets import transformer_base
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 
 

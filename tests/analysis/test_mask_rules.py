@@ -10,6 +10,8 @@ from tests.model.building import odd_config, random_inputs, varied_model
 from transformer_core.analysis.mask_presets import PRESETS, Kind
 from transformer_core.analysis.mask_rules import MaskChoice, MaskRule
 
+pytestmark = pytest.mark.slow
+
 
 def allowed(kind: Kind, query: int, key: int, *, own: bool, size: int, looks_back: bool, n_real: int) -> bool:
     """What a rule says of one cell, in words of Python."""

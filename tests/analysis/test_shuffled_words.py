@@ -13,6 +13,8 @@ from transformer_core.analysis import read
 from transformer_core.analysis.shuffled_words import MOST_TOKENS, shuffle_words
 from transformer_core.errors import TextError
 
+pytestmark = pytest.mark.slow
+
 TEXT = "The cat didn't see the tired dog."
 
 

@@ -18,6 +18,7 @@ BENCHMARKS = (
     "against_bertviz",
     "many_users",
     "decoding_in_browser",
+    "learn_in_browser",
     "from_the_page",
 )
 

@@ -11,6 +11,8 @@ from transformer_core.lessons.value import Values
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.norms import LayerNorm
 
+pytestmark = pytest.mark.slow
+
 CAT = "The cat sees the dog."
 
 

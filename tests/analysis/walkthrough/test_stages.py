@@ -7,6 +7,8 @@ from transformer_core.analysis.walkthrough import formula_tree
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS
 from transformer_core.analysis.walkthrough.stages import NOTICES, TITLES
 
+pytestmark = pytest.mark.slow
+
 HEART = "product scale mask softmax weigh z concat output"
 
 
