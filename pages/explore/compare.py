@@ -17,8 +17,8 @@ from pages.explore import (
 from pages.explore.compare_scene import MOST_TOKENS, Scene, calm
 from pages.explore.compare_sides import Side, resolve
 from pages.shared import compare_state, kept, models, state
-from pages.shared.compare_state import box
 from pages.shared.models import ModelCard
+from pages.shared.state import box
 from transformer_core.analysis import HeadName
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say

@@ -12,7 +12,7 @@ from pages.explore.compare_mapped import Mapped, mapped, shared_tokens
 from pages.explore.compare_scene import Scene, calm
 from pages.explore.compare_sides import head_title, theme
 from pages.shared import compare_state
-from pages.shared.compare_state import box
+from pages.shared.state import box
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.likeness import MIXED, ClusterName
 from transformer_core.analysis.table import matrix_csv

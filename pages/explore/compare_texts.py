@@ -13,7 +13,7 @@ from pages.explore.compare_samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare_scene import Scene, calm
 from pages.explore.compare_sides import Side, head_title, theme
 from pages.shared import compare_state, kept
-from pages.shared.compare_state import box
+from pages.shared.state import box
 from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError

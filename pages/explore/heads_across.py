@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.explore.heads_code import redraw_across
 from pages.explore.heads_scene import NAMES, Scene, theme
-from pages.shared import heads_state, kept, takeaway
+from pages.shared import heads_state, kept, state, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis import pattern_csv
 from transformer_core.analysis.table import pattern_arrays
@@ -41,7 +41,7 @@ def show(scene: Scene) -> None:
             format_func=lambda name: say(TITLES[name]) if name else say("none"),
             required=True,
             label_visibility="collapsed",
-            on_change=lambda: heads_state.choose(heads_state.ACROSS, st.session_state[key] or ""),
+            on_change=lambda: state.choose(heads_state.ACROSS, st.session_state[key] or ""),
         )
         if heads_state.ACROSS.value:
             _draw(scene, heads_state.ACROSS.value)

@@ -47,7 +47,7 @@ def show(scene: Scene) -> None:
             [*found],
             format_func=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
             key=SITE_BOX,
-            on_change=lambda: architecture_state.choose(architecture_state.SITE, st.session_state[SITE_BOX]),
+            on_change=lambda: state.choose(architecture_state.SITE, st.session_state[SITE_BOX]),
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
             _choose_head(scene, stage)

@@ -26,7 +26,7 @@ def show(scene: Scene) -> None:
             **masks_state.box(
                 "masks-layers-box",
                 masks_state.LAYERS.value,
-                lambda name: masks_state.choose(masks_state.LAYERS, name),
+                lambda name: state.choose(masks_state.LAYERS, name),
             ),
         )
         _index(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
@@ -61,7 +61,7 @@ def _index(label: str, chosen_in: str, choices: Sequence[int], chosen: int) -> N
 
 def _number(label: str, field: Any, value: int, limits: tuple[int, int]) -> None:
     """Draw a number within limits."""
-    take: Callable[[int | None], None] = lambda number: masks_state.choose(field, number)  # noqa: E731
+    take: Callable[[int | None], None] = lambda number: state.choose(field, number)  # noqa: E731
     lowest, highest = limits
     st.number_input(
         label,

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.masks_code import drawn, leak_code
 from pages.learn.masks_scene import Scene
-from pages.shared import masks_state, takeaway
+from pages.shared import masks_state, state, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis.mask_presets import PRESETS
 from transformer_core.analysis.table import matrix_csv
@@ -63,7 +63,7 @@ def _controls(scene: Scene) -> int:
             range(len(labels)),
             format_func=lambda index: f"{index}  {labels[index]}",
             width=220,
-            **masks_state.box("masks-changed-box", place, lambda index: masks_state.choose(masks_state.CHANGED, index)),
+            **masks_state.box("masks-changed-box", place, lambda index: state.choose(masks_state.CHANGED, index)),
         )
         st.text_input(
             say("New token"),
@@ -73,7 +73,7 @@ def _controls(scene: Scene) -> int:
             **masks_state.box(
                 "masks-token-box",
                 masks_state.TOKEN.value,
-                lambda text: masks_state.choose(masks_state.TOKEN, text.strip()),
+                lambda text: state.choose(masks_state.TOKEN, text.strip()),
             ),
         )
     return place

@@ -5,7 +5,7 @@ import html
 import streamlit as st
 
 from pages.learn.masks_scene import Scene, ends
-from pages.shared import masks_state
+from pages.shared import masks_state, state
 from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import mark, say
@@ -70,7 +70,7 @@ def show(scene: Scene) -> None:
     st.button(
         say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[scene.view.attention].inline)),
         key="masks-edit-this",
-        on_click=lambda: masks_state.choose(masks_state.PART, "edit"),
+        on_click=lambda: state.choose(masks_state.PART, "edit"),
     )
     st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
 

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import USUAL_HEADS, Scene, theme
-from pages.shared import positions_state
+from pages.shared import positions_state, state
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.hues import layer_hues
 from transformer_core.figures.position_curves import Line, position_curves
@@ -78,7 +78,7 @@ def _alibi(scene: Scene) -> None:
             min_value=1,
             max_value=positions_state.MOST_HEADS,
             width=120,
-            **positions_state.box(positions_state.N_HEADS, n_heads),
+            **state.box(positions_state.N_HEADS, n_heads),
         )
         _choose_head(n_heads, head)
     left, right = _columns()
@@ -134,7 +134,7 @@ def _buckets(scene: Scene) -> None:
         ["past", "all"],
         format_func={"past": say("what came before it"), "all": say("the whole text")}.__getitem__,
         required=True,
-        **positions_state.box(positions_state.LOOK_AHEAD, positions_state.LOOK_AHEAD.value),
+        **state.box(positions_state.LOOK_AHEAD, positions_state.LOOK_AHEAD.value),
     )
     is_causal = positions_state.LOOK_AHEAD.value == "past"
     found = buckets(scene.n, is_causal=is_causal)
@@ -197,9 +197,7 @@ def _columns() -> "tuple[DeltaGenerator, DeltaGenerator]":
 
 def _choose_head(n_heads: int, head: int) -> None:
     """Draw which head's matrix is shown."""
-    st.selectbox(
-        say("Head of the matrix"), range(n_heads), width=160, **positions_state.box(positions_state.BIAS_HEAD, head)
-    )
+    st.selectbox(say("Head of the matrix"), range(n_heads), width=160, **state.box(positions_state.BIAS_HEAD, head))
 
 
 def _look(words: str) -> None:

@@ -5,7 +5,7 @@ import html
 import streamlit as st
 
 from pages.learn.positions_scene import NAMES, Scene, in_words
-from pages.shared import positions_state
+from pages.shared import positions_state, state
 from pages.shared.models import ModelCard
 from transformer_core.language import mark, say
 
@@ -55,7 +55,7 @@ def show(scene: Scene) -> None:
             positions_state.ENCODINGS,
             format_func=lambda encoding: _name(encoding, scene.card),
             width=290,
-            **positions_state.box(
+            **state.box(
                 positions_state.ENCODING,
                 scene.encoding,
                 lambda encoding: positions_state.choose_encoding(encoding or scene.encoding),
@@ -76,7 +76,7 @@ def show(scene: Scene) -> None:
         format_func=lambda part: say(PART_NAMES[part]),
         required=True,
         label_visibility="collapsed",
-        **positions_state.box(positions_state.PART, scene.part),
+        **state.box(positions_state.PART, scene.part),
     )
 
 
@@ -113,7 +113,7 @@ def _sizes(scene: Scene) -> None:
         min_value=min(2, most) if scene.part == "shift" else 1,
         max_value=most,
         width=130,
-        **positions_state.box(positions_state.N, scene.n),
+        **state.box(positions_state.N, scene.n),
     )
     if scene.part == "bias" or scene.encoding == "learned":
         return
@@ -123,10 +123,10 @@ def _sizes(scene: Scene) -> None:
         max_value=positions_state.MOST_WIDTH,
         step=2,
         width=130,
-        **positions_state.box(positions_state.WIDTH, scene.width, _choose_width),
+        **state.box(positions_state.WIDTH, scene.width, _choose_width),
     )
 
 
 def _choose_width(width: int | None) -> None:
     """A width was typed; an odd one, which no pairs make, gives way to the next."""
-    positions_state.choose(positions_state.WIDTH, None if width is None else width + width % 2)
+    state.choose(positions_state.WIDTH, None if width is None else width + width % 2)

@@ -41,7 +41,7 @@ def show(scene: Scene) -> None:
                 ["same", "model"],
                 format_func={"same": say("one vector twice"), "model": say("the head’s query and key")}.__getitem__,
                 required=True,
-                **positions_state.box(positions_state.VECTORS, "model" if is_model else "same"),
+                **state.box(positions_state.VECTORS, "model" if is_model else "same"),
             )
         tokens = _tokens(scene) if is_model else None
     dials = head_dials(scene, *tokens) if tokens else same_dials(scene)
@@ -122,7 +122,7 @@ def _tokens(scene: Scene) -> tuple[int, int]:
             range(len(labels)),
             format_func=lambda place: f"{place} {labels[place]}",
             width=170,
-            **positions_state.box(
+            **state.box(
                 positions_state.TOKENS,
                 tokens[which],
                 partial(_choose_token, tokens, which),
@@ -152,14 +152,14 @@ def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> Non
     if place is not None:
         chosen = (place, tokens[1]) if which == 0 else (tokens[0], place)
         positions_state.PLACES.set(None)
-        positions_state.choose(positions_state.TOKENS, chosen)
+        state.choose(positions_state.TOKENS, chosen)
 
 
 def _moved(n: int) -> None:
     """Query and key were put to other places."""
     places = component.sent_places(KEY_OF_DIALS, n)
     if places is not None:
-        positions_state.choose(positions_state.PLACES, places)
+        state.choose(positions_state.PLACES, places)
 
 
 def _by_distance(scene: Scene, dials: "Dials", n: int, distance: int) -> None:

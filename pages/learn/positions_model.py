@@ -68,7 +68,7 @@ def show(scene: Scene) -> None:
             format_func={"sources": say("What a score is made of"), "shuffle": say("Shuffle the words")}.__getitem__,
             required=True,
             label_visibility="collapsed",
-            **positions_state.box(positions_state.IN_MODEL, positions_state.IN_MODEL.value),
+            **state.box(positions_state.IN_MODEL, positions_state.IN_MODEL.value),
         )
         _head(scene.card)
         if positions_state.IN_MODEL.value == "shuffle":

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, computed, theme
-from pages.shared import positions_state
+from pages.shared import positions_state, state
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.position_curves import Line, position_curves
@@ -122,7 +122,7 @@ def show_shift(scene: Scene) -> None:
     n = len(table.values)
     k = min(positions_state.SHIFT.value, n - 1)
     if n > 2:
-        st.slider(say("Shift k, in positions"), 1, n - 1, width=420, **positions_state.box(positions_state.SHIFT, k))
+        st.slider(say("Shift k, in positions"), 1, n - 1, width=420, **state.box(positions_state.SHIFT, k))
     found = shift(table, k)
     with st.container(key="hl-positions-shift"):
         left, right = st.columns(2, gap="medium")

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore.heads_scene import NAMES as SIDE_NAMES
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, computed, theme
-from pages.shared import positions_state
+from pages.shared import positions_state, state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures import attention_heatmap, head_grid
@@ -37,7 +37,7 @@ def choose_order() -> None:
         say("Another order"),
         key="positions-order",
         icon=":material/shuffle:",
-        on_click=positions_state.choose,
+        on_click=state.choose,
         args=(positions_state.SEED, (seed + 1) % 1000),
     )
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, theme
-from pages.shared import positions_state
+from pages.shared import positions_state, state
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.hues import STRONG, WARM
@@ -44,10 +44,10 @@ def show(scene: Scene) -> None:
             format_func=lambda place: _name(place, table),
             max_selections=positions_state.MOST_DIMENSIONS,
             placeholder=say("choose dimensions"),
-            **positions_state.box(
+            **state.box(
                 positions_state.DIMENSIONS,
                 list(dimensions),
-                lambda chosen: positions_state.choose(positions_state.DIMENSIONS, tuple(chosen) or None),
+                lambda chosen: state.choose(positions_state.DIMENSIONS, tuple(chosen) or None),
             ),
         )
         _waves(scene, table, dimensions)

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
@@ -35,12 +34,6 @@ PART = Field(PAGE, "part", "drawing", one_of("drawing", "parameters", "cost", "s
 SHOWN = Field(PAGE, "show", "shapes", one_of("shapes", "weights", "text", "code"))  # of the chosen block
 SITE: Field = Field(PAGE, "site", None, _written_as(_SITE, "encoder.hook_embed"))  # None: the one to look at first
 FIELDS: tuple[Field, ...] = (BLOCK, PART, SHOWN, SITE)
-
-
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
 
 
 def choose_block(name: str) -> None:

@@ -4,8 +4,7 @@ Each side has its weights, its head and what is changed in it; side B has a text
 """
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import streamlit as st
 
@@ -115,32 +114,6 @@ def short(text: str) -> str:
     return state.clean(text)[:MOST_TYPED]
 
 
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
-
-
-def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, part: str = "box") -> dict[str, Any]:
-    """Return the key of a widget that chooses a field, and what is called when it is used.
-
-    Args:
-        field: what is chosen.
-        shown: what the widget shows now.
-        take: is given what a person chose; None: it is the field's value.
-        part: tells several widgets of a field apart.
-    """
-    key = f"{field.key}-{part}"
-    st.session_state[key] = shown
-
-    def on_change() -> None:
-        value = st.session_state[key]
-        value = field.usual if value is None else value
-        choose(field, value) if take is None else take(value)
-
-    return {"key": key, "on_change": on_change}
-
-
 def choose_head_a(head: HeadName) -> None:
     """Side A's head was chosen: the bar's, and of a training's moment its own, as the bar's model may have fewer."""
     HEAD_A.set(head if WEIGHTS_A.value else None)
@@ -151,7 +124,7 @@ def choose_head_b(head: HeadName | None) -> None:
     """Side B's head was chosen; None: the same as A's, on whatever text B has, be it A's."""
     if head is None and TEXT_B.value is None:
         TEXT_B.set("")
-    choose(HEAD_B, head)
+    state.choose(HEAD_B, head)
 
 
 def open_both(head: HeadName) -> None:
@@ -187,12 +160,12 @@ def has_new_text() -> bool:
 
 def change_kind(field: Field, kind: str, head: HeadName) -> None:
     """What is done to heads was chosen: to those that are chosen already, or to one."""
-    choose(field, in_words(kind, parse_change(field.value)[1] or [head]))
+    state.choose(field, in_words(kind, parse_change(field.value)[1] or [head]))
 
 
 def change_heads(field: Field, heads: Sequence[HeadName]) -> None:
     """The heads that are changed were chosen; without any, nothing is."""
-    choose(field, in_words(parse_change(field.value)[0], heads))
+    state.choose(field, in_words(parse_change(field.value)[0], heads))
 
 
 def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
@@ -202,7 +175,7 @@ def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
 
 def choose_cell(cell: tuple[int, int] | None) -> None:
     """A cell was clicked; None: let go."""
-    choose(CELL, cell)
+    state.choose(CELL, cell)
 
 
 def is_first_visit(usual: HeadName) -> bool:
@@ -225,7 +198,7 @@ def take_list(text: str) -> None:
     """A list was pasted; one that is too long for an address stays in the session."""
     is_long = len(text) > MOST_LISTED
     st.session_state[_LONG_LIST] = text if is_long else ""
-    choose(LIST, "" if is_long else text)
+    state.choose(LIST, "" if is_long else text)
 
 
 def is_too_long_for_links() -> bool:

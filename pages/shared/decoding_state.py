@@ -118,12 +118,6 @@ def sampling() -> Sampling:
     )
 
 
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
-
-
 def go_to(n_written: int) -> None:
     """Look at the moment at which so many tokens of this branch were written."""
     STEP.set(max(0, n_written))

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import streamlit as st
 
@@ -60,12 +59,6 @@ ONLY = Field(PAGE, "only", "", one_of("", "one"))  # "one": the overview shows t
 ACROSS = Field(PAGE, "across", "", one_of("", "rollout", "flow"))
 
 FIELDS = (DRAWING, QUANTITY, UNIT, HIDDEN, REST, WINDOW, QUERY, KEY, MIX, MEAN, TINT, ORDER, ONLY, ACROSS)
-
-
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
 
 
 def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) -> None:

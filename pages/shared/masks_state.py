@@ -94,19 +94,13 @@ TOKEN = Field(PAGE, "token", "", text_up_to(100))  # what stands in its place; "
 FIELDS: tuple[Field, ...] = (PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, trials.MASKS)
 
 
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
-
-
 def choose_preset(name: str | None, config: ModelConfig) -> None:
     """A preset was chosen; its size and its padding are as usual, and no cell is turned over."""
     if name is not None and name in PRESETS:
         for field in (EDITS, SIZE, PADDING):
             field.set(field.usual)
         st.session_state[state.ATTENTION] = attention_for(PRESETS[name], st.session_state[state.ATTENTION], config)
-        choose(PRESET, name)
+        state.choose(PRESET, name)
 
 
 def choose_attention(name: str) -> None:
@@ -120,7 +114,7 @@ def choose_attention(name: str) -> None:
 def turn(cells: Sequence[int], n_keys: int, stamp: int) -> None:
     """Cells were turned over by hand, counted row by row."""
     st.session_state[STAMP] = stamp
-    choose(EDITS, tuple(divmod(cell, n_keys) for cell in cells))
+    state.choose(EDITS, tuple(divmod(cell, n_keys) for cell in cells))
 
 
 def fit(key: object, n_queries: int, n_keys: int) -> None:

@@ -2,9 +2,6 @@
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import streamlit as st
 
 from pages.shared import state, trials
 from pages.shared.fields import Field, number, one_of
@@ -115,12 +112,6 @@ def part() -> str:
     return PART.value if PART.value in there else there[0]
 
 
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
-
-
 def choose_encoding(encoding: str) -> None:
     """Another encoding was chosen; sizes and dimensions that were chosen for the last one may not suit it."""
     if encoding != ENCODING.value:
@@ -128,7 +119,7 @@ def choose_encoding(encoding: str) -> None:
         if "learned" in (encoding, ENCODING.value):
             WIDTH.set(None)
             N.set(None)
-    choose(ENCODING, encoding)
+    state.choose(ENCODING, encoding)
 
 
 def open_table(encoding: str, n: int | None, width: int | None) -> None:
@@ -137,23 +128,3 @@ def open_table(encoding: str, n: int | None, width: int | None) -> None:
     PART.set("table")
     N.set(n)
     WIDTH.set(width)
-
-
-def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, part: str = "box") -> dict[str, Any]:
-    """Return the key of a widget that chooses a field, and what is called when it is used.
-
-    Args:
-        field: what is chosen.
-        shown: what the widget shows now.
-        take: is given what a person chose; None: it is the field's value.
-        part: tells several widgets of a field apart.
-    """
-    key = f"{field.key}-{part}"
-    st.session_state[key] = shown
-
-    def on_change() -> None:
-        value = st.session_state[key]
-        value = field.usual if value is None else value
-        choose(field, value) if take is None else take(value)
-
-    return {"key": key, "on_change": on_change}

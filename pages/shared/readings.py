@@ -52,8 +52,9 @@ def _read(source: Source, text: str, target: str | None) -> "Reading":
             max_new_tokens=MAX_NEW_TOKENS,
         )
         if _n_tokens(reading) <= MOST_POOLED:
+            side = picture_side(reading)
             for attended in reading.attended.values():
-                attended.keep_overview(picture_side(reading))
+                attended.keep_overview(side)
         return reading
 
 

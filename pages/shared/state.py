@@ -10,7 +10,7 @@ import base64
 import binascii
 import unicodedata
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -215,6 +215,32 @@ def choose_head(attention: Any, layer: Any, head: Any) -> None:
     if are_indices and isinstance(attention, str) and attention in ATTENTIONS:
         st.session_state.update({ATTENTION: attention, LAYER: layer, HEAD: head})
         act()
+
+
+def choose(field: Field, value: Any) -> None:
+    """A control of a page was used."""
+    field.set(value)
+    act()
+
+
+def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, part: str = "box") -> dict[str, Any]:
+    """Return the key of a widget that chooses a field, and what is called when it is used.
+
+    Args:
+        field: what is chosen.
+        shown: what the widget shows now.
+        take: is given what a person chose; None: it is the field's value.
+        part: tells several widgets of a field apart.
+    """
+    key = f"{field.key}-{part}"
+    st.session_state[key] = shown
+
+    def on_change() -> None:
+        value = st.session_state[key]
+        value = field.usual if value is None else value
+        choose(field, value) if take is None else take(value)
+
+    return {"key": key, "on_change": on_change}
 
 
 def act() -> None:

@@ -7,7 +7,7 @@ something else than the figure chose: a link, another text, a control.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 
@@ -64,12 +64,6 @@ class Wish:
     key: int
     cell: Place | None
     shown: tuple[range, range]  # the queries and the keys that have room
-
-
-def choose(field: Field, value: Any) -> None:
-    """A control of the page was used."""
-    field.set(value)
-    state.act()
 
 
 def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int, int]]) -> None:
