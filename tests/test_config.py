@@ -49,15 +49,16 @@ def test_nothing_leaves_this_machine():
 
 
 def test_streamlit_takes_every_setting(monkeypatch: pytest.MonkeyPatch):
-    """Streamlit only logs an option that it does not know; `runner.postScriptGC` is a hidden one."""
+    """Streamlit only logs an option that it does not know; two of these are hidden ones."""
     from streamlit import config
 
     monkeypatch.chdir(ROOT)
     options = config.get_config_options(force_reparse=True)
-    for section in ("server", "browser", "client", "runner"):
+    for section in ("server", "global", "browser", "client", "runner"):
         for name, value in CONFIG[section].items():
             assert options[f"{section}.{name}"].value == value
     assert config.get_option("runner.postScriptGC") is False
+    assert config.get_option("global.maxCachedMessageAge") == 20
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

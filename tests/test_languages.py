@@ -4,14 +4,16 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from string import Formatter
 
 import pytest
 from babel.messages.catalog import Catalog, Message
 from babel.messages.pofile import read_po
 
 from pages.languages import CATALOGUES, known, said, sources
-from transformer_core.language import say, speaking
+from transformer_core.language import say, say_again, say_number, speaking
 
 pytestmark = pytest.mark.slow
 
@@ -92,6 +94,35 @@ def test_the_texts_of_a_script_are_found_in_it():
                 assert not message.id or json.dumps(message.id, ensure_ascii=False) in script, f"{message.id} in {file}"
 
 
+def test_each_error_for_a_person_is_said():
+    names = _people_errors()
+    assert {"ConfigError", "RunError"} < names
+    for file in _modules():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+                is_put_together = isinstance(node.exc.args[0], ast.Constant | ast.JoinedStr | ast.BinOp)
+                assert not (is_put_together and getattr(node.exc.func, "id", "") in names), f"{file}:{node.lineno}"
+
+
+def test_what_a_process_said_in_english_is_found_and_said_again():
+    n_found = 0
+    for message in (entry for entry in _entries(CATALOGUES[1]) if entry.id):
+        texts = forms(message.id)
+        for number, text in enumerate(texts, start=1):  # of two forms the first is of one thing, the second of two
+            values = _values(text)
+            if len(texts) == 2:
+                values.pop("n", None)  # it comes with the number
+            if "{" not in text or "}{" in text or len(re.findall("[A-Za-z]", re.sub(r"\{.*?\}", "", text))) < 8:
+                continue  # it says too little itself, or does not tell where a value ends
+            say_it = partial(say_number, number, *texts) if len(texts) == 2 else partial(say, text)
+            n_found += 1
+            english = say_it(**values)
+            with speaking("de"):
+                assert say_again(english) == say_it(**values)
+            assert say_again(english) == english
+    assert n_found > 300
+
+
 def test_what_the_core_says_is_in_its_own_catalogues(all_said: Catalog):
     core = {message.id for message in _entries(CATALOGUES[1])}
     elsewhere = [
@@ -105,6 +136,33 @@ def test_thousands_are_set_apart_by_a_space_where_a_comma_stands_before_decimals
         with speaking(spoken):
             assert say("{n:,} MiB of {most:,.1f}", n=12345, most=1024.5) == said_there
             assert say("{text}", text="1,000 cats") == "1,000 cats"  # a value that is a text stays as it is
+
+
+def _modules() -> Iterator[Path]:
+    for room in CATALOGUES:
+        yield from sorted(room.parent.rglob("*.py"))
+
+
+def _people_errors() -> set[str]:
+    """Return the names of the errors whose sentences people read."""
+    found, n_before = {"HeadlightError"}, 0
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in _modules()]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    while len(found) > n_before:
+        n_before = len(found)
+        found |= {a.name for a in classes if any(isinstance(base, ast.Name) and base.id in found for base in a.bases)}
+    return found
+
+
+def _values(text: str) -> dict[str, object]:
+    """Return something for each value of a text but its number {n}, of the kind that its format wants."""
+    found: dict[str, object] = {}
+    for _, name, kind, _ in Formatter().parse(text):
+        if name and name != "n":
+            found[name] = 1234567 if kind and kind[-1] in "d," else 3.25 if kind else f"value {len(found)}"
+        elif name:
+            found[name] = 1234567
+    return found
 
 
 def _is_core(place: str) -> bool:

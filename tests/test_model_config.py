@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import transformer_core as tc
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
+from transformer_core.language import speaking
 
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
 SIZES_OR_NONE = ("d_head", "n_kv_heads", "sliding_window")
@@ -415,3 +416,32 @@ def test_a_file_without_a_vocabulary():
 def test_a_file_with_a_wrong_value():
     with pytest.raises(ConfigError, match="d_ff"):
         ModelConfig.from_dict({"vocab_size": 100, "d_ff": "wide"})
+
+
+@pytest.mark.parametrize(
+    ("values", "german"),
+    [
+        ({"d_modell": 8}, "die Konfiguration des Modells hat kein Feld 'd_modell'; meinst du d_model?"),
+        ({}, "in der Konfiguration des Modells fehlt vocab_size, die Zahl der Token"),
+        ({"vocab_size": 9, "pad_id": 9}, "pad_id (9) muss ein Token des Vokabulars sein, 0 bis 8"),
+        (
+            {"vocab_size": 9, "n_encoder_layers": 0},
+            "ein Encoder-Decoder-Modell braucht n_encoder_layers von mindestens 1, nicht 0",
+        ),
+        (
+            {"vocab_size": 9, "architecture": "decoder_only"},
+            "ein reines Decoder-Modell hat keinen Encoder: n_encoder_layers muss 0 sein, nicht 6",
+        ),
+        (
+            {"vocab_size": 9, "rotary_base": 500.0},
+            "rotary_base = 500.0 bedeutet nichts ohne positions rotary_halves oder rotary_interleaved",
+        ),
+    ],
+)
+def test_a_german_reader_is_told_in_german(values: dict[str, Any], german: str):
+    with speaking("de"), pytest.raises(ConfigError) as caught:
+        ModelConfig.from_dict(values)
+    assert str(caught.value) == german
+    with pytest.raises(ConfigError) as caught:
+        ModelConfig.from_dict(values)
+    assert str(caught.value) != german

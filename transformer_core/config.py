@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
+from transformer_core.language import mark, say
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
 Positions = Literal[
@@ -39,9 +39,9 @@ _LEAST = {  # whole numbers, and the least that each may be
 }
 _MAY_BE_NONE = ("d_head", "n_kv_heads", "sliding_window")
 _IN_WORDS: dict[Architecture, str] = {
-    "encoder_decoder": "an encoder-decoder",
-    "decoder_only": "a decoder-only",
-    "encoder_only": "an encoder-only",
+    "encoder_decoder": mark("an encoder-decoder model"),
+    "decoder_only": mark("a decoder-only model"),
+    "encoder_only": mark("an encoder-only model"),
 }
 _ABOVE_ZERO = (
     "layer_norm_eps",
@@ -163,10 +163,23 @@ class ModelConfig:
         for key in values:
             if key not in known:
                 nearest = get_close_matches(key, known, n=1)
-                hint = f"did you mean {nearest[0]}?" if nearest else f"known are {', '.join(known)}"
-                raise ConfigError(f"the model configuration has no field {key!r}; {hint}")
+                if nearest:
+                    raise ConfigError(
+                        say(
+                            "the model configuration has no field {key!r}; did you mean {nearest}?",
+                            key=key,
+                            nearest=nearest[0],
+                        )
+                    )
+                raise ConfigError(
+                    say(
+                        "the model configuration has no field {key!r}; known are {known}",
+                        key=key,
+                        known=", ".join(known),
+                    )
+                )
         if "vocab_size" not in values:
-            raise ConfigError("the model configuration lacks vocab_size, the number of tokens")
+            raise ConfigError(say("the model configuration lacks vocab_size, the number of tokens"))
         if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)
@@ -217,26 +230,49 @@ class ModelConfig:
             if name == "pad_id" and value is None:
                 continue
             if type(value) is not int or not 0 <= value < self.vocab_size:
-                raise ConfigError(f"{name} ({value!r}) must be a token of the vocabulary, 0 to {self.vocab_size - 1}")
+                raise ConfigError(
+                    say(
+                        "{name} ({value!r}) must be a token of the vocabulary, 0 to {last}",
+                        name=name,
+                        value=value,
+                        last=self.vocab_size - 1,
+                    )
+                )
 
     def _check_stacks(self) -> None:
         """Each stack of the architecture has layers, the other none; each part has the stack that it belongs to."""
-        model = f"{_IN_WORDS[self.architecture]} model"
-        for stack, is_there in (("encoder", self.has_encoder), ("decoder", self.has_decoder)):
-            n_layers = getattr(self, f"n_{stack}_layers")
+        model = _IN_WORDS[self.architecture]
+        for stack, is_there in ((mark("encoder"), self.has_encoder), (mark("decoder"), self.has_decoder)):
+            name = f"n_{stack}_layers"
+            n_layers = getattr(self, name)
             if is_there and not n_layers:
-                raise ConfigError(f"n_{stack}_layers must be at least 1 in {model}, got 0")
+                raise ConfigError(say("{name} must be at least 1 in {model}, got 0", name=name, model=say(model)))
             if not is_there and n_layers:
-                raise ConfigError(f"{model} has no {stack}: n_{stack}_layers must be 0, got {n_layers}")
+                raise ConfigError(
+                    say(
+                        "{model} has no {stack}: {name} must be 0, got {n_layers}",
+                        model=say(model),
+                        stack=say(stack),
+                        name=name,
+                        n_layers=n_layers,
+                    )
+                )
         if self.architecture != "encoder_decoder" and self.tie_embeddings == "three_way":
             raise ConfigError(
-                f"{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the embedding is "
-                "also the last layer's matrix) or none"
+                say(
+                    "{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
+                    "embedding is also the last layer's matrix) or none",
+                    model=say(model),
+                )
             )
         if self.architecture != "encoder_only" and self.n_segments:
-            raise ConfigError(f"segments belong to encoder-only models; n_segments must be 0 in {model}")
+            raise ConfigError(
+                say("segments belong to encoder-only models; n_segments must be 0 in {model}", model=say(model))
+            )
         if self.architecture != "encoder_only" and self.unembed_transform:
-            raise ConfigError(f"unembed_transform belongs to encoder-only models; it must be false in {model}")
+            raise ConfigError(
+                say("unembed_transform belongs to encoder-only models; it must be false in {model}", model=say(model))
+            )
 
     def _check_heads(self) -> None:
         """Heads share the width of the model evenly, and groups of them the keys and values."""
@@ -272,7 +308,7 @@ class ModelConfig:
                 )
             )
         if not self.has_rotary_positions:
-            self._refuse_idle("rotary_", "positions rotary_halves or rotary_interleaved")
+            self._refuse_idle("rotary_", mark("positions rotary_halves or rotary_interleaved"))
         else:
             self._check_rotary()
         if self.positions != "relative_buckets":
@@ -280,8 +316,12 @@ class ModelConfig:
             self._refuse_idle("relative_max_distance", "positions relative_buckets")
         elif self.relative_max_distance <= self.n_relative_buckets // 2:
             raise ConfigError(
-                f"relative_max_distance ({self.relative_max_distance}) must be above half of n_relative_buckets "
-                f"({self.n_relative_buckets}): the nearest distances have a bucket each"
+                say(
+                    "relative_max_distance ({distance}) must be above half of n_relative_buckets ({n_buckets}): the "
+                    "nearest distances have a bucket each",
+                    distance=self.relative_max_distance,
+                    n_buckets=self.n_relative_buckets,
+                )
             )
 
     def _check_rotary(self) -> None:
@@ -304,20 +344,23 @@ class ModelConfig:
                 )
             )
         if self.rotary_scaling == "none":
-            self._refuse_idle("rotary_scaling_factor", "rotary_scaling linear or llama3")
+            self._refuse_idle("rotary_scaling_factor", mark("rotary_scaling linear or llama3"))
         if self.rotary_scaling != "llama3":
             for name in ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len"):
                 self._refuse_idle(name, "rotary_scaling llama3")
         elif not self.rotary_high_freq_factor > self.rotary_low_freq_factor:
             raise ConfigError(
-                f"rotary_high_freq_factor ({self.rotary_high_freq_factor}) must be above rotary_low_freq_factor "
-                f"({self.rotary_low_freq_factor})"
+                say(
+                    "rotary_high_freq_factor ({high}) must be above rotary_low_freq_factor ({low})",
+                    high=self.rotary_high_freq_factor,
+                    low=self.rotary_low_freq_factor,
+                )
             )
 
     def _check_feed_forward(self) -> None:
         """Nothing is asked of a feed-forward network that is not there."""
         if self.d_ff == 0:
-            where = "a feed-forward network, so d_ff above 0"
+            where = mark("a feed-forward network, so d_ff above 0")
             self._refuse_idle("gated", where)
             self._refuse_idle("feed_forward_bias", where)
             if not self.unembed_transform:  # which has an activation too
@@ -327,7 +370,14 @@ class ModelConfig:
         """Check that fields which would change nothing were left as they are."""
         for field in fields(self):
             if field.name.startswith(prefix) and getattr(self, field.name) != field.default:
-                raise ConfigError(f"{field.name} = {getattr(self, field.name)!r} has no meaning without {where}")
+                raise ConfigError(
+                    say(
+                        "{name} = {value!r} has no meaning without {where}",
+                        name=field.name,
+                        value=getattr(self, field.name),
+                        where=say(where),
+                    )
+                )
 
 
 def is_number(value: object) -> bool:

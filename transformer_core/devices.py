@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 PRECISIONS = {
     "float32": torch.float32,
@@ -42,7 +43,13 @@ def choose_device(device: str | torch.device) -> torch.device:
     name = name.removesuffix(":0") if name in ("cpu:0", "mps:0") else name
     name = "cuda:0" if name == "cuda" else name
     if name not in there:
-        raise ConfigError(f"there is no device {str(device)!r} on this machine; there is {', '.join(there)}, or auto")
+        raise ConfigError(
+            say(
+                "there is no device {device!r} on this machine; there is {there}, or auto",
+                device=str(device),
+                there=", ".join(there),
+            )
+        )
     return torch.device(name)
 
 
@@ -55,7 +62,14 @@ def choose_precision(dtype: str | torch.dtype) -> torch.dtype:
     name = str(dtype).removeprefix("torch.")
     name = _SHORT_NAMES.get(name, name)
     if name not in PRECISIONS:
-        raise ConfigError(f"dtype must be one of {', '.join(PRECISIONS)}; got {str(dtype)!r}")
+        raise ConfigError(
+            say(
+                "{name} must be one of {choices}; got {value!r}",
+                name="dtype",
+                choices=", ".join(PRECISIONS),
+                value=str(dtype),
+            )
+        )
     return PRECISIONS[name]
 
 

@@ -14,9 +14,9 @@ from pages.explore import (
     compare_map,
     compare_texts,
 )
-from pages.explore.compare_scene import MOST_TOKENS, Scene, calm
+from pages.explore.compare_scene import MOST_TOKENS, Scene
 from pages.explore.compare_sides import Side, resolve
-from pages.shared import compare_state, kept, models, state
+from pages.shared import compare_state, kept, models, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.state import box
 from transformer_core.analysis import HeadName
@@ -41,7 +41,7 @@ VIEWS = {
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>{say('Compare')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    prose.heading(say("Compare"), say(LEAD))
     if state.current().text:
         compare()
 
@@ -60,7 +60,7 @@ def compare() -> None:
     a, b, notes = resolve(cards)
     compare_choices.choose(a, b, cards)
     if notes:
-        calm(" ".join(notes))
+        prose.note(" ".join(notes))
     scene = _read(a, b)
     if scene is not None:
         compare_choices.tell(scene)
@@ -113,7 +113,7 @@ def _view(scene: Scene) -> None:
     name = compare_state.VIEW.value
     view = VIEWS[name][1]
     if name != "texts" and scene.n_tokens > MOST_TOKENS:
-        calm(
+        prose.note(
             say(
                 "Texts of up to {most} tokens are compared here, and one of these has {n:,}: all pairs of its tokens "
                 "are too many to be looked at. Shorten the text.",

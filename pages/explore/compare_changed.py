@@ -4,10 +4,10 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare_code import opening
-from pages.explore.compare_scene import Arrays, Scene, calm
-from pages.explore.compare_sides import theme
-from pages.shared import compare_state
+from pages.explore.compare_scene import Arrays, Scene
+from pages.shared import compare_state, prose
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.divergence import ranked
 from transformer_core.analysis.side_by_side import changes
@@ -39,7 +39,7 @@ for name in {attentions}:
 def show(scene: Scene) -> None:
     """Draw how far apart each two heads of the same number are, and the list of the most changed ones."""
     if scene.is_same:
-        calm(
+        prose.note(
             say(
                 "A and B are the same model on the same text, so no head changed. Give B another text, model, or "
                 "change."
@@ -48,7 +48,7 @@ def show(scene: Scene) -> None:
         return
     shapes = [{name: of.shape[:2] for name, of in reading.attended.items()} for reading in scene.readings]
     if shapes[0] != shapes[1]:
-        calm(
+        prose.note(
             say(
                 "Head by head only models of one shape can be compared, and these two have other layers, heads or "
                 "attentions. The map of heads shows which of them are alike."
@@ -57,7 +57,7 @@ def show(scene: Scene) -> None:
         return
     found = _found(scene)
     if not found:
-        calm(
+        prose.note(
             say(
                 "The two texts have too few tokens in common to say which heads changed; take texts that are more "
                 "alike."
@@ -75,8 +75,8 @@ def show(scene: Scene) -> None:
     missing = [say(ATTENTIONS[name].inline) for name in scene.readings[0].attended if name not in found]
     if missing:
         where = say(" and ").join(missing)
-        calm(say("In {where}, the two have too few tokens in common to be compared.", where=where))
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {say(LOOK_FOR)}</p>")
+        prose.note(say("In {where}, the two have too few tokens in common to be compared.", where=where))
+    prose.look_for(say(LOOK_FOR))
 
 
 def code(scene: Scene) -> str:
@@ -152,7 +152,7 @@ def _list(found: Arrays, most: float) -> None:
     """Draw the heads that changed most, each with a button that opens it."""
     changed = [one for one in _ranked(found) if one[0] >= UNCHANGED][:MOST_LISTED]
     if not changed:
-        calm(say("No head changed: all distances are below 0.005."))
+        prose.note(say("No head changed: all distances are below 0.005."))
         return
     st.html(f"<p class='hl-subtitle'>{say('Changed most')}</p>")
     with st.container(key="hl-compare-list", gap=None):

@@ -94,8 +94,8 @@ def _says(side: Side, reading: "Reading") -> str:
     said = reading.output.rstrip("\ufffd").strip()
     is_led = side.target is not None
     verb = say("is made to write") if is_led else say(SAYS[reading.architecture])
-    shown = f"“{html.escape(said)}”" if said and has_said else say("nothing")
-    unknown = ", ".join(f"“{html.escape(word[:30])}”" for word in reading.unknown[:3])
+    shown = say("“{word}”", word=html.escape(said)) if said and has_said else say("nothing")
+    unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in reading.unknown[:3])
     remark = say(" It has never seen {unknown}.", unknown=unknown) if unknown else ""
     own = _own_way(reading) if is_led else ""
     return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"

@@ -8,10 +8,11 @@ import streamlit as st
 
 from pages.explore.compare_changed import UNCHANGED
 from pages.explore.compare_code import opening
-from pages.explore.compare_scene import Scene, calm
-from pages.explore.compare_sides import Side, head_title, theme
-from pages.shared import compare_state
+from pages.explore.compare_scene import Scene
+from pages.explore.compare_sides import Side, head_title
+from pages.shared import compare_state, prose
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
 from transformer_core.analysis.table import pattern_arrays
@@ -159,7 +160,7 @@ def _apart(scene: Scene) -> None:
     for i, column in enumerate(columns):
         with column:
             _alone(scene, i)
-    calm(
+    prose.note(
         say(
             "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them "
             "are the same. Choose heads of the same attention, or texts with most of their words in common."

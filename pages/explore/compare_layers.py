@@ -7,9 +7,10 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare_code import changed, opening
-from pages.explore.compare_scene import Arrays, Scene, calm
-from pages.explore.compare_sides import Side, led, theme
-from pages.shared import models
+from pages.explore.compare_scene import Arrays, Scene
+from pages.explore.compare_sides import Side, led
+from pages.shared import models, prose
+from pages.shared.style import theme
 from transformer_core.analysis.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.analysis.token_alignment import TokenAlignment, align_tokens
@@ -70,7 +71,7 @@ def show(scene: Scene) -> None:
     scene, is_on_a = _on_one_text(scene)
     pairs = _pairs(scene)
     if not pairs:
-        calm(
+        prose.note(
             say(
                 "The two models cut this text into other tokens, so what their layers hold of each token cannot be "
                 "compared. Choose two models with the same tokens."
@@ -84,12 +85,12 @@ def show(scene: Scene) -> None:
         with column:
             _matrix(scene, pair, found[pair.name])
     if is_on_a:
-        calm(say("The two texts have not the same tokens in the same number, so both models read A’s text here."))
+        prose.note(say("The two texts have not the same tokens in the same number, so both models read A’s text here."))
     for pair in pairs:
         n_left_out = len(pair.positions.only_a) + len(pair.positions.only_b)
         if n_left_out:
             n_paired = len(pair.positions.pairs)
-            calm(
+            prose.note(
                 say(
                     "{n_paired} tokens of both are paired and compared; {n_left_out} that one alone has are left out.",
                     n_paired=n_paired,
@@ -98,7 +99,7 @@ def show(scene: Scene) -> None:
             )
     few = min(len(pair.positions.pairs) for pair in pairs)
     honest = say(SHORT, n=few) if few < FEW_TOKENS else ""
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {say(LOOK_FOR)}{honest}</p>")
+    prose.look_for(say(LOOK_FOR) + honest)
 
 
 def code(scene: Scene) -> str:

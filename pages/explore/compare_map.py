@@ -9,10 +9,11 @@ import streamlit as st
 
 from pages.explore.compare_code import changed, opening
 from pages.explore.compare_mapped import Mapped, mapped, shared_tokens
-from pages.explore.compare_scene import Scene, calm
-from pages.explore.compare_sides import head_title, theme
-from pages.shared import compare_state
+from pages.explore.compare_scene import Scene
+from pages.explore.compare_sides import head_title
+from pages.shared import compare_state, prose
 from pages.shared.state import box
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.likeness import MIXED, ClusterName
 from transformer_core.analysis.table import matrix_csv
@@ -45,11 +46,11 @@ def show(scene: Scene) -> None:
     attention = scene.a.head.attention
     shared, remark = shared_tokens(scene)
     if remark:
-        calm(remark)
+        prose.note(remark)
     try:
         found = mapped(scene, shared)
     except ConfigError as error:
-        calm(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        prose.note(prose.sentence(error))
         return
     with st.container(key="hl-compare-map"):
         left, right = st.columns([7, 5], gap="medium")
@@ -64,7 +65,7 @@ def show(scene: Scene) -> None:
         attention=say(ATTENTIONS[attention].inline),
         distance=say(ABOUT[compare_state.ALIKE.value]),
     )
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(words)}</p>")
+    prose.look_for(words)
 
 
 def code(scene: Scene) -> str:

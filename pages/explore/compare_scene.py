@@ -1,6 +1,5 @@
 """What the page Compare shows at one time: two sides that were read, and what of them can be compared."""
 
-import html
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -147,8 +146,3 @@ class Scene:
     @staticmethod
     def _key_of(side: Side) -> Hashable:
         return side.source, side.text, side.target
-
-
-def calm(sentence: str) -> None:
-    """Say what a person should know."""
-    st.html(f"<p class='hl-note'>{html.escape(sentence)}</p>")

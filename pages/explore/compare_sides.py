@@ -5,16 +5,12 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from pages.shared import compare_state, readings, run_readings, runs, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source, parse_change
 from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
-from transformer_core.figures import THEMES
-from transformer_core.figures.theme import Theme
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -148,11 +144,6 @@ def head_title(head: HeadName) -> str:
     """Return a head as titles of figures call it."""
     attention = say(ATTENTIONS[head.attention].inline)
     return say("{attention}, layer {layer}, head {head}", attention=attention, layer=head.layer, head=head.head)
-
-
-def theme() -> Theme:
-    """Return the theme that is on the screen."""
-    return THEMES.get(st.context.theme.type or "light", THEMES["light"])
 
 
 def _of_card(card: ModelCard) -> Weights:

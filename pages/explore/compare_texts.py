@@ -1,6 +1,5 @@
 """The same head on many texts: what it does as a rule, how much that varies, and the texts that show it best."""
 
-import html
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -10,10 +9,11 @@ import streamlit as st
 
 from pages.explore.compare_code import changed, opening, read_of
 from pages.explore.compare_samples import MOST_LINES, n_pasted, texts_of
-from pages.explore.compare_scene import Scene, calm
-from pages.explore.compare_sides import Side, head_title, theme
-from pages.shared import compare_state, kept
+from pages.explore.compare_scene import Scene
+from pages.explore.compare_sides import Side, head_title
+from pages.shared import compare_state, kept, prose
 from pages.shared.state import box
+from pages.shared.style import theme
 from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
@@ -63,7 +63,7 @@ def show(scene: Scene) -> None:
     try:
         texts = texts_of(scene.a.weights, compare_state.TEXTS.value)
     except HeadlightError as error:
-        calm(f"{str(error)[:1].upper()}{str(error)[1:]}.")
+        prose.note(prose.sentence(error))
         return
     sides = [scene.a, scene.b] if _differ(scene) else [scene.a]
     with st.container(key="hl-compare-texts"):
@@ -81,7 +81,7 @@ def show(scene: Scene) -> None:
         "Points far off: texts worth a look. Each is a button that puts its text into the bar above.",
         measure=say(MEASURES[measure]),
     )
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(words)}</p>")
+    prose.look_for(words)
 
 
 def code(scene: Scene) -> str:
@@ -130,9 +130,9 @@ def _paste() -> None:
         **box(compare_state.LIST, compare_state.listed(), compare_state.take_list),
     )
     if (n := n_pasted()) > MOST_LINES:
-        calm(say("The list has {n:,} texts; the first {most} are read.", n=n, most=MOST_LINES))
+        prose.note(say("The list has {n:,} texts; the first {most} are read.", n=n, most=MOST_LINES))
     if compare_state.is_too_long_for_links():
-        calm(
+        prose.note(
             say(
                 "This list has more than {n:,} characters, which no address can hold: who opens a link to this page "
                 "sees it without the list.",
@@ -163,7 +163,7 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
             troubles.append(str(error))
     place.empty()
     if troubles:
-        calm(
+        prose.note(
             say(
                 "{letter} could not read {n_troubles} of {n} texts: {trouble}.",
                 letter=side.letter,
@@ -240,7 +240,7 @@ def _telling(found: HeadOverTexts | None, measure: str) -> None:
     """Draw the texts on which the measure is highest, lowest, and nearest to the mean, each as a button."""
     spread = found.measures[measure] if found else None
     if found is None or spread is None:
-        calm(say("None of these texts gives the head a choice of where to look."))
+        prose.note(say("None of these texts gives the head a choice of where to look."))
         return
     known = sorted(
         (text for text in found.texts if getattr(text, measure) is not None), key=lambda text: getattr(text, measure)

@@ -1,7 +1,5 @@
 """Decoding: how does the output come about, token by token, and what else could it have said?"""
 
-import html
-
 import streamlit as st
 
 from pages.explore import (
@@ -17,7 +15,7 @@ from pages.explore import (
 )
 from pages.explore.decoding_code import code_of
 from pages.explore.decoding_scene import Scene
-from pages.shared import decoding_state, kept, models, state
+from pages.shared import decoding_state, kept, models, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
@@ -59,7 +57,7 @@ def page() -> None:
     card = models.available()[view.model]
     is_blanks = card.config.architecture == "encoder_only"
     lead = say(LEAD_BLANKS if is_blanks else LEAD)
-    st.html(f"<h1 class='hl-title'>{say('Decoding')}</h1><p class='hl-lead'>{html.escape(lead)}</p>")
+    prose.heading(say("Decoding"), lead)
     if not view.text:
         return
     if is_blanks:
@@ -135,7 +133,15 @@ def _remarks(scene: Scene) -> None:
         note = say(
             "This text is long: its first {n} tokens were read here, the rest was left out.", n=scene.left_out.start
         )
-        st.html(f"<p class='hl-note'>{note}</p>")
+        prose.note(note)
+    if decoding_state.made_room():
+        prose.note(
+            say(
+                "At most {n} branches are kept, so the last of them gave its place to this one; your browser’s Back "
+                "returns to it.",
+                n=decoding_state.MOST_BRANCHES,
+            )
+        )
     if scene.is_at_limit:
         st.button(say("Let it write {n} more", n=decoding_state.LIMIT_STEP), on_click=decoding_state.allow_more)
 
@@ -143,7 +149,7 @@ def _remarks(scene: Scene) -> None:
 def _look_for(scene: Scene) -> None:
     """Say in one line what is worth looking for."""
     words = LOOK_FOR[scene.card.config.architecture]
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(words))}</p>")
+    prose.look_for(say(words))
 
 
 page()

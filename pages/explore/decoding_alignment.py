@@ -11,11 +11,11 @@ import streamlit as st
 from pages.explore.decoding_code import looked
 from pages.explore.decoding_scene import Scene
 from pages.explore.heads_code import KEEP
-from pages.explore.heads_scene import theme
 from pages.shared import decoding_state, takeaway
 from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ROOT, ModelCard
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number

@@ -7,11 +7,11 @@ import streamlit as st
 
 from pages.explore import decoding_blanks_figures, decoding_blanks_moment
 from pages.explore.decoding_blanks_moment import Moment, ask, go_back, start_again
-from pages.explore.heads_scene import theme
-from pages.shared import state
+from pages.shared import prose, state
 from pages.shared.answer import probability
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
+from pages.shared.style import theme
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say
 
@@ -31,7 +31,7 @@ def show(card: ModelCard, source: Source, text: str) -> None:
         with st.spinner(say("Reading the text …"), show_time=True):
             moment = decoding_blanks_moment.current(card, source, text)
     except HeadlightError as error:
-        _note(decoding_blanks_moment.sentence(error))
+        prose.note(prose.sentence(error))
     else:
         _draw(moment)
     state.publish()
@@ -40,7 +40,7 @@ def show(card: ModelCard, source: Source, text: str) -> None:
 def _draw(moment: Moment) -> None:
     """Draw one moment."""
     for note in moment.notes:
-        _note(note)
+        prose.note(note)
     _text(moment)
     _buttons(moment)
     with st.container(key="hl-blanks"):
@@ -50,7 +50,7 @@ def _draw(moment: Moment) -> None:
         _so_far(moment)
     with right:
         decoding_blanks_figures.one_blank(moment)
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+    prose.look_for(say(LOOK_FOR))
     with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(moment.code(), language="python")
 
@@ -161,12 +161,9 @@ def _how(moment: Moment, place: int) -> str:
 
 def _told(moment: Moment, chosen: "Candidate") -> str:
     """Return a candidate with its probability, as HTML."""
-    return f"“<bdi>{html.escape(moment.label(chosen.token))}</bdi>” {probability(chosen.probability)}"
+    token = f"<bdi>{html.escape(moment.label(chosen.token))}</bdi>"
+    return say("“{token}” {probability}", token=token, probability=probability(chosen.probability))
 
 
 def _nats(log_prob: float) -> str:
     return f"{log_prob:.2f} nats".replace("-", "−")
-
-
-def _note(words: str) -> None:
-    st.html(f"<p class='hl-note'>{html.escape(words)}</p>")

@@ -11,10 +11,10 @@ import streamlit as st
 
 from pages.explore import decoding_aim, decoding_blanks_moment
 from pages.explore.decoding_blanks_moment import N_BARS, Moment, before
-from pages.explore.heads_scene import theme
 from pages.shared import takeaway
 from pages.shared.answer import probability
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.blank_bars import blank_bars
 from transformer_core.figures.row_bars import row_bars

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.explore import decoding_aim
-from pages.shared import code, decoding_state, kept, models, readings, state
+from pages.shared import code, decoding_state, kept, models, prose, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import TextError
@@ -120,7 +120,7 @@ def current(card: ModelCard, source: Source, text: str) -> Moment:
         try:
             at = _granted(given, at, st.session_state.pop(_WISH, None))
         except TextError as error:
-            notes.append(sentence(error))
+            notes.append(prose.sentence(error))
         if whole.first(len(at.steps)) != at:
             whole = at
         said, beside = tree.read(at), None
@@ -139,12 +139,6 @@ def before(filling: "Filling", place: int) -> "Filling":
     """Return what was filled before one blank was; all of it where that one is open."""
     places = [step.position for step in filling.steps]
     return filling.first(places.index(place)) if place in places else filling
-
-
-def sentence(error: Exception) -> str:
-    """Return what an error says as a sentence."""
-    words = str(error)
-    return f"{words[:1].upper()}{words[1:]}."
 
 
 def ask(wish: Any) -> None:

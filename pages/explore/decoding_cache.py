@@ -10,12 +10,12 @@ import streamlit as st
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_scene import Scene
 from pages.explore.heads_code import KEEP
-from pages.explore.heads_scene import theme
 from pages.shared import takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.kv_cache import cost_lines, kv_cache_grid
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Outlook
@@ -121,7 +121,7 @@ def _facts(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
         *([(say("of it the source’s share, fixed"), _size(held.cross_attn))] if n_src else []),
         (say("each token adds"), _size(of_one.self_attn)),
         (say("this step took"), f"{outlook.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
-        (say("its multiply-adds"), say("{n:,}", n=cached)),
+        (say("its multiply-adds"), grouped(cached)),
         (
             say("without the cache"),
             say("{n:,} ({times:.1f} times as many)", n=uncached, times=uncached / cached),

@@ -1,14 +1,13 @@
 """What may come next at this moment: the candidates as bars, how one of them is chosen, and a person's own words."""
 
 import hashlib
-import html
 import math
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from pages.explore.decoding_scene import Scene
-from pages.shared import decoding_state
+from pages.shared import decoding_state, prose
 from pages.shared.components.candidates import Moment, candidates, sent_sampling, sent_token
 from pages.shared.fields import Field
 from transformer_core.decoding.settings import Sampling
@@ -44,13 +43,13 @@ def show(scene: Scene) -> None:
         if scene.tree.has_ended(scene.at)
         else say("token {n}, {behind}", n=scene.n_written, behind=_behind(scene, scene.at))
     )
-    st.html(f"<h2 class='hl-subtitle'>{say('What may come next')}<span>{html.escape(place)}</span></h2>")
+    prose.subheading(say("What may come next"), place)
     if scene.ended:
-        st.html(f"<p class='hl-note'>{html.escape(scene.ended)}</p>")
+        prose.note(scene.ended)
     if scene.outlook is None:
         return
     if not math.isfinite(scene.outlook.entropy):
-        st.html(f"<p class='hl-note'>{say(BROKEN)}</p>")
+        prose.note(say(BROKEN))
         return
     _bars(scene)
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
@@ -68,7 +67,7 @@ def show(scene: Scene) -> None:
         )
         _own_words(scene)
     if note := st.session_state.pop(OWN_NOTE, ""):
-        st.html(f"<p class='hl-note'>{html.escape(note)}</p>")
+        prose.note(note)
 
 
 def _bars(scene: Scene) -> None:

@@ -9,9 +9,9 @@ import streamlit as st
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_scene import Scene
 from pages.explore.heads_code import KEEP
-from pages.explore.heads_scene import theme
 from pages.shared import decoding_state, state, takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.labels import isolate, shorten

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_scene import Scene
-from pages.shared import answer, decoding_state, models, state
+from pages.shared import answer, decoding_state, models, prose, state
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
@@ -64,7 +64,7 @@ def show(scene: Scene) -> None:
         return
     if n_left_out:
         remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
-        st.html(f"<p class='hl-note'>{remark}</p>")
+        prose.note(remark)
     _rows(scene, comparison)
     with st.popover(say("Show the code"), type="tertiary", icon=":material/code:"):
         st.code(opening(scene) + CODE.format(tokens=tokens), language="python")
@@ -136,7 +136,11 @@ def _rows(scene: Scene, comparison: "Comparison") -> None:
         sentence = say("By itself the model writes just what this {text} has.", text=text)
     else:
         instead, has = (
-            f"“{isolate(labels[parting])}” ({answer.probability(_chosen(steps[parting]).probability)})"
+            say(
+                "“{token}” ({probability})",
+                token=isolate(labels[parting]),
+                probability=answer.probability(_chosen(steps[parting]).probability),
+            )
             for labels, steps in ((free_labels, free), (led_labels, led))
         )
         sentence = say(
@@ -174,7 +178,8 @@ def _in_words(scene: Scene, step: "DecodingStep", label: str) -> str:
     first, chosen = step.decision.candidates(N_FIRST), _chosen(step)
     names = scene.tokenizer.labels([one.token for one in first])
     choices = ", ".join(
-        f"“{isolate(name)}” {answer.probability(one.probability)}" for name, one in zip(names, first, strict=True)
+        say("“{token}” {probability}", token=isolate(name), probability=answer.probability(one.probability))
+        for name, one in zip(names, first, strict=True)
     )
     return say(
         "“{token}”: probability {probability}, {nats} nats, number {number} of the model’s choices, which begin with "

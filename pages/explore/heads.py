@@ -8,7 +8,7 @@ import streamlit as st
 from pages.explore import heads_across, heads_cell, heads_controls, heads_figure
 from pages.explore.heads_code import code_of
 from pages.explore.heads_scene import Scene
-from pages.shared import components, heads_state, kept, models, overviews, state
+from pages.shared import components, heads_state, kept, models, overviews, prose, state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.head_picture import HeadPicture
 from transformer_core.analysis.text_measures import MEASURES
@@ -51,7 +51,7 @@ LOOK_FOR = {  # by architecture and attention
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>{say('Heads')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    prose.heading(say("Heads"), say(LEAD))
     if state.current().text:
         heads()
 
@@ -134,7 +134,7 @@ def look_for(scene: Scene, shown: HeadPicture | None) -> None:
     if shown is not None and shown.blocks is None and scene.wish.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
-        link = f"“{query}” → “{key}” {cell.value:.2f}"
+        link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
         lines.append(f"<b>{say('The strongest link of this head:')}</b> {html.escape(link)}")
     st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
 

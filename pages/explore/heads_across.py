@@ -7,9 +7,10 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads_code import redraw_across
-from pages.explore.heads_scene import NAMES, Scene, theme
-from pages.shared import heads_state, kept, state, takeaway
+from pages.explore.heads_scene import NAMES, Scene
+from pages.shared import heads_state, kept, prose, state, takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis import pattern_csv
 from transformer_core.analysis.table import pattern_arrays
 from transformer_core.figures import attention_heatmap
@@ -66,7 +67,7 @@ def _draw(scene: Scene, method: "Method") -> None:
                 "Take a shorter text, or look at the rollout.",
                 **values,
             )
-        st.html(f"<p class='hl-note'>{note}</p>")
+        prose.note(note)
         return
     followed: kept.Store[AcrossLayers] = kept.store(mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     key = (scene.source, scene.view.text, scene.view.target, method)

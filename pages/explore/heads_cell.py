@@ -6,9 +6,10 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads_code import redraw_cell, redraw_row
-from pages.explore.heads_scene import Scene, marked, theme
+from pages.explore.heads_scene import Scene, marked
 from pages.shared import heads_state, state, takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis.divergence import entropy
 from transformer_core.analysis.head_picture import HeadPicture, cell_in_all_heads
 from transformer_core.analysis.table import matrix_csv

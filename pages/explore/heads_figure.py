@@ -9,9 +9,10 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads_code import redraw
-from pages.explore.heads_scene import Scene, marked, theme
-from pages.shared import heads_state, state, takeaway
+from pages.explore.heads_scene import Scene, marked
+from pages.shared import heads_state, prose, state, takeaway
 from pages.shared.components import figures, lines
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.head_picture import HeadPicture, HeadShare
 from transformer_core.analysis.table import pattern_arrays
@@ -33,7 +34,7 @@ def show(scene: Scene) -> HeadPicture | None:
     try:
         shown = scene.picture
     except HeadlightError as error:
-        st.html(f"<p class='hl-note'>{str(error)[:1].upper()}{str(error)[1:]}.</p>")
+        prose.note(prose.sentence(error))
         return None
     is_small = max(len(shown.queries.tokens), len(shown.keys.tokens)) <= MOST_LINES
     if heads_state.DRAWING.value == "lines" and is_small:

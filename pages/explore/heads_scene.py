@@ -11,9 +11,8 @@ from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish, picture
-from transformer_core.figures import THEMES, isolate
+from transformer_core.figures import isolate
 from transformer_core.figures.quantities import QUANTITIES
-from transformer_core.figures.theme import Theme
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
@@ -130,11 +129,6 @@ class Scene:
         if self.reading.architecture != "decoder_only" or not written:
             return ""
         return say(", the model’s own from {n} “{token}” on", n=self.reading.n_given, token=isolate(written[0]))
-
-
-def theme() -> Theme:
-    """Return the theme that is on the screen."""
-    return THEMES.get(st.context.theme.type or "light", THEMES["light"])
 
 
 def _wish(view: View, reading: "Reading") -> Wish:

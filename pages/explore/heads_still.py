@@ -8,9 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from pages.explore.heads_code import read_again
-from pages.explore.heads_scene import Scene, theme
+from pages.explore.heads_scene import Scene
 from pages.shared import heads_state, kept, takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.figures.all_heads import all_heads, fit_side
 from transformer_core.language import mark, say

@@ -1,7 +1,5 @@
 """Architecture: what is inside, which shape has each tensor, where are the parameters?"""
 
-import html
-
 import streamlit as st
 
 from pages.learn import (
@@ -13,7 +11,7 @@ from pages.learn import (
 from pages.learn.architecture_code import code_of
 from pages.learn.architecture_said import on_drawing
 from pages.learn.architecture_scene import MOST_TOKENS, Scene
-from pages.shared import architecture_state, kept, models, state
+from pages.shared import architecture_state, kept, models, prose, state
 from pages.shared.components.drawing import drawing
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError
@@ -29,13 +27,10 @@ PARTS = {
     "cost": mark("Cost"),
     "stream": mark("Stream"),
 }
-LOOK = {
-    "drawing": mark(
-        "the stream runs straight up; each sub-layer reads it and adds what it found to what goes around it. Point at "
-        "a block, and what it takes in and hands out lights up."
-    ),
-    "parameters": architecture_parameters.LOOK,
-}
+LOOK = mark(
+    "the stream runs straight up; each sub-layer reads it and adds what it found to what goes around it. Point at "
+    "a block, and what it takes in and hands out lights up."
+)
 MISSED = mark("This model has no block “{name}”; you see another one.")
 CUT = mark("This text is long: its first {n} tokens are captured here.")
 PART_BOX = "architecture-part-box"
@@ -43,8 +38,7 @@ PART_BOX = "architecture-part-box"
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    title, lead = html.escape(say("Architecture")), html.escape(say(LEAD))
-    st.html(f"<h1 class='hl-title'>{title}</h1><p class='hl-lead'>{lead}</p>")
+    prose.heading(say("Architecture"), say(LEAD))
     if state.current().text:
         architecture()
 
@@ -56,21 +50,22 @@ def architecture() -> None:
     if scene is None:
         return
     _parts()
+    look = ""
     match architecture_state.PART.value:
         case "parameters":
             architecture_parameters.show(scene)
+            look = architecture_parameters.look(scene)
         case "cost":
             architecture_cost.show(scene)
         case "stream":
             architecture_stream.show(scene)
         case _:
             _drawing(scene)
-    part = architecture_state.PART.value
-    if part in LOOK:
-        words = html.escape(say(LOOK[part]))
-        st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {words}</p>")
+            look = say(LOOK)
+    if look:
+        prose.look_for(look)
     with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(code_of(scene, part), language="python")
+        st.code(code_of(scene, architecture_state.PART.value), language="python")
     kept.foot()
     state.publish()
 
@@ -87,7 +82,7 @@ def _scene(card: ModelCard) -> Scene | None:
     notes = [say(MISSED, name=scene.missed)] if scene.missed else []
     notes += [say(CUT, n=MOST_TOKENS)] if scene.is_cut else []
     if notes:
-        st.html(f"<p class='hl-note'>{html.escape(' '.join(notes))}</p>")
+        prose.note(" ".join(notes))
     return scene
 
 
@@ -113,7 +108,7 @@ def _drawing(scene: Scene) -> None:
         "encoder": scene.view.text,
         "decoder": " ".join(scene.labels.get("decoder", ())) if is_pair else scene.view.text,
     }
-    with st.container(key="hl-arch-stage"):
+    with st.container(key="hl-arch-stage" if is_pair else "hl-arch-stage-alone"):
         left, right = st.columns([6, 5] if is_pair else [2, 3], gap="medium")
     with left:
         drawing(

@@ -9,15 +9,16 @@ import streamlit as st
 
 from pages.learn import architecture_code
 from pages.learn.architecture_said import name_of
-from pages.learn.architecture_scene import Scene, theme
+from pages.learn.architecture_scene import Scene
 from pages.shared import architecture_state, state, takeaway
 from pages.shared.components import figures
-from transformer_core.analysis.blueprint_activation import ActivationPicture, most_probable, picture_of
-from transformer_core.analysis.blueprint_shapes import PROBABILITIES, Stage, stages
+from pages.shared.style import theme
+from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
+from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures.architecture_activation import activation_figure
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer
@@ -113,7 +114,7 @@ def _draw(scene: Scene, stage: Stage) -> None:
 
     figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
     facts = [
-        (say("how many"), f"{shown.n_finite:,}"),
+        (say("how many"), grouped(shown.n_finite)),
         (say("mean"), f"{shown.mean:.4g}"),
         (say("standard deviation"), f"{shown.deviation:.4g}"),
         (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),

@@ -8,11 +8,11 @@ from pages.learn import architecture_activation
 from pages.learn.architecture_said import name_of, parameters_in_words, shape_in_words, table
 from pages.learn.architecture_scene import Scene
 from pages.shared import architecture_state, state
-from transformer_core.analysis.blueprint_code import code_of
-from transformer_core.analysis.blueprint_shapes import in_numbers, stages
-from transformer_core.analysis.blueprint_weights import weights_of
-from transformer_core.analysis.blueprint_words import does, sources
-from transformer_core.language import mark, say
+from transformer_core.analysis.blueprint.code import code_of
+from transformer_core.analysis.blueprint.shapes import in_numbers, stages
+from transformer_core.analysis.blueprint.weights import weights_of
+from transformer_core.analysis.blueprint.words import does, sources
+from transformer_core.language import grouped, mark, say
 
 VIEWS = {
     "shapes": mark("Shapes"),
@@ -86,11 +86,11 @@ def _weights(scene: Scene) -> None:
         symbol, _, small = weight.symbol.partition("_")
         written = f"<i>{symbol}<sub>{small}</sub></i>" if symbol else ""
         shared = (
-            say("shared with {name}", name=weight.shared_with) if weight.shared_with else f"{weight.n_parameters:,}"
+            say("shared with {name}", name=weight.shared_with) if weight.shared_with else grouped(weight.n_parameters)
         )
         rows.append([f"<code>{html.escape(name)}</code>", written, shape_in_words(weight.shape), shared])
     total = sum(weight.n_parameters for weight in weights)
-    rows.append([f"<b>{html.escape(say('together'))}</b>", "", "", f"<b>{total:,}</b>"])
+    rows.append([f"<b>{html.escape(say('together'))}</b>", "", "", f"<b>{grouped(total)}</b>"])
     head = [say("weight"), "", say("shape"), say("parameters")]
     st.html(table(head, rows, kind="hl-arch-weights"))
 

@@ -2,7 +2,7 @@
 
 from pages.learn.architecture_scene import MOST_TOKENS, Scene
 from pages.shared import code
-from transformer_core.analysis.blueprint_shapes import PROBABILITIES
+from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 
 CAPTURED = """inputs = ({inputs},)
 {cut}with torch.inference_mode(), tc.capture(model, {site!r}) as acts:
@@ -12,9 +12,9 @@ print(tuple(values.shape), values)
 """
 CUT = "inputs = tuple(tokens[:, :{n}] for tokens in inputs)  # as much as is captured here\n"
 PLAN = """
-from transformer_core.analysis.blueprint import blueprint_of
-from transformer_core.analysis.blueprint_shapes import in_numbers, sizes, stages
-from transformer_core.analysis.blueprint_weights import weights_of
+from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
+from transformer_core.analysis.blueprint.weights import weights_of
 
 box = blueprint_of(model.config).boxes[{box!r}]
 numbers = sizes(model.config, box, batch=1, lengths={lengths!r})
@@ -30,7 +30,7 @@ counts = parameters_by_part(model.config)
 print(counts, sum(counts.values()))
 """
 COST = """
-from transformer_core.analysis.forward_cost import crossing, memory, reading_cost, writing_cost
+from transformer_core.analysis.blueprint.forward_cost import crossing, memory, reading_cost, writing_cost
 
 cost = reading_cost(model.config, {length})
 print(cost, cost.total)  # multiply-adds of one forward
@@ -43,7 +43,7 @@ WRITING = """for cached in (True, False):
 """
 STREAM = """inputs = ({inputs},)
 {cut}
-from transformer_core.analysis.blueprint_capture import CapturedText
+from transformer_core.analysis.blueprint.capture import CapturedText
 
 captured = CapturedText(model, [tokens[0].tolist() for tokens in inputs])
 for stack, stream in captured.streams().items():

@@ -7,11 +7,11 @@ import numpy as np
 import streamlit as st
 
 from pages.learn import architecture_code
-from pages.learn.architecture_scene import Scene, theme
+from pages.learn.architecture_scene import Scene
 from pages.shared import takeaway
 from pages.shared.components import figures
-from transformer_core.analysis.blueprint_weights import n_parameters
-from transformer_core.analysis.forward_cost import (
+from pages.shared.style import theme
+from transformer_core.analysis.blueprint.forward_cost import (
     PARTS,
     crossing,
     memory,
@@ -19,11 +19,12 @@ from transformer_core.analysis.forward_cost import (
     several_lengths,
     writing_cost,
 )
+from transformer_core.analysis.blueprint.weights import n_parameters
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.architecture_cost import cost_curves, share_areas
 from transformer_core.figures.architecture_hues import COST_HUES
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 
 NAMES = {
     "projections": mark("projections"),
@@ -158,8 +159,8 @@ def _sentences(scene: Scene, crossed: int | None, here: int) -> list[str]:
     elif crossed is None:
         found.append(say(NEVER))
     else:
-        found.append(say(CROSSES, n=f"{crossed:,}"))
-        found += [say(BEYOND, most=f"{config.max_seq_len:,}")] if crossed > config.max_seq_len else []
+        found.append(say(CROSSES, n=grouped(crossed)))
+        found += [say(BEYOND, most=grouped(config.max_seq_len))] if crossed > config.max_seq_len else []
     if config.has_decoder:
         cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
         found.append(say(SPARES, n=here, share=f"{1 - cached / uncached:.0%}"))

@@ -10,13 +10,14 @@ import streamlit as st
 
 from pages.learn import architecture_code
 from pages.learn.architecture_said import table
-from pages.learn.architecture_scene import Scene, theme
+from pages.learn.architecture_scene import Scene
 from pages.shared import takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.config import ModelConfig
 from transformer_core.figures.architecture_parameters import in_words, parameter_bars, parameter_shares
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
 PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}
@@ -25,8 +26,12 @@ NOTE = mark(
     "here from the same configurations with exactly {vocab} tokens: {base} and {big}."
 )
 LOOK = mark(
-    "most lies in the vocabulary, one vector a token, and in the feed-forward networks: where d_ff is 4 · d_model they "
-    "have twice as many parameters as an attention. Normalizations hardly count."
+    "{part} has the largest share here, {share:.0%}. The token embedding grows with the vocabulary, one vector a "
+    "token; all else grows with the layers and with the square of d_model. Normalizations hardly count."
+)
+LOOK_AT_A_LAYER = mark(
+    "In a layer the feed-forward network has {feed_forward} parameters and an attention {attention}: d_ff is "
+    "{ratio:.2g} · d_model here, in the paper 4 · d_model, and there it has twice as many."
 )
 
 
@@ -44,9 +49,31 @@ def show(scene: Scene) -> None:
     st.html(_table(counts, total))
 
 
+def look(scene: Scene) -> str:
+    """Return what to look for in this model."""
+    config = scene.card.config
+    by_part = _by_part(config)
+    largest = max(by_part, key=lambda part: by_part[part])
+    share = by_part[largest] / sum(by_part.values())
+    found = [say(LOOK, part=in_words("", largest), share=share)]
+    stack = scene.plan.stacks[-1]
+    layers = scene.plan.layers(stack)
+    feed_forward, attention = (_counts(config).get((stack, part), 0) for part in ("feed-forward", "self-attention"))
+    if layers and feed_forward and attention:
+        found.append(
+            say(
+                LOOK_AT_A_LAYER,
+                feed_forward=grouped(feed_forward // layers),
+                attention=grouped(attention // layers),
+                ratio=config.d_ff / config.d_model,
+            )
+        )
+    return " ".join(found)
+
+
 def _bars(scene: Scene, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
-    title = say("{n} parameters, part by part", n=f"{total:,}")
+    title = say("{n} parameters, part by part", n=grouped(total))
     figure = parameter_bars(counts, title=title, theme=theme())
     name = scene.file_name("parameters")
 
@@ -77,14 +104,14 @@ def _shares(scene: Scene) -> None:
     height = int(figure.layout.height)
     figures.live_figure(figure, name=name, key="architecture-shares", csv=csv, height=height)
     base, big = (sum(_by_part(preset()).values()) for preset in PAPER.values())
-    told = say(NOTE, vocab=f"{transformer_base().vocab_size:,}", base=f"{base:,}", big=f"{big:,}")
+    told = say(NOTE, vocab=grouped(transformer_base().vocab_size), base=grouped(base), big=grouped(big))
     st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
 
 
 def _table(counts: Mapping[tuple[str, str], int], total: int) -> str:
     """Return all parts with their shares."""
-    rows = [[in_words(*key), f"{n:,}", f"{n / total:.1%}"] for key, n in counts.items()]
-    rows.append([f"<b>{html.escape(say('together'))}</b>", f"<b>{total:,}</b>", ""])
+    rows = [[in_words(*key), grouped(n), f"{n / total:.1%}"] for key, n in counts.items()]
+    rows.append([f"<b>{html.escape(say('together'))}</b>", f"<b>{grouped(total)}</b>", ""])
     return table([say("part"), say("parameters"), say("share")], rows, kind="hl-arch-counts")
 
 

@@ -4,12 +4,12 @@ import html
 from collections.abc import Sequence
 
 from pages.shared.components.drawing import Said
-from transformer_core.analysis.blueprint import Box, has_added_positions
-from transformer_core.analysis.blueprint_shapes import in_numbers, sizes, stages
-from transformer_core.analysis.blueprint_weights import weights_of
-from transformer_core.analysis.blueprint_words import does, title
+from transformer_core.analysis.blueprint.plan import Box, has_added_positions
+from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
+from transformer_core.analysis.blueprint.weights import weights_of
+from transformer_core.analysis.blueprint.words import does, title
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import grouped, mark, say, say_number
 
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
@@ -56,13 +56,13 @@ def parameters_in_words(config: ModelConfig, box: Box) -> str:
     n = sum(weight.n_parameters for weight in weights)
     shared = sum(weight.n_numbers for weight in weights if weight.shared_with)
     if shared and not n:
-        return say("no parameters of its own: it shares {n}", n=f"{shared:,}")
-    return say_number(n, "{n} parameter", "{count} parameters", count=f"{n:,}") if n else say("no parameters")
+        return say("no parameters of its own: it shares {n}", n=grouped(shared))
+    return say_number(n, "{n} parameter", "{count} parameters", count=grouped(n)) if n else say("no parameters")
 
 
 def shape_in_words(sizes_of: Sequence[int]) -> str:
     """Return a shape without the axis of the batch."""
-    return " × ".join(f"{size:,}" for size in sizes_of)
+    return " × ".join(grouped(size) for size in sizes_of)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, kind: str = "") -> str:
@@ -80,9 +80,9 @@ def _sub(config: ModelConfig, box: Box) -> str:
     """Return the small line on a block."""
     match box.kind:
         case "embedding":
-            return f"{config.vocab_size:,} × {config.d_model:,}"
+            return f"{grouped(config.vocab_size)} × {grouped(config.d_model)}"
         case "positions" if config.positions == "learned":
-            return f"{config.max_seq_len:,} × {config.d_model:,}"
+            return f"{grouped(config.max_seq_len)} × {grouped(config.d_model)}"
         case "positions" if has_added_positions(config):
             return "sin, cos"
         case "positions" if config.has_rotary_positions:
@@ -90,15 +90,16 @@ def _sub(config: ModelConfig, box: Box) -> str:
         case "positions":
             return say("added to scores")
         case "segments":
-            return f"{config.n_segments:,} × {config.d_model:,}"
+            return f"{config.n_segments} × {grouped(config.d_model)}"
         case "attention":
             heads = say_number(config.n_heads, "{n} head of {width}", "{n} heads of {width}", width=config.head_width)
             n_shared = config.n_key_value_heads
             return heads if n_shared == config.n_heads else say("{heads}, {n} of K and V", heads=heads, n=n_shared)
         case "feed_forward":
-            return f"{config.d_model:,} → {config.d_ff:,} → {config.d_model:,}, {ACTIVATIONS[config.activation]}"
+            widths = " → ".join(map(grouped, (config.d_model, config.d_ff, config.d_model)))
+            return f"{widths}, {ACTIVATIONS[config.activation]}"
         case "linear":
-            return f"{config.d_model:,} → {config.vocab_size:,}"
+            return f"{grouped(config.d_model)} → {grouped(config.vocab_size)}"
     return ""
 
 

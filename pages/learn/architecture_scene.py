@@ -6,32 +6,23 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from pages.shared import architecture_state, kept, models, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
-from transformer_core.analysis.blueprint import Blueprint, Box, blueprint_of
-from transformer_core.analysis.blueprint_shapes import sizes
-from transformer_core.figures import THEMES
-from transformer_core.figures.theme import Theme
+from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
+from transformer_core.analysis.blueprint.shapes import sizes
 from transformer_core.language import mark
 
 if TYPE_CHECKING:
     import numpy as np
 
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.blueprint_capture import CapturedText
-    from transformer_core.analysis.blueprint_stream import Stream
+    from transformer_core.analysis.blueprint.capture import CapturedText
+    from transformer_core.analysis.blueprint.stream import Stream
 
 MOST_TOKENS = 512  # of a text, and of the decoder's input, that are captured
 MOST_MIB = 256  # of all that is captured
-
-
-def theme() -> Theme:
-    """Return the palette that the person sees."""
-    return THEMES["dark" if st.context.theme.type == "dark" else "light"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -123,7 +114,7 @@ class Scene:
         texts.measure(key)
 
     def _capture(self) -> "CapturedText":
-        from transformer_core.analysis.blueprint_capture import CapturedText
+        from transformer_core.analysis.blueprint.capture import CapturedText
 
         return CapturedText(self.source.load()[0], self.inputs)
 

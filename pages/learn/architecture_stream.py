@@ -1,6 +1,5 @@
 """The residual stream through the layers on this text: how long its vectors are, and what each sub-layer adds."""
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -9,9 +8,10 @@ import streamlit as st
 
 from pages.learn import architecture_code
 from pages.learn.architecture_said import STACKS, place_in_words
-from pages.learn.architecture_scene import Scene, theme
-from pages.shared import takeaway
+from pages.learn.architecture_scene import Scene
+from pages.shared import prose, takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures.architecture_hues import PART_HUES
@@ -19,7 +19,7 @@ from transformer_core.figures.architecture_stream import stream_figure
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.blueprint_stream import Stream
+    from transformer_core.analysis.blueprint.stream import Stream
 
 HUES = {"self_attn": "self-attention", "cross_attn": "cross-attention", "mlp": "feed-forward"}
 LOOK_PRE = mark(
@@ -46,7 +46,7 @@ def show(scene: Scene) -> None:
         with column:
             _figure(scene, stack, stream)
     words = LOOK_PRE if scene.card.config.norm_position == "pre" else LOOK_POST
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(words))}</p>")
+    prose.look_for(say(words))
 
 
 def _figure(scene: Scene, stack: str, stream: "Stream") -> None:

@@ -1,12 +1,10 @@
 """Masks: what may look at what, and what goes wrong otherwise?"""
 
-import html
-
 import streamlit as st
 
 from pages.learn import masks_controls, masks_edit, masks_inference, masks_leak, masks_which
 from pages.learn.masks_scene import MOST_TOKENS, Scene
-from pages.shared import kept, masks_state, models, state
+from pages.shared import kept, masks_state, models, prose, state
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say
 
@@ -31,7 +29,7 @@ DRAWN_BY = {
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>{html.escape(say('Masks'))}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    prose.heading(say("Masks"), say(LEAD))
     if state.current().text:
         masks()
 
@@ -64,7 +62,7 @@ def masks() -> None:
             DRAWN_BY[part](scene)
     except HeadlightError as error:
         said = say("This cannot be shown: {error}.", error=error)
-        st.html(f"<p class='hl-note'>{html.escape(said)}</p>")
+        prose.note(said)
     kept.foot()
     state.publish()
 
@@ -73,7 +71,7 @@ def _remark(scene: Scene) -> None:
     """Say what was left out."""
     if scene.alone.left_out:
         said = say("The text is long: here it is read up to {n} tokens on each side.", n=MOST_TOKENS)
-        st.html(f"<p class='hl-note'>{html.escape(said)}</p>")
+        prose.note(said)
 
 
 def _training() -> None:

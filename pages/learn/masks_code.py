@@ -7,14 +7,14 @@ from pages.learn.masks_scene import MOST_TOKENS, Scene
 from pages.shared.code import on_device
 from pages.shared.models import PRECISIONS
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.mask_presets import PRESETS, padded_sides
+from transformer_core.analysis.masks.presets import N_PADDING, PRESETS, padded_sides
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.mask_rules import MaskChoice
+    from transformer_core.analysis.masks.rules import MaskChoice
 
 OPENING = """import transformer_core as tc
-from transformer_core.analysis.mask_rules import MaskChoice
-from transformer_core.analysis.mask_text import mask_text
+from transformer_core.analysis.masks.rules import MaskChoice
+from transformer_core.analysis.masks.text import mask_text
 {imports}
 model, tokenizer = tc.load({path!r}{device}{precision})
 text = mask_text(model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens})
@@ -27,6 +27,11 @@ print(outcome.before.labels, outcome.before.mean_probability)
 print(outcome.now.labels, outcome.now.mean_probability)
 """
 WRITTEN = "print(write_masked(model, tokenizer, text, choice))\n"
+MASKS = """text = text.padded(tokenizer, model.config.pad_id, tuple(text.inputs), {n_padding})
+choice = {choice}
+for attention, mask in masks_of(model, text, choice, layer={layer}).items():
+    print(attention, mask.astype(int), sep="\\n")  # [query, key]: 1 where the query may attend
+"""
 LEAKS = """choice = {choice}
 inputs = tuple(text{unshifted}.inputs.values())
 edits = choice.interventions(model.config, n_source=None, n_target=None)
@@ -83,8 +88,15 @@ def code_of(scene: Scene) -> str:
         "head": view.head,
         "attention": ATTENTIONS[view.attention].inline,
     }
-    opened = _opening(scene, f"from transformer_core.analysis.mask_run import {names}")
+    opened = _opening(scene, f"from transformer_core.analysis.masks.run import {names}")
     return opened + "\n" + EDITED.format(**told) + (WRITTEN if writes else "")
+
+
+def which_code(scene: Scene) -> str:
+    """Return the lines that give the mask of each attention."""
+    n_padding = scene.n_padding or N_PADDING
+    opened = _opening(scene, "from transformer_core.analysis.masks.run import masks_of", n_padding=n_padding)
+    return opened + "\n" + MASKS.format(n_padding=n_padding, choice=_written(scene.choice), layer=scene.view.layer)
 
 
 def leak_code(scene: Scene, replacements: tuple[int, ...], other: "MaskChoice") -> str:
@@ -94,17 +106,17 @@ def leak_code(scene: Scene, replacements: tuple[int, ...], other: "MaskChoice") 
         "replacements": replacements,
         "unshifted": "" if PRESETS[other.preset].is_shifted else ".unshifted()",
     }
-    return _opening(scene, "from transformer_core.analysis.mask_leak import leak") + "\n" + LEAKS.format(**told)
+    return _opening(scene, "from transformer_core.analysis.masks.leak import leak") + "\n" + LEAKS.format(**told)
 
 
 def inference_code(scene: Scene) -> str:
     """Return the lines that read a text at once, and step by step."""
-    opened = _opening(scene, "from transformer_core.analysis.mask_inference import steps", has_choice=False)
+    opened = _opening(scene, "from transformer_core.analysis.masks.inference import steps", has_choice=False)
     return opened + "\n" + INFERENCE
 
 
-def _opening(scene: Scene, imports: str, *, has_choice: bool = True) -> str:
-    """Return the lines that load the model and read the text."""
+def _opening(scene: Scene, imports: str, *, has_choice: bool = True, n_padding: int | None = None) -> str:
+    """Return the lines that load the model and read the text, with room for the padding behind it."""
     view = scene.view
     opened = OPENING.format(
         imports=imports + "\n",
@@ -113,9 +125,9 @@ def _opening(scene: Scene, imports: str, *, has_choice: bool = True) -> str:
         precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
         text=view.text,
         target=view.target,
-        max_tokens=min(MOST_TOKENS, scene.card.config.max_seq_len) - scene.n_padding,
+        max_tokens=min(MOST_TOKENS, scene.card.config.max_seq_len) - (n_padding or scene.n_padding),
     )
-    chosen = "from transformer_core.analysis.mask_rules import MaskChoice\n"
+    chosen = "from transformer_core.analysis.masks.rules import MaskChoice\n"
     lines = sorted(line for line in opened.split("\n") if line.startswith("from ") and f"{line}\n" != chosen)
     if has_choice:
         lines = sorted([*lines, chosen.strip()])

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.learn.masks_scene import Scene
 from pages.shared import masks_state, state
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.mask_presets import MOST_PADDING
+from transformer_core.analysis.masks.presets import MOST_PADDING
 from transformer_core.language import say
 
 

@@ -8,14 +8,14 @@ import streamlit as st
 from pages.learn import masks_controls
 from pages.learn.masks_code import code_of
 from pages.learn.masks_scene import Scene, ends
-from pages.shared import masks_state
+from pages.shared import masks_state, prose
 from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
-from transformer_core.analysis.mask_presets import presets_of
+from transformer_core.analysis.masks.presets import presets_of
 from transformer_core.language import mark, say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.mask_run import MaskOutcome
+    from transformer_core.analysis.masks.run import MaskOutcome
 
 GALLERY, MATRIX = "masks-gallery", "masks-matrix"
 LOOK_FOR = mark(
@@ -40,7 +40,7 @@ def show(scene: Scene) -> None:
     _matrix(scene)
     _padding(scene)
     words = say(LOOK_FOR if scene.card.config.has_decoder else LOOK_FOR_ENCODER)
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(words)}</p>")
+    prose.look_for(words)
     with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(code_of(scene), language="python")
 
@@ -185,7 +185,7 @@ def _words(scene: Scene, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
         if len(scene.text.asked) == len(scene.text.inputs["source"]) - scene.n_padding:
             return []  # no blank: the chips say it all
         return [(with_own, before, False), (with_these, now, now != before)]
-    from transformer_core.analysis.mask_rules import MaskChoice
+    from transformer_core.analysis.masks.rules import MaskChoice
 
     before = scene.written(MaskChoice(attention=scene.view.attention))
     if not scene.preset.is_shifted:

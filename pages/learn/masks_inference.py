@@ -9,14 +9,15 @@ import streamlit as st
 
 from pages.learn.masks_code import drawn, inference_code
 from pages.learn.masks_scene import Scene
-from pages.shared import takeaway
+from pages.shared import prose, takeaway
 from pages.shared.components import figures
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.mask_moved import in_words, moved_pair
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.mask_inference import Steps
+    from transformer_core.analysis.masks.inference import Steps
 
 CLAIM = mark(
     "When a model writes, the future does not exist yet: what could a mask still hide? With a KV cache, nothing: each "
@@ -41,7 +42,7 @@ LOOK_FOR = mark(
 def show(scene: Scene) -> None:
     """Draw the part."""
     if not scene.card.config.has_decoder:
-        st.html(f"<p class='hl-note'>{html.escape(say(ENCODER))}</p>")
+        prose.note(say(ENCODER))
         return
     steps = scene.steps()
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
@@ -53,7 +54,7 @@ def show(scene: Scene) -> None:
     with right:
         _figure(scene, steps)
     _four_ways(scene)
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+    prose.look_for(say(LOOK_FOR))
     with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(inference_code(scene), language="python")
 
@@ -68,7 +69,7 @@ def _facts(steps: "Steps") -> None:
     ]
     told = [(name, say("logits differ by {value}", value=in_words(value))) for name, value in facts]
     cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in told)
-    st.html(f"<div class='hl-facts-list'>{cells}</div>")
+    st.html(f"<div class='hl-facts-list hl-masks-facts'>{cells}</div>")
 
 
 def _table(scene: Scene, steps: "Steps") -> None:
@@ -108,7 +109,7 @@ def _figure(scene: Scene, steps: "Steps") -> None:
         "hover": HOVER,
         "title": say("How outputs move as the text grows; grey: exactly 0"),
     }
-    figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=scene.theme, width=620, height=470)
+    figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), width=620, height=470)
     name = scene.file_name("growing")
 
     def files() -> Mapping[str, bytes]:

@@ -9,16 +9,17 @@ import streamlit as st
 
 from pages.learn.masks_code import drawn, leak_code
 from pages.learn.masks_scene import Scene
-from pages.shared import masks_state, state, takeaway
+from pages.shared import masks_state, prose, state, takeaway
 from pages.shared.components import figures
-from transformer_core.analysis.mask_presets import PRESETS
+from pages.shared.style import theme
+from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.mask_moved import in_words, moved_pair
 from transformer_core.language import mark, say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.mask_leak import Change, Leak
-    from transformer_core.analysis.mask_rules import MaskChoice
+    from transformer_core.analysis.masks.leak import Change, Leak
+    from transformer_core.analysis.masks.rules import MaskChoice
     from transformer_core.text.interface import Tokenizer
 
 MOST_TURNED = 6  # outputs that are named
@@ -48,7 +49,7 @@ def show(scene: Scene) -> None:
     _facts(scene, own, changed, other, place, replacements)
     if typed == "":
         none_read = say("No token could be read from what you typed; another token of the text stands in.")
-        st.html(f"<p class='hl-note'>{html.escape(none_read)}</p>")
+        prose.note(none_read)
     with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(leak_code(scene, replacements, other), language="python")
 
@@ -81,7 +82,7 @@ def _controls(scene: Scene) -> int:
 
 def _replacements(scene: Scene) -> tuple[tuple[int, ...], str | None]:
     """Return what stands in the place of each token, and what was read of a typed one: None where none was typed."""
-    from transformer_core.analysis.mask_leak import other_tokens
+    from transformer_core.analysis.masks.leak import other_tokens
 
     tokens = scene.alone.inputs[scene.alone.output_side]
     others = other_tokens(tokens)
@@ -98,7 +99,7 @@ def _replacements(scene: Scene) -> tuple[tuple[int, ...], str | None]:
 
 def _other(scene: Scene) -> "MaskChoice":
     """Return the masks beside the model's own: those of the editor; where they are its own, what tells most."""
-    from transformer_core.analysis.mask_rules import MaskChoice
+    from transformer_core.analysis.masks.rules import MaskChoice
 
     if not scene.is_own:
         return scene.choice
@@ -143,7 +144,7 @@ def _figure(
         (own.moved, changed.moved),
         **told,
         chosen=place,
-        theme=scene.theme,
+        theme=theme(),
         width=700,  # of a narrow window: labels are thinned out for it
         height=500,
     )

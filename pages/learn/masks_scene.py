@@ -3,16 +3,17 @@
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from pages.shared import kept, masks_state, models, state
+from pages.learn import masks_kept
+from pages.shared import masks_state, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.mask_presets import (
+from transformer_core.analysis.masks.presets import (
     N_PADDING,
     PRESETS,
     Preset,
@@ -20,24 +21,20 @@ from transformer_core.analysis.mask_presets import (
     padded_sides,
     presets_of,
 )
-from transformer_core.figures import THEMES
-from transformer_core.figures.theme import Theme
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.analysis.mask_inference import Steps
-    from transformer_core.analysis.mask_leak import Leak
-    from transformer_core.analysis.mask_rules import MaskChoice
-    from transformer_core.analysis.mask_run import MaskOutcome
-    from transformer_core.analysis.mask_text import MaskText
+    from transformer_core.analysis.masks.inference import Steps
+    from transformer_core.analysis.masks.leak import Leak
+    from transformer_core.analysis.masks.rules import MaskChoice
+    from transformer_core.analysis.masks.run import MaskOutcome
+    from transformer_core.analysis.masks.text import MaskText
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
 MOST_TOKENS = 48  # on each side, padding included
-MOST_MIB = 64  # of all that was tried
-STORE = mark("masks tried")
 SIDES = {  # what queries and keys are, by architecture and side
     ("encoder_decoder", "source"): mark("the text"),
     ("encoder_decoder", "target"): mark("the decoder’s input"),
@@ -73,17 +70,12 @@ class Scene:
         view, preset = state.current(), PRESETS[masks_state.PRESET.value]
         source = Source.of(card, view.device, view.precision)
         n_padding = _n_padding(card, preset)
-        alone = _text(source, view, min(MOST_TOKENS, card.config.max_seq_len) - n_padding)
+        alone = _alone(source, view, card, n_padding)
         model, tokenizer = source.load()
         sides = padded_sides(preset, view.attention, card.config)
         text = alone.padded(tokenizer, model.config.pad_id, sides, n_padding)
         masks_state.fit((view.model, view.text, view.target, view.attention), *map(len, text.sides(view.attention)))
         return cls(card=card, view=view, source=source, preset=preset, n_padding=n_padding, alone=alone, text=text)
-
-    @property
-    def theme(self) -> Theme:
-        """The colors of the page."""
-        return THEMES.get(str(st.context.theme.type), THEMES["light"])
 
     @property
     def size(self) -> int:
@@ -103,7 +95,7 @@ class Scene:
     @property
     def choice(self) -> "MaskChoice":
         """The masks that were chosen."""
-        from transformer_core.analysis.mask_rules import MaskChoice
+        from transformer_core.analysis.masks.rules import MaskChoice
 
         return MaskChoice(
             preset=self.preset.name,
@@ -121,7 +113,7 @@ class Scene:
     @cached_property
     def outcome(self) -> "MaskOutcome":
         """The model run with its own masks and with the chosen ones."""
-        from transformer_core.analysis.mask_run import run_masked
+        from transformer_core.analysis.masks.run import run_masked
 
         view, choice = self.view, self.choice
         return self.kept(
@@ -131,33 +123,33 @@ class Scene:
 
     def written(self, choice: "MaskChoice") -> str:
         """Return what the model writes by itself under some masks."""
-        from transformer_core.analysis.mask_run import write_masked
+        from transformer_core.analysis.masks.run import write_masked
 
         key = ("written", self.n_padding, choice, padded_sides(self.preset, self.view.attention, self.card.config))
         return self.kept(key, lambda: write_masked(*self.loaded, self.text, choice))
 
     def preset_masks(self) -> "Mapping[str, np.ndarray]":
         """Return the mask that each preset puts on the chosen attention."""
-        from transformer_core.analysis.mask_run import preset_masks
+        from transformer_core.analysis.masks.run import preset_masks
 
         attention = self.view.attention
-        alone = _text(self.source, self.view, min(MOST_TOKENS, self.card.config.max_seq_len) - N_PADDING)
+        alone = _alone(self.source, self.view, self.card, N_PADDING)
         return self.kept(("presets", attention), lambda: preset_masks(*self.loaded, alone, attention))
 
     def own_masks(self) -> "Mapping[str, np.ndarray]":
         """Return the mask of each attention under the chosen ones, with padding behind all sides."""
-        from transformer_core.analysis.mask_run import masks_of
+        from transformer_core.analysis.masks.run import masks_of
 
         model, tokenizer = self.loaded
         choice, pad_id = self.choice, self.card.config.pad_id
         n_padding = self.n_padding or N_PADDING
-        alone = _text(self.source, self.view, min(MOST_TOKENS, self.card.config.max_seq_len) - n_padding)
+        alone = _alone(self.source, self.view, self.card, n_padding)
         text = alone.padded(tokenizer, pad_id, tuple(alone.inputs), n_padding)
         return self.kept(("which", n_padding, choice), lambda: masks_of(model, text, choice, layer=self.view.layer))
 
     def leak(self, replacements: "tuple[int, ...]", choice: "MaskChoice | None" = None) -> "Leak":
         """Return what moves where each token is changed, under some masks; None: the model's own."""
-        from transformer_core.analysis.mask_leak import leak
+        from transformer_core.analysis.masks.leak import leak
 
         model, _ = self.loaded
         text = self.alone
@@ -169,14 +161,14 @@ class Scene:
 
     def steps(self) -> "Steps":
         """Return what the decoder says in one pass, and step by step."""
-        from transformer_core.analysis.mask_inference import steps
+        from transformer_core.analysis.masks.inference import steps
 
         model, _ = self.loaded
         return self.kept(("steps", self.n_padding), lambda: steps(model, tuple(self.alone.inputs.values())))
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
-        from transformer_core.analysis.mask_inference import write_four_ways
+        from transformer_core.analysis.masks.inference import write_four_ways
 
         model, tokenizer = self.loaded
         text = self.alone
@@ -192,14 +184,7 @@ class Scene:
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what was made of this text before, or make it."""
-        tried: kept.Store[Any] = kept.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
-
-        def run() -> T:
-            with models.on(self.source.device):
-                return make()
-
-        made: T = tried.get((self.source, self.view.text, self.view.target, key), run)
-        return made
+        return masks_kept.of_text(self.source, self.view, key, make)
 
     def side(self, of: str) -> str:
         """Return what a side is called: "source" or "target"."""
@@ -228,28 +213,9 @@ def _n_padding(card: ModelCard, preset: Preset) -> int:
     return int(usual if masks_state.PADDING.value is None else masks_state.PADDING.value)
 
 
-def _text(source: Source, view: View, max_tokens: int) -> "MaskText":
-    """Return the text and what the model says to it, as far as there is room."""
-    from transformer_core.analysis.mask_text import mask_text
-
-    texts: kept.Store[MaskText] = kept.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
-
-    def make() -> "MaskText":
-        model, tokenizer = source.load()
-        with models.on(source.device):
-            return mask_text(model, tokenizer, view.text, target=view.target, max_tokens=max_tokens)
-
-    return texts.get((source, view.text, view.target, "text", max_tokens), make)
-
-
-def _n_bytes(made: Any) -> int:
-    """Return about how much something takes: the arrays in it, and what is around them."""
-    if hasattr(made, "nbytes"):
-        return int(made.nbytes)
-    if isinstance(made, Mapping):
-        return 1024 + sum(map(_n_bytes, made.values()))
-    parts = getattr(made, "__dataclass_fields__", ())
-    return 1024 + sum(_n_bytes(getattr(made, part)) for part in parts)
+def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> "MaskText":
+    """Return the text without padding, as far as there is room for it and for so much padding."""
+    return masks_kept.text(source, view, max_tokens=min(MOST_TOKENS, card.config.max_seq_len) - n_padding)
 
 
 def ends(attention: str) -> tuple[str, str]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn import trials
-from pages.learn.trials import Laboratory
+from pages.learn.laboratory import Laboratory
+from pages.shared import prose
 from pages.shared.trials import Trial
 from transformer_core.figures.trial_curves import arm_hues
 from transformer_core.language import mark, say
@@ -50,7 +51,7 @@ def _samples(trial: Trial, reading: "TrialReading") -> None:
     assert trial.request is not None, "what was measured was asked for"
     names = LABORATORY.names(trial.request)
     title, aside = say("What each writes"), say("after step {step:,}, left to itself", step=reading.measured_at)
-    st.html(f"<h2 class='hl-subtitle'>{html.escape(title)}<span>{html.escape(aside)}</span></h2>")
+    prose.subheading(title, aside)
     hues = arm_hues([*names])
     head = "".join(
         f"<th><i style='background:{hues[arm]}'></i>{html.escape(name)}</th>"

@@ -1,11 +1,10 @@
 """Which of the attentions gets which mask: drawn as in the paper's figure 1, each with its mask in small."""
 
-import html
-
 import streamlit as st
 
+from pages.learn.masks_code import which_code
 from pages.learn.masks_scene import Scene, ends
-from pages.shared import masks_state, state
+from pages.shared import masks_state, prose, state
 from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import mark, say
@@ -72,7 +71,9 @@ def show(scene: Scene) -> None:
         key="masks-edit-this",
         on_click=lambda: state.choose(masks_state.PART, "edit"),
     )
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+    prose.look_for(say(LOOK_FOR))
+    with st.expander(say("Show the code"), icon=":material/code:"):
+        st.code(which_code(scene), language="python")
 
 
 def _choose() -> None:

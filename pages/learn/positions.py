@@ -1,7 +1,5 @@
 """Positions: how does the model know the order of its tokens, and what do other encodings do?"""
 
-import html
-
 import streamlit as st
 
 from pages.learn import (
@@ -15,7 +13,7 @@ from pages.learn import (
 )
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, in_words
-from pages.shared import kept, models, positions_state, state
+from pages.shared import kept, models, positions_state, prose, state
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say
 
@@ -36,7 +34,7 @@ DRAWN_BY = {
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>{html.escape(say('Positions'))}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    prose.heading(say("Positions"), say(LEAD))
     positions()
 
 
@@ -56,7 +54,7 @@ def positions() -> None:
             with st.expander(say("Show the code"), icon=":material/code:"):
                 st.code(lines_of(scene), language="python")
     except HeadlightError as error:
-        st.html(f"<p class='hl-note'>{html.escape(f'{str(error)[:1].upper()}{str(error)[1:]}.')}</p>")
+        prose.note(prose.sentence(error))
     kept.foot()
     state.publish()
 
@@ -69,7 +67,7 @@ def _lacks(scene: Scene) -> None:
         model=scene.card.title,
         encoding=uses,
     )
-    st.html(f"<p class='hl-note'>{html.escape(says)}</p>")
+    prose.note(says)
     for name, card in models.available().items():
         if card.config.positions != "learned":
             continue

@@ -1,23 +1,21 @@
 """Biases of the scores: ALiBi's line for each head, and T5's buckets with what the model learned for them."""
 
 import html
-from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import USUAL_HEADS, Scene, theme
-from pages.shared import positions_state, state
+from pages.learn.positions_drawing import draw_curves, draw_matrix, side_by_side
+from pages.learn.positions_scene import USUAL_HEADS, Scene
+from pages.shared import positions_state, prose, state
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.hues import layer_hues
 from transformer_core.figures.position_curves import Line, position_curves
-from transformer_core.figures.position_matrix import Side, position_matrix
+from transformer_core.figures.position_matrix import Side
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import mark, say
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 HEIGHT = 400  # px
 MOST_NAMED = 12  # heads that all have a place in the legend
@@ -67,7 +65,7 @@ def _sides(n: int) -> tuple[Side, Side]:
 
 def _alibi(scene: Scene) -> None:
     """Draw the slopes of all heads, and the bias of one."""
-    from transformer_core.analysis.position_bias import alibi_by_distance, alibi_matrix, slopes
+    from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
     config, n = scene.card.config, scene.n
     n_heads = positions_state.N_HEADS.value or (config.n_heads if scene.is_own else USUAL_HEADS)
@@ -81,7 +79,7 @@ def _alibi(scene: Scene) -> None:
             **state.box(positions_state.N_HEADS, n_heads),
         )
         _choose_head(n_heads, head)
-    left, right = _columns()
+    left, right = side_by_side("hl-positions-bias")
     with left:
         _lines(
             scene,
@@ -97,19 +95,19 @@ def _alibi(scene: Scene) -> None:
         )
     with right:
         _matrix(scene, alibi_matrix(n_heads, head, n), head)
-    _look(LOOK_ALIBI)
+    prose.look_for(say(LOOK_ALIBI))
 
 
 def _learned(scene: Scene) -> None:
     """Draw what the model learned for its buckets."""
-    from transformer_core.analysis.position_bias import learned_bias
+    from transformer_core.analysis.positions.bias import learned_bias
 
     model, _ = scene.source.load()
     found = learned_bias(model, scene.stack, scene.n)
     n_heads = len(found.matrix)
     head = min(positions_state.BIAS_HEAD.value, n_heads - 1)
     _choose_head(n_heads, head)
-    left, right = _columns()
+    left, right = side_by_side("hl-positions-bias")
     with left:
         _lines(
             scene,
@@ -122,12 +120,12 @@ def _learned(scene: Scene) -> None:
         )
     with right:
         _matrix(scene, found.matrix[head], head)
-    _look(LOOK_LEARNED)
+    prose.look_for(say(LOOK_LEARNED))
 
 
 def _buckets(scene: Scene) -> None:
     """Draw which distance falls in which bucket."""
-    from transformer_core.analysis.position_bias import buckets
+    from transformer_core.analysis.positions.bias import buckets
 
     st.segmented_control(
         say("A query sees"),
@@ -139,69 +137,51 @@ def _buckets(scene: Scene) -> None:
     is_causal = positions_state.LOOK_AHEAD.value == "past"
     found = buckets(scene.n, is_causal=is_causal)
     n = scene.n
-    left, right = _columns()
+    left, right = side_by_side("hl-positions-bias")
     words = say("distance {x}: bucket {y}")
-    steps = position_curves(
-        found.distance,
-        [Line(name="", values=found.bucket, is_stepped=True, words=words)],
-        title=say("The bucket of each distance"),
-        x_title=say("position of the key minus that of the query"),
-        y_title=say("bucket"),
-        y_format="d",
-        theme=theme(),
-        height=HEIGHT,
-    )
     with left:
-        scene.draw(
-            steps,
+        draw_curves(
+            scene,
+            found.distance,
+            [Line(name="", values=found.bucket, is_stepped=True, words=words)],
             name="buckets",
-            csv=lambda: matrix_csv(
-                found.bucket[:, None], "distance", found.distance.tolist(), "of", ["bucket"], "number"
-            ),
-            arrays=lambda: {"distance": found.distance, "bucket": found.bucket},
-            code=lines_of(scene),
+            axis="distance",
+            arrays={"distance": found.distance, "bucket": found.bucket},
+            columns=("bucket",),
+            quantity="number",
+            title=say("The bucket of each distance"),
+            x_title=say("position of the key minus that of the query"),
+            y_title=say("bucket"),
+            y_format="d",
+            height=HEIGHT,
         )
     matrix = found.matrix.astype(np.float64)
     if is_causal:
         matrix[np.triu_indices(n, 1)] = np.nan
-    figure = position_matrix(
-        matrix,
-        *_sides(n),
-        title=say("The bucket of each query and key"),
-        what=say("bucket"),
-        diverging=False,
-        decimals=0,
-        has_numbers=n <= 24,
-        theme=theme(),
-        width=560,
-        height=HEIGHT,
-    )
     with right:
-        scene.draw(
-            figure,
+        draw_matrix(
+            scene,
+            matrix,
+            *_sides(n),
             name="bucket-matrix",
-            csv=lambda: matrix_csv(matrix, "query", range(n), "key", range(n), "bucket"),
-            arrays=lambda: {"bucket": matrix},
-            code=lines_of(scene),
+            axes=("query", "key"),
+            quantity="bucket",
+            array="bucket",
+            title=say("The bucket of each query and key"),
+            what=say("bucket"),
+            diverging=False,
+            decimals=0,
+            has_numbers=n <= 24,
+            width=560,
+            height=HEIGHT,
         )
     st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=scene.card.title))}</p>")
-    _look(LOOK_BUCKETS)
-
-
-def _columns() -> "tuple[DeltaGenerator, DeltaGenerator]":
-    """Return two columns side by side; where the window is narrow, below each other."""
-    with st.container(key="hl-positions-bias"):
-        left, right = st.columns(2, gap="medium")
-    return left, right
+    prose.look_for(say(LOOK_BUCKETS))
 
 
 def _choose_head(n_heads: int, head: int) -> None:
     """Draw which head's matrix is shown."""
     st.selectbox(say("Head of the matrix"), range(n_heads), width=160, **state.box(positions_state.BIAS_HEAD, head))
-
-
-def _look(words: str) -> None:
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(words))}</p>")
 
 
 def _lines(
@@ -241,20 +221,17 @@ def _lines(
 def _matrix(scene: Scene, matrix: np.ndarray, head: int) -> None:
     """Draw what a head adds to each score."""
     n = len(matrix)
-    figure = position_matrix(
+    draw_matrix(
+        scene,
         matrix,
         *_sides(n),
+        name="bias-matrix",
+        axes=("query", "key"),
+        quantity="bias",
+        array="bias",
         title=say("The bias of head {head}", head=head),
         what=say("added"),
         has_numbers=n <= 12,
-        theme=theme(),
         width=560,
         height=HEIGHT,
-    )
-    scene.draw(
-        figure,
-        name="bias-matrix",
-        csv=lambda: matrix_csv(matrix, "query", range(n), "key", range(n), "bias"),
-        arrays=lambda: {"bias": matrix},
-        code=lines_of(scene),
     )

@@ -14,11 +14,11 @@ reading = read(
     model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}, max_new_tokens={max_new_tokens}
 )
 """
-FIXED = """{load}from transformer_core.analysis.position_tables import fixed_table
+FIXED = """{load}from transformer_core.analysis.positions.tables import fixed_table
 
 table = fixed_table({encoding!r}, {n}, {width}{like})
 """
-LEARNED = """{load}from transformer_core.analysis.position_tables import PositionTable, learned_table
+LEARNED = """{load}from transformer_core.analysis.positions.tables import PositionTable, learned_table
 
 table = PositionTable(values=learned_table(model, {stack!r}).values[:{n}], columns=())
 """
@@ -28,21 +28,21 @@ WAVES = """for column in table.columns:
 print(table.values)  # [pos, width]
 """
 PRODUCTS = """
-from transformer_core.analysis.position_products import by_distance, table_products
+from transformer_core.analysis.positions.products import by_distance, table_products
 
 products = table_products(table.values)
 print(products)  # [pos, pos]
 print(by_distance(products).mean)  # [distance]
 """
-TURNED = """{load}from transformer_core.analysis.position_products import by_distance, turned_products
-from transformer_core.analysis.position_tables import rotary_config
+TURNED = """{load}from transformer_core.analysis.positions.products import by_distance, turned_products
+from transformer_core.analysis.positions.tables import rotary_config
 
 products = turned_products(rotary_config({encoding!r}, {width}{like}), {n})
 print(products)  # [query, key]
 print(by_distance(products).mean)  # [distance]
 """
 SHIFT = """
-from transformer_core.analysis.position_shift import shift
+from transformer_core.analysis.positions.shift import shift
 
 found = shift(table, {k})
 print(found.matrix)  # R, [width, width]
@@ -50,13 +50,13 @@ print(found.turned.max(), found.unturned.max())  # what R leaves, and what there
 """
 SAME = """{load}import numpy as np
 
-from transformer_core.analysis.position_dials import same_vector
+from transformer_core.analysis.positions.dials import same_vector
 
 dials = same_vector({encoding!r}, {width}{like})
 """
 OWN = """import numpy as np
 
-from transformer_core.analysis.position_dials import head_vectors
+from transformer_core.analysis.positions.dials import head_vectors
 
 dials = head_vectors(
     model,
@@ -71,27 +71,27 @@ dials = head_vectors(
 DIALS = """print(dials.speeds)  # radians a position [pair]
 print(dials.products(np.arange(1 - {n}, {n})))  # [distance]
 """
-ALIBI = """from transformer_core.analysis.position_bias import alibi_by_distance, alibi_matrix, slopes
+ALIBI = """from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
 print(slopes({n_heads}))  # [head]
 print(alibi_by_distance({n_heads}, {n}))  # [head, distance]
 print(alibi_matrix({n_heads}, {head}, {n}))  # [query, key]
 """
-BUCKETS = """from transformer_core.analysis.position_bias import buckets
+BUCKETS = """from transformer_core.analysis.positions.bias import buckets
 
 found = buckets({n}, is_causal={is_causal})
 print(found.distance, found.bucket)  # [distance]
 print(found.matrix)  # [query, key]
 """
 BIAS = """
-from transformer_core.analysis.position_bias import learned_bias
+from transformer_core.analysis.positions.bias import learned_bias
 
 found = learned_bias(model, {stack!r}, {n})
 print(found.distance, found.by_distance)  # [head, distance]
 print(found.matrix[{head}])  # [query, key]
 """
 PARTS = """
-from transformer_core.analysis.position_share import score_parts
+from transformer_core.analysis.positions.share import score_parts
 
 found = score_parts(model, reading.inputs, attention={attention!r}, layer={layer}, head={head})
 for name, part in found.parts.items():
@@ -99,7 +99,7 @@ for name, part in found.parts.items():
 print(found.error)
 """
 SHUFFLED = """
-from transformer_core.analysis.shuffled_words import shuffle_words
+from transformer_core.analysis.positions.shuffled_words import shuffle_words
 
 found = shuffle_words(model, tokenizer, reading, attention={attention!r}, seed={seed})
 print(found.text, "->", found.output)

@@ -8,15 +8,16 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import MOST_TURNED, Scene, theme
-from pages.shared import positions_state, state
+from pages.learn.positions_scene import MOST_TURNED, Scene
+from pages.shared import positions_state, prose, state
 from pages.shared.components import positions_dials as component
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.position_curves import Line, position_curves
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.position_dials import Dials
+    from transformer_core.analysis.positions.dials import Dials
 
 KEY_OF_DIALS = "positions-dials"
 USUAL_PLACES = (24, 12)
@@ -64,8 +65,7 @@ def show(scene: Scene) -> None:
     if not tokens and scene.width == MOST_TURNED and (positions_state.WIDTH.value or 0) > MOST_TURNED:
         note = say("Of wide heads, {n} numbers are drawn.", n=MOST_TURNED)
         st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
-    look = LOOK_MODEL if tokens else LOOK
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(look))}</p>")
+    prose.look_for(say(LOOK_MODEL if tokens else LOOK))
 
 
 def _has_own(scene: Scene) -> bool:
@@ -80,14 +80,14 @@ def is_of_model(scene: Scene) -> bool:
 
 def same_dials(scene: Scene) -> "Dials":
     """Return one vector as query and as key."""
-    from transformer_core.analysis.position_dials import same_vector
+    from transformer_core.analysis.positions.dials import same_vector
 
     return same_vector(scene.encoding, scene.width, scene.card.config)  # type: ignore[arg-type]
 
 
 def head_dials(scene: Scene, query: int, key: int) -> "Dials":
     """Return a query and a key of the chosen head."""
-    from transformer_core.analysis.position_dials import head_vectors
+    from transformer_core.analysis.positions.dials import head_vectors
 
     model, _ = scene.source.load()
     assert scene.reading is not None, "without a text there is no head's query"

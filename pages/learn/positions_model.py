@@ -10,9 +10,10 @@ import streamlit as st
 from pages.explore.heads_scene import NAMES as SIDE_NAMES
 from pages.learn import positions_shuffle
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, computed, theme
-from pages.shared import positions_state, state
+from pages.learn.positions_scene import Scene, computed
+from pages.shared import positions_state, prose, state
 from pages.shared.models import ModelCard
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures import head_grid
@@ -20,7 +21,7 @@ from transformer_core.figures.position_parts import part_shares, position_parts
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.position_share import PartName, ScoreParts
+    from transformer_core.analysis.positions.share import PartName, ScoreParts
 
 MOST_TOKENS = 64  # of a side, whose cells can be seen in small matrices
 PART_NAMES = {
@@ -117,14 +118,14 @@ def _sources(scene: Scene) -> None:
     labels = reading.labels(view.attention)
     if max(map(len, labels)) > MOST_TOKENS:
         words = say("The parts are drawn for texts of at most {n} tokens a side; take a shorter one.", n=MOST_TOKENS)
-        st.html(f"<p class='hl-note'>{html.escape(words)}</p>")
+        prose.note(words)
         return
     key = ("parts", scene.source, view.text, view.target, view.attention, view.layer, view.head)
     found = computed(key, lambda: _computed(scene), lambda made: made.n_bytes)
     shares = found.shares()
     kind = ATTENTIONS[view.attention]
     sides = [say(SIDE_NAMES[reading.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
-    attention = say(kind.title)
+    attention = say(kind.inline)
     figure = position_parts(
         {say(PART_NAMES[name]): part for name, part in found.parts.items()},
         {say(PART_NAMES[name]): share for name, share in shares.items()},
@@ -157,8 +158,7 @@ def _sources(scene: Scene) -> None:
     )
     notes = [exact, *([say(FROZEN)] if found.is_frozen else []), say(HOW)]
     st.html(f"<p class='hl-small'>{html.escape(' '.join(notes))}</p>")
-    look = LOOK["added" if "position_position" in found.parts else _acting(found)]
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(look))}</p>")
+    prose.look_for(say(LOOK["added" if "position_position" in found.parts else _acting(found)]))
 
 
 def _shares(scene: Scene, shares: "Mapping[PartName, float]") -> None:
@@ -199,7 +199,7 @@ def _shares(scene: Scene, shares: "Mapping[PartName, float]") -> None:
 
 
 def _of_heads(scene: Scene) -> "np.ndarray | None":
-    from transformer_core.analysis.position_share import shares_of_heads
+    from transformer_core.analysis.positions.share import shares_of_heads
 
     model, _ = scene.source.load()
     assert scene.reading is not None, "there is a text"
@@ -211,7 +211,7 @@ def _acting(found: "ScoreParts") -> str:
 
 
 def _computed(scene: Scene) -> "ScoreParts":
-    from transformer_core.analysis.position_share import score_parts
+    from transformer_core.analysis.positions.share import score_parts
 
     model, _ = scene.source.load()
     assert scene.reading is not None, "there is a text"

@@ -5,13 +5,12 @@ import html
 import numpy as np
 import streamlit as st
 
-from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, computed, theme
-from pages.shared import positions_state, state
-from transformer_core.analysis.table import matrix_csv
+from pages.learn.positions_drawing import draw_curves, draw_matrix, side_by_side
+from pages.learn.positions_scene import Scene, computed
+from pages.shared import positions_state, prose, state
 from transformer_core.figures.hues import FAINT, STRONG
-from transformer_core.figures.position_curves import Line, position_curves
-from transformer_core.figures.position_matrix import Side, position_matrix
+from transformer_core.figures.position_curves import Line
+from transformer_core.figures.position_matrix import Side
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import mark, say
 
@@ -39,8 +38,8 @@ LOOK_SHIFT = mark(
 
 def show(scene: Scene) -> None:
     """Draw all products, and beside them how they fall with the distance."""
-    from transformer_core.analysis.position_products import by_distance, table_products, turned_products
-    from transformer_core.analysis.position_tables import rotary_config
+    from transformer_core.analysis.positions.products import by_distance, table_products, turned_products
+    from transformer_core.analysis.positions.tables import rotary_config
 
     n = scene.n
     if scene.is_rotary:
@@ -50,63 +49,49 @@ def show(scene: Scene) -> None:
     else:
         products = table_products(scene.table.values)
         n = len(products)
-    with st.container(key="hl-positions-products"):
-        left, right = st.columns(2, gap="medium")
+    left, right = side_by_side("hl-positions-products")
     words = [say("position {position}", position=place) for place in range(n)]
     side = Side(title=say("position"), words=words)
     rows, columns = side, side
     if scene.is_rotary:
         rows = Side(title=say("position of the query"), words=words, hue=QUERY)
         columns = Side(title=say("position of the key"), words=words, hue=KEY)
-    matrix = position_matrix(
-        products,
-        rows,
-        columns,
-        title=say("Dot product of each two positions"),
-        what=say("product"),
-        has_numbers=n <= 12,
-        decimals=2,
-        theme=theme(),
-        width=600,
-        height=HEIGHT,
-    )
     with left:
-        scene.draw(
-            matrix,
+        draw_matrix(
+            scene,
+            products,
+            rows,
+            columns,
             name="products",
-            csv=lambda: matrix_csv(products, "position", range(n), "other", range(n), "product"),
-            arrays=lambda: {"products": products},
-            code=lines_of(scene),
+            axes=("position", "other"),
+            quantity="product",
+            array="products",
+            title=say("Dot product of each two positions"),
+            what=say("product"),
+            has_numbers=n <= 12,
+            decimals=2,
+            width=600,
+            height=HEIGHT,
         )
     found = by_distance(products)
     hover = say("{x} apart: mean {y}")
-    curve = position_curves(
-        np.arange(n),
-        [Line(name="", values=found.mean, low=found.least, high=found.most, words=hover)],
-        title=say("Product by distance"),
-        x_title=say("distance in positions"),
-        y_title=say("dot product"),
-        theme=theme(),
-        height=HEIGHT,
-    )
     with right:
-        scene.draw(
-            curve,
+        draw_curves(
+            scene,
+            np.arange(n),
+            [Line(name="", values=found.mean, low=found.least, high=found.most, words=hover)],
             name="decay",
-            csv=lambda: matrix_csv(
-                np.stack([found.mean, found.least, found.most], axis=1),
-                "distance",
-                range(n),
-                "of",
-                ["mean", "least", "most"],
-                "product",
-            ),
-            arrays=lambda: {"mean": found.mean, "least": found.least, "most": found.most},
-            code=lines_of(scene),
+            axis="distance",
+            arrays={"mean": found.mean, "least": found.least, "most": found.most},
+            columns=("mean", "least", "most"),
+            quantity="product",
+            title=say("Product by distance"),
+            x_title=say("distance in positions"),
+            y_title=say("dot product"),
+            height=HEIGHT,
         )
     st.html(f"<p class='hl-small'>{html.escape(_spread(found.spread))}</p>")
-    look = say(LOOK["rotary" if scene.is_rotary else scene.encoding.split("_")[0]])
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(look)}</p>")
+    prose.look_for(say(LOOK["rotary" if scene.is_rotary else scene.encoding.split("_")[0]]))
 
 
 def _spread(spread: float) -> str:
@@ -116,7 +101,7 @@ def _spread(spread: float) -> str:
 
 def show_shift(scene: Scene) -> None:
     """Draw the matrix that takes every position k places on, and what it leaves."""
-    from transformer_core.analysis.position_shift import shift
+    from transformer_core.analysis.positions.shift import shift
 
     table = scene.table
     n = len(table.values)
@@ -124,8 +109,7 @@ def show_shift(scene: Scene) -> None:
     if n > 2:
         st.slider(say("Shift k, in positions"), 1, n - 1, width=420, **state.box(positions_state.SHIFT, k))
     found = shift(table, k)
-    with st.container(key="hl-positions-shift"):
-        left, right = st.columns(2, gap="medium")
+    left, right = side_by_side("hl-positions-shift")
     with left:
         _matrix(scene, found.matrix, k)
     with right:
@@ -138,7 +122,7 @@ def show_shift(scene: Scene) -> None:
         unturned=f"{found.unturned.max():.2f}",
     )
     st.html(f"<p class='hl-facts'>{html.escape(largest)}</p>")
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(LOOK_SHIFT))}</p>")
+    prose.look_for(say(LOOK_SHIFT))
 
 
 def _matrix(scene: Scene, matrix: np.ndarray, k: int) -> None:
@@ -151,55 +135,43 @@ def _matrix(scene: Scene, matrix: np.ndarray, k: int) -> None:
     title = say("R for k = {k}, which turns each pair by its angle", k=k)
     if len(drawn) < width:
         title = say("{title}: the fastest {n} of {all} pairs", title=title, n=len(drawn) // 2, all=width // 2)
-    figure = position_matrix(
+    draw_matrix(
+        scene,
         seen,
         Side(title=say("dimension at pos + k"), words=words, ticks=ticks),
         Side(title=say("dimension at pos"), words=words, ticks=ticks),
+        name="shift",
+        axes=("to", "from"),
+        quantity="value",
+        array="matrix",
+        whole=matrix,
         title=title,
         limits=(-1.0, 1.0),
         has_numbers=len(drawn) <= 16,
-        theme=theme(),
         width=560,
         height=HEIGHT,
-    )
-    scene.draw(
-        figure,
-        name="shift",
-        csv=lambda: matrix_csv(matrix, "to", range(width), "from", range(width), "value"),
-        arrays=lambda: {"matrix": matrix},
-        code=lines_of(scene),
     )
 
 
 def _residual(scene: Scene, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
     """Draw what is left after the turn, and without it."""
     floor = np.finfo(np.float32).eps / 64  # an exact 0 has no place on an axis of powers of ten
-    places = np.arange(len(turned))
-    figure = position_curves(
-        places,
+    draw_curves(
+        scene,
+        np.arange(len(turned)),
         [
             Line(name=say("without the turn"), values=np.maximum(unturned, floor), hue=FAINT),
             Line(name=say("after the turn"), values=np.maximum(turned, floor), hue=STRONG),
         ],
+        name="residual",
+        axis="position",
+        arrays={"turned": turned, "unturned": unturned, "k": np.array(k)},
+        columns=("turned", "unturned"),
+        quantity="difference",
         title=say("The largest difference to the row k places on"),
         x_title=say("position"),
         y_title=say("difference"),
         is_log=True,
         y_format=".1e",
-        theme=theme(),
         height=HEIGHT,
-    )
-    scene.draw(
-        figure,
-        name="residual",
-        csv=lambda: matrix_csv(
-            np.stack([turned, unturned], axis=1),
-            "position",
-            places.tolist(),
-            "of",
-            ["turned", "unturned"],
-            "difference",
-        ),
-        arrays=lambda: {"turned": turned, "unturned": unturned, "k": np.array(k)},
-        code=lines_of(scene),
     )

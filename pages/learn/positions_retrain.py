@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.explore.heads_scene import theme
 from pages.learn import trials
-from pages.learn.trials import Laboratory
+from pages.learn.laboratory import Laboratory
 from pages.shared import components
+from pages.shared.style import theme
 from pages.shared.trials import Trial
 from transformer_core.language import mark, say
 from transformer_core.training.trial import LONGEST_TRAINED, LONGEST_TRIED, TrialRequest

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_scene import theme
 from pages.shared import kept, positions_state, readings, state, takeaway
 from pages.shared.components import figures
 from pages.shared.models import ModelCard
@@ -19,7 +18,7 @@ from transformer_core.figures import Figure
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.position_tables import PositionTable, Stack
+    from transformer_core.analysis.positions.tables import PositionTable, Stack
     from transformer_core.analysis.reading import Reading
 
 MOST_MIB = 64  # of all that was computed for this page
@@ -130,13 +129,13 @@ class Scene:
         Raises:
             HeadlightError: the encoding has none, or the model has not learned it.
         """
-        from transformer_core.analysis import position_tables
+        from transformer_core.analysis.positions import tables
 
         if self.encoding == "learned":
             model, _ = self.source.load()
-            whole = position_tables.learned_table(model, self.stack)
-            return position_tables.PositionTable(values=whole.values[: self.n], columns=())
-        return position_tables.fixed_table(self.encoding, self.n, self.width, self.card.config)  # type: ignore[arg-type]
+            whole = tables.learned_table(model, self.stack)
+            return tables.PositionTable(values=whole.values[: self.n], columns=())
+        return tables.fixed_table(self.encoding, self.n, self.width, self.card.config)  # type: ignore[arg-type]
 
     @property
     def reading(self) -> "Reading | None":
@@ -231,4 +230,4 @@ def in_words(encoding: str) -> str:
     return say(NAMES[encoding])
 
 
-__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "Scene", "computed", "in_words", "theme"]
+__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "Scene", "computed", "in_words"]

@@ -8,15 +8,16 @@ import streamlit as st
 
 from pages.explore.heads_scene import NAMES as SIDE_NAMES
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, computed, theme
-from pages.shared import positions_state, state
+from pages.learn.positions_scene import Scene, computed
+from pages.shared import positions_state, prose, state
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures import attention_heatmap, head_grid
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.shuffled_words import ShuffledWords
+    from transformer_core.analysis.positions.shuffled_words import ShuffledWords
 
 HEIGHT = 430  # px
 LOOK = mark(
@@ -44,7 +45,7 @@ def choose_order() -> None:
 
 def show(scene: Scene) -> None:
     """Draw both patterns, what the model says to both, and the number of every head."""
-    from transformer_core.analysis.shuffled_words import N_ORDERS
+    from transformer_core.analysis.positions.shuffled_words import N_ORDERS
 
     view = scene.view
     key = ("shuffled", scene.source, view.text, view.target, view.attention, positions_state.SEED.value)
@@ -62,11 +63,11 @@ def show(scene: Scene) -> None:
         _follows(scene, found)
     how = say(HOW, n=N_ORDERS)
     st.html(f"<p class='hl-small'>{html.escape(how)}</p>")
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(LOOK))}</p>")
+    prose.look_for(say(LOOK))
 
 
 def _computed(scene: Scene) -> "ShuffledWords":
-    from transformer_core.analysis.shuffled_words import shuffle_words
+    from transformer_core.analysis.positions.shuffled_words import shuffle_words
 
     model, tokenizer = scene.source.load()
     assert scene.reading is not None, "there is a text"

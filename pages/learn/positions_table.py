@@ -1,19 +1,19 @@
 """The table of an encoding: a row for each position, a column for each of its numbers."""
 
-import html
 from typing import TYPE_CHECKING
 
 import numpy as np
-import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, in_words, theme
+from pages.learn.positions_scene import Scene, in_words
+from pages.shared import prose
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.position_matrix import Side, position_matrix
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.position_tables import Column
+    from transformer_core.analysis.positions.tables import Column
 
 LOOK = {
     "sinusoidal_halves": mark(
@@ -67,8 +67,7 @@ def show(scene: Scene) -> None:
         arrays=lambda: {"table": table.values, "denominators": np.array([one.denominator for one in table.columns])},
         code=lines_of(scene),
     )
-    look = LOOK.get(scene.encoding, LOOK["rotary"])
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(look))}</p>")
+    prose.look_for(say(LOOK.get(scene.encoding, LOOK["rotary"])))
 
 
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}

@@ -1,6 +1,5 @@
 """Each number of an encoding as a wave over the positions, and how long the waves of all are."""
 
-import html
 import math
 from typing import TYPE_CHECKING
 
@@ -8,16 +7,17 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, theme
-from pages.shared import positions_state, state
+from pages.learn.positions_scene import Scene
+from pages.shared import positions_state, prose, state
+from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.hues import STRONG, WARM
 from transformer_core.figures.position_curves import Line, position_curves
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.position_tables import PositionTable
+    from transformer_core.analysis.positions.tables import PositionTable
 
 HEIGHT = 360  # px
 LOOK = mark(
@@ -54,13 +54,12 @@ def show(scene: Scene) -> None:
     if table.columns:
         with right:
             _wavelengths(scene, table)
-    look = LOOK if table.columns else LOOK_LEARNED
-    st.html(f"<p class='hl-look'><b>{html.escape(say('What to look for:'))}</b> {html.escape(say(look))}</p>")
+    prose.look_for(say(LOOK if table.columns else LOOK_LEARNED))
 
 
 def _dimensions(table: "PositionTable") -> tuple[int, ...]:
     """Return the dimensions whose waves are drawn: the chosen ones that there are, or some of all speeds."""
-    from transformer_core.analysis.position_tables import spread_dimensions
+    from transformer_core.analysis.positions.tables import spread_dimensions
 
     width = table.values.shape[1]
     chosen = tuple(place for place in positions_state.DIMENSIONS.value or () if place < width)
@@ -72,7 +71,7 @@ def _name(place: int, table: "PositionTable") -> str:
     if not table.columns:
         return str(place)
     column = table.columns[place]
-    return f"{place}: {column.function}, λ {column.wavelength:,.1f}"
+    return f"{place}: {column.function}, λ {grouped(column.wavelength, ',.1f')}"
 
 
 def _waves(scene: Scene, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
@@ -110,7 +109,7 @@ def _wavelengths(scene: Scene, table: "PositionTable") -> None:
     width = len(table.columns)
     wavelengths = np.array([column.wavelength for column in table.columns])
     base = scene.base
-    levels = {"2π": math.tau, f"{2 * base:,.0f}π": math.tau * base}
+    levels = {"2π": math.tau, f"{grouped(2 * base, ',.0f')}π": math.tau * base}
     words = say("dimension {x}: its values come again after {y} positions")
     if scene.encoding.endswith("halves"):  # each half rises by itself
         sines = np.arange(width) < width // 2

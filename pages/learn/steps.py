@@ -7,8 +7,9 @@ import streamlit as st
 from pages.learn import steps_figure, steps_number, steps_proof, steps_why
 from pages.learn.steps_code import code_of
 from pages.learn.steps_scene import MOST_SHOWN, Scene
-from pages.shared import kept, models, state, steps_state
+from pages.shared import kept, models, prose, state, steps_state
 from transformer_core.errors import HeadlightError
+from transformer_core.figures import isolate
 from transformer_core.language import mark, say
 
 LEAD = mark(
@@ -25,12 +26,13 @@ PART = mark(
     "{n_queries} queries and {n_keys} keys have room here, those around the chosen query; all {all_keys} keys count "
     "in every sum."
 )
+ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys without room here, most of it to {key} “{token}”.")
+LEAST_ELSEWHERE = 0.01  # of the attention, that is told
 
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    title, lead = say("Attention step by step"), html.escape(say(LEAD))
-    st.html(f"<h1 class='hl-title'>{title}</h1><p class='hl-lead'>{lead}</p>")
+    prose.heading(say("Attention step by step"), say(LEAD))
     if state.current().text:
         steps_state.forget_figure()
         steps()
@@ -48,7 +50,7 @@ def steps() -> None:
         _remarks(scene)
         steps_number.show(scene)
         steps_proof.show(scene)
-    st.html(f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>")
+    prose.look_for(say(LOOK_FOR))
     steps_why.show(scene)
     with st.expander(say("Show the code"), icon=":material/code:"):
         st.code(code_of(scene), language="python")
@@ -73,8 +75,18 @@ def _remarks(scene: Scene) -> None:
     if max(n_all) > MOST_SHOWN:
         n_queries, n_keys = map(len, scene.shown)
         lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
+        lines += _elsewhere(scene)
     if lines:
         st.html(f"<p class='hl-small'>{html.escape(' '.join(lines))}</p>")
+
+
+def _elsewhere(scene: Scene) -> list[str]:
+    """Say where the query looks beyond what is shown."""
+    share = scene.weight_elsewhere
+    if share < LEAST_ELSEWHERE or scene.strongest_key in scene.shown[1]:
+        return []
+    key = scene.strongest_key
+    return [say(ELSEWHERE, share=share, key=key, token=isolate(scene.labels[1][key]))]
 
 
 page()

@@ -36,7 +36,7 @@ def show(scene: Scene) -> None:
         st.html(f"<p class='hl-proof hl-proved'>{html.escape(' '.join(words))}</p>")
         return
     times = max(proof.share_of_tolerance, proof.torch_share_of_tolerance)
-    name = scene.walk.quantities[proof.worst].symbol if proof.worst in scene.walk.quantities else proof.worst
+    name = say(scene.walk.quantities[proof.worst].symbol) if proof.worst in scene.walk.quantities else proof.worst
     failed = say(FAILED, **told, quantity=name, times=times, dtype=proof.dtype, device=proof.device)
     st.html(f"<p class='hl-proof hl-unproved'>{html.escape(failed)}</p>")
 

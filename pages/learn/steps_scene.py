@@ -63,7 +63,8 @@ class Scene:
         of_cell = quantities.get(cell.matrix) if cell else None
         if cell and of_cell and of_cell.rows == "query" and cell.row < len(of_cell.values):
             return cell.row
-        return strongest_cell(quantities["pattern"].values, quantities["mask"].values > 0).query
+        within = None if self.is_cross else MOST_SHOWN - 1  # so that both have room
+        return strongest_cell(quantities["pattern"].values, quantities["mask"].values > 0, within=within).query
 
     @property
     def who(self) -> str:
@@ -97,18 +98,33 @@ class Scene:
         if chosen is None and cell is not None and cell.matrix in self.walk.quantities:
             quantity = self.walk.quantities[cell.matrix]
             chosen = cell.column if quantity.columns == "key" else cell.row if quantity.rows == "key" else None
-        return self._strongest_key if chosen is None else chosen
+        return self.strongest_key if chosen is None else chosen
 
     @property
-    def _strongest_key(self) -> int:
+    def strongest_key(self) -> int:
+        """The key that the query looks at most."""
         return int(self.walk.quantities["pattern"].values[self.query].argmax())
 
     @cached_property
     def shown(self) -> tuple[range, range]:
-        """The queries and the keys that are shown: of a long text those around the query, and around its key."""
+        """The queries and the keys that are shown: of a long text those around the query, and around its key.
+
+        In self-attention they are the same tokens, among them both where both have room.
+        """
         n_queries, n_keys = map(len, self.labels)
-        queries = _around(self.query, n_queries)
-        return queries, (_around(self._strongest_key, n_keys) if self.is_cross else queries)
+        queries, key = _around(self.query, n_queries), self.strongest_key
+        if self.is_cross:
+            return queries, _around(key, n_keys)
+        if key not in queries and abs(key - self.query) < MOST_SHOWN:
+            first = min(key, self.query, n_keys - MOST_SHOWN)
+            queries = range(first, first + MOST_SHOWN)
+        return queries, queries
+
+    @property
+    def weight_elsewhere(self) -> float:
+        """How much of the query's attention lies on keys that have no room."""
+        keys = self.shown[1]
+        return 1 - float(self.walk.quantities["pattern"].values[self.query, keys.start : keys.stop].sum())
 
     @property
     def quantities(self) -> "list[Quantity]":

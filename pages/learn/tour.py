@@ -1,12 +1,11 @@
 """Tour: the paper in its own order, each idea live; predict, then see."""
 
-import html
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from pages.learn import tour_chapter, tour_contents, tour_writing
-from pages.shared import kept, lessons, state, tour_state
+from pages.shared import kept, lessons, prose, state, tour_state
 from pages.shared.components import chapter
 from transformer_core.language import mark, say
 
@@ -21,7 +20,7 @@ LEAD = mark(
 
 def page() -> None:
     """Draw the page."""
-    st.html(f"<h1 class='hl-title'>{html.escape(say('Tour'))}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    prose.heading(say("Tour"), say(LEAD))
     tour()
 
 
@@ -30,7 +29,7 @@ def tour() -> None:
     """Draw the contents and the open chapter; an answer, or another chapter, draws only this again."""
     all_lessons = lessons.here()
     if not all_lessons:
-        st.html(f"<p class='hl-note'>{html.escape(say('There is no lesson here.'))}</p>")
+        prose.note(say("There is no lesson here."))
         return
     open_one = _open_one(all_lessons)
     tour_state.see(open_one.name)
@@ -53,7 +52,7 @@ def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLes
     found = next((lesson for lesson in all_lessons if lesson.name == wanted), None)
     if found is None and wanted:
         told = say("There is no lesson “{name}” here, so you see the first.", name=wanted[:60])
-        st.html(f"<p class='hl-note'>{html.escape(told)}</p>")
+        prose.note(told)
     return found or all_lessons[0]
 
 

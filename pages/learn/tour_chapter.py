@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn import tour_checks, tour_figure, tour_question
-from pages.shared import lessons, state, tour_state
+from pages.shared import lessons, prose, state, tour_state
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
 
@@ -31,7 +31,7 @@ def show(lesson: "Lesson | BrokenLesson", *, place: int, all_lessons: "Sequence[
 
     _heading(lesson)
     if isinstance(lesson, BrokenLesson):
-        _calm(say("This lesson cannot be read. {why}.", why=lesson.why))
+        prose.note(say("This lesson cannot be read. {why}.", why=lesson.why))
     else:
         _parts(lesson)
     _ways(place, all_lessons)
@@ -117,13 +117,9 @@ def _calmly(lesson: "Lesson", draw: Callable[..., None], *given: object) -> None
         draw(*given)
     except LessonError as error:
         error.file = lesson.file
-        _calm(f"{error}.")
+        prose.note(f"{error}.")
     except HeadlightError as error:
-        _calm(say("This cannot be shown: {why}.", why=error))
-
-
-def _calm(sentence: str) -> None:
-    st.html(f"<p class='hl-note'>{html.escape(sentence)}</p>")
+        prose.note(say("This cannot be shown: {why}.", why=error))
 
 
 def _links(lesson: "Lesson", seen: "Sequence[Part]") -> None:

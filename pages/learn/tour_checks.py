@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import lessons
+from pages.shared import lessons, prose
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
 
@@ -44,7 +44,7 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
     found = [part for part in seen if isinstance(part, Check)]
     failed = [why for part in found if (why := _fault(lesson, part, evidence))]
     for why in failed:
-        st.html(f"<p class='hl-note'>{html.escape(why)}.</p>")
+        prose.note(f"{why}.")
     n = sum(len(part.holds) for part in found)
     if found:
         told = say_number(

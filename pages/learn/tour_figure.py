@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import lessons, tour_state
 from pages.shared.components.figures import live_figure
-from transformer_core.figures import THEMES
+from pages.shared.style import theme
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -40,7 +40,6 @@ def show(lesson: "Lesson", wish: "FigureWish", evidence: "Evidence", name: str) 
         return
     sliders = kind.sliders(wish)
     moved = {slider.name: float(st.session_state.get(f"{key}-{slider.name}", slider.start)) for slider in sliders}
-    theme = THEMES.get(st.context.theme.type or "light", THEMES["light"])
     drawn = kind.draw(
         Scene(
             lesson=lesson,
@@ -49,7 +48,7 @@ def show(lesson: "Lesson", wish: "FigureWish", evidence: "Evidence", name: str) 
             given=given,
             moved=moved,
             is_trained=is_trained,
-            theme=theme,
+            theme=theme(),
         )
     )
     with st.container(key=f"hl-tour-figure-{name}", gap="small"):

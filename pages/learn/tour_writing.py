@@ -43,7 +43,8 @@ HOW = mark(
 
 def show() -> None:
     """Draw the instructions, folded."""
-    with st.expander(say("Write a lesson of your own"), icon=":material/edit_note:", on_change="rerun") as folded:
+    title = say("Write a lesson of your own")
+    with st.expander(title, icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
         if not folded.open:
             return
         told = say(HOW, folder=str(lessons.own_folder()))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import models, shelf, state
+from pages.shared import models, prose, shelf, state
 from pages.shared.models import ModelCard
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import grouped, mark, say, say_number
 
 LEAD = mark(
     "Every model that is here, and what it is good for. Look at one from all sides, hand it out as a file, or bring "
@@ -29,7 +29,7 @@ FAMILIES = mark(
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
-    st.html(f"<h1 class='hl-title'>{say('Models')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    prose.heading(say("Models"), say(LEAD))
     if note := st.session_state.pop(state.MODELS_NOTE, ""):
         st.info(note, icon=":material/check:")
     cards = models.available()
@@ -47,15 +47,10 @@ def page() -> None:
             details(chosen)
 
 
-def heading(text: str, aside: str = "") -> None:
-    """Write a heading within the page."""
-    st.html(f"<h2 class='hl-subtitle'>{html.escape(text)}<span>{html.escape(aside)}</span></h2>")
-
-
 def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
     """List the models; a click makes one the model of all pages."""
     if cards:
-        heading(say_number(len(cards), "One model is here", "{n} models are here"))
+        prose.subheading(say_number(len(cards), "One model is here", "{n} models are here"))
     for index, (name, card) in enumerate(cards.items()):
         is_chosen = card is chosen
         with st.container(
@@ -101,7 +96,7 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
 
 def bring_in() -> None:
     """Bring in a model by id or folder, or as a file."""
-    heading(say("Bring in a model"))
+    prose.subheading(say("Bring in a model"))
     by_id, by_file = st.tabs([say("By id or folder"), say("As a file")])
     with by_id, st.form("bring-in-by-id", border=False):
         source = st.text_input(
@@ -156,7 +151,7 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
 
 def details(card: ModelCard) -> None:
     """Show one model from all sides."""
-    heading(card.title, say("comes with Headlight") if card.is_shipped else say("your own"))
+    prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else say("your own"))
     what = say(KIND_IN_WORDS[card.kind])
     st.html(f"<p class='hl-look'>{html.escape(what)}: {html.escape(card.claim())}.</p>")
     if card.heads:
@@ -211,14 +206,15 @@ def parameters_of(card: ModelCard) -> None:
         size=in_words(shelf.n_bytes(card)),
     )
     st.html(f"<p class='hl-look'>{facts}</p>")
+    said = table.assign(stack=[say(shelf.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])])
     st.dataframe(
-        table.assign(stack=[say(shelf.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]),
+        said.style.format({"parameters": grouped}),
         hide_index=True,
         height="content",
         column_config={
             "stack": st.column_config.TextColumn(say("stack")),
             "part": st.column_config.TextColumn(say("part")),
-            "parameters": st.column_config.NumberColumn(say("parameters"), format="localized"),
+            "parameters": st.column_config.NumberColumn(say("parameters")),
             "share": st.column_config.ProgressColumn(say("share"), format="%.1f%%", min_value=0.0, max_value=100.0),
         },
     )

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.shared import state
 from pages.shared.components.drawing import sent_block
 from pages.shared.fields import Field, one_of
-from transformer_core.analysis.blueprint import STACKS, Blueprint, Box
+from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
 from transformer_core.language import say
 
 PAGE = "architecture"

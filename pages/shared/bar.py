@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import answer, models, readings, state, style, tongue
+from pages.shared import answer, models, prose, readings, state, style, tongue
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, TextError
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import language, mark, say
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
@@ -42,7 +42,10 @@ def no_models() -> None:
 def brand() -> None:
     """Draw what stands beside every page."""
     with st.sidebar:
-        st.html(f"<div class='hl-brand'>{style.icon()}Headlight</div><p class='hl-small'>{html.escape(say(CLAIM))}</p>")
+        st.html(
+            f"<div class='hl-brand' lang='{language()}'>{style.icon()}Headlight</div>"
+            f"<p class='hl-small'>{html.escape(say(CLAIM))}</p>"
+        )
         tongue.choose()
 
 
@@ -93,7 +96,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
             return False
         remarks = [*notes, *_remarks(reading, state.current().text)]
         if remarks:
-            st.html(f"<p class='hl-note'>{html.escape(' '.join(remarks))}</p>")
+            prose.note(" ".join(remarks))
     return True
 
 
@@ -146,7 +149,7 @@ def _remarks(reading: "Reading | None", text: str) -> list[str]:
         return [] if text else [say("Type a text above, or choose an example, and every head shows where it looks.")]
     remarks: list[str] = []
     if reading.unknown:
-        shown = ", ".join(f"“{isolate(visible(word[:30]))}”" for word in reading.unknown[:5])
+        shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in reading.unknown[:5])
         more = say(" and {n} more", n=len(reading.unknown) - 5) if len(reading.unknown) > 5 else ""
         remarks.append(
             say(

@@ -15,7 +15,7 @@ from pages.shared import models, runs
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import CorpusError, HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say, say_again
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -41,6 +41,7 @@ _TOKENS_A = {"source": mark("tokens a source"), "target": mark("tokens a target"
 DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}
 SOURCE, GENERATED, OWN = "train-source", "train-corpus", "train-own"
 _UPLOADS = "train-uploads"  # how many files have come
+_SAID = "train-upload-said"  # of the last one, at the next run
 _MADE, _OWN = mark("Made here"), mark("Your own text")
 _SECONDS = 3600  # at most, that the first look at a corpus takes
 
@@ -94,12 +95,14 @@ def _own() -> Choice | None:
         )
         if file is not None:  # it has arrived as a whole: no button that could be pressed too early
             with st.spinner(say("Reading the file …"), show_time=True):
-                _take_in(file.name, file)
-            st.session_state[_UPLOADS] = n_uploads + 1  # the next run has room for another
+                st.session_state[_SAID] = _take_in(file.name, file)
+            st.session_state[_UPLOADS] = n_uploads + 1
+            st.rerun()  # the page that a person sees has room for another file
+        _tell(st.session_state.pop(_SAID, ("", "")))
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
         if st.form_submit_button(say("Take it in")) and text.strip():
-            _take_in("pasted.tsv" if _are_pairs(text) else "pasted.txt", text.encode())
+            _tell(_take_in(f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}", text.encode()))
     texts = {path.name: path for path in _texts()}
     if not texts:
         st.caption(say("Nothing was taken in yet."))
@@ -131,17 +134,24 @@ def _own() -> Choice | None:
     )
 
 
-def _take_in(name: str, content: BinaryIO | bytes) -> None:
+def _take_in(name: str, content: BinaryIO | bytes) -> tuple[str, str]:
+    """Return why a text was not taken in, and then what is to be known of it: each in words, or ""."""
     from transformer_core.corpora.uploads import take_in
 
     try:
         taken = take_in(content, name, texts_folder())
     except CorpusError as error:
-        st.warning(say("This was not taken in: {error}.", error=error))
-        return
+        return say("This was not taken in: {error}.", error=error), ""
     st.session_state[OWN] = taken.path.name
-    if taken.remark:
-        st.info(taken.remark)
+    return "", taken.remark
+
+
+def _tell(said: tuple[str, str]) -> None:
+    refusal, remark = said
+    if refusal:
+        st.warning(refusal)
+    if remark:
+        st.info(remark)
 
 
 def _are_pairs(text: str) -> bool:
@@ -167,7 +177,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
     except HeadlightError as error:
         st.warning(say("This cannot be trained on: {error}.", error=error))
         return None
-    st.html(f"<p class='hl-look'>{html.escape(say(portrait.description))}</p>")
+    st.html(f"<p class='hl-look'>{html.escape(say_again(portrait.description))}</p>")
     if choice.is_pairs:
         samples = pd.DataFrame(portrait.samples, columns=[say("source"), say("target")])
     else:
@@ -179,7 +189,8 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
     with st.expander(say("Tokens"), icon=":material/abc:"):
         frequent = "".join(
-            f"<span><bdi>{html.escape(one.token)}</bdi><small>{one.count:,}</small></span>" for one in portrait.frequent
+            f"<span><bdi>{html.escape(one.token)}</bdi><small>{grouped(one.count)}</small></span>"
+            for one in portrait.frequent
         )
         st.html(f"<div class='hl-tokens'>{frequent}</div>")
     return portrait
@@ -200,9 +211,9 @@ def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
         for side, of in portrait.lengths.items()
     ]
     return [
-        (say(_TO_TRAIN_ON[portrait.items]), say("{n:,}", n=portrait.n_train)),
-        (say("held out"), say("{n:,}", n=portrait.n_held_out)),
-        (say("tokens to train on"), say("{n:,}", n=portrait.n_train_tokens)),
+        (say(_TO_TRAIN_ON[portrait.items]), grouped(portrait.n_train)),
+        (say("held out"), grouped(portrait.n_held_out)),
+        (say("tokens to train on"), grouped(portrait.n_train_tokens)),
         (
             say("vocabulary"),
             say("{n:,} {tokens}", n=portrait.vocab_size, tokens=say(TOKENS[portrait.tokenizer_kind])),
@@ -247,7 +258,7 @@ def portrait_of(choice: Choice, architecture: Architecture) -> "CorpusPortrait":
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
         raise CorpusError(
-            lines[-1].removeprefix("error: ") if lines else say("it could not be read; the log may say why")
+            say_again(lines[-1].removeprefix("error: ")) if lines else say("it could not be read; the log may say why")
         )
     from transformer_core.corpora.portrait import CorpusPortrait
 

@@ -23,6 +23,7 @@ MOST_LED = 1000  # tokens of a branch that stand in the address
 MOST_BEAMS = 8
 LIMIT_STEP = 200  # tokens that may be written, and by how many more a person can allow
 _OF = "decoding-of"  # what they are branches of
+_MADE_ROOM = "decoding-made-room"
 _PATHS = "decoding-paths"  # the tokens of each branch as they were last drawn
 _BRANCH = re.compile(r"(?:!?\d{1,7}(?:\.!?\d{1,7})*)?")
 
@@ -153,9 +154,15 @@ def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
         BRANCH.set(BRANCH.value if BRANCH.value in beginning else beginning[0])
     else:
         kept = BRANCHES.value[: MOST_BRANCHES - 1]
+        st.session_state[_MADE_ROOM] = len(kept) < len(BRANCHES.value)
         BRANCHES.set((*kept, Branch(led, tuple(forced))))
         BRANCH.set(len(kept))
     go_to(len(led))
+
+
+def made_room() -> bool:
+    """Whether a branch has just given its place to a new one; asked once, it is told."""
+    return bool(st.session_state.pop(_MADE_ROOM, False))
 
 
 def start_again() -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared import state, trials
 from pages.shared.fields import Field, number, one_of, text_up_to
-from transformer_core.analysis.mask_presets import MOST_PADDING, PRESETS, attention_for
+from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
 

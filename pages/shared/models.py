@@ -15,7 +15,7 @@ from pages.shared import kept
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
-from transformer_core.language import ENGLISH, language, mark, say, say_number
+from transformer_core.language import ENGLISH, language, mark, say, say_again, say_number
 from transformer_core.weights.folder import reading
 
 if TYPE_CHECKING:
@@ -223,8 +223,8 @@ def _card(place: Path) -> ModelCard:
         name=place.name,
         path=at_root(place),
         version=f"{weights.st_mtime_ns:x}-{weights.st_size:x}",
-        title=say(str(values.get("title") or place.name)),
-        description=say(str(values.get("description", ""))),
+        title=say_again(str(values["title"])) if values.get("title") else place.name,
+        description=say_again(str(values.get("description", ""))),
         corpus=str(values.get("corpus", {}).get("name", "")),
         examples=tuple(map(str, values.get("examples", ()))),
         heads=tuple(map(_does, values.get("heads", ()))),

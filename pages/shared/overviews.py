@@ -59,12 +59,14 @@ def of(reading: "Reading") -> Overview:
     return groups, thumbnails
 
 
-def _strongest(reading: "Reading", attention: str, pooled: "PooledHeads", layer: int, head: int) -> str:
-    """Return a head's largest weight in words."""
+def _strongest(
+    reading: "Reading", attention: str, pooled: "PooledHeads", layer: int, head: int
+) -> tuple[str, str, float]:
+    """Return where a head's largest weight lies, query and key, and the weight."""
     queries, keys = reading.labels(attention)
     query, key = queries[int(pooled.queries[layer, head])], keys[int(pooled.keys[layer, head])]
-    weight = pooled.weights[layer, head]
-    return f"“{isolate(query[:LABEL_LENGTH])}” → “{isolate(key[:LABEL_LENGTH])}” {weight:.2f}"
+    weight = float(pooled.weights[layer, head])
+    return isolate(query[:LABEL_LENGTH]), isolate(key[:LABEL_LENGTH]), weight
 
 
 def measures(source: Source, text: str, target: str | None) -> Measures:

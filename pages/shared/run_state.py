@@ -4,12 +4,14 @@ It stands beside the view of a model (state.py): what is looked at on the pages 
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from pages.shared import state, tongue
+from pages.shared.address import Address
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
@@ -21,7 +23,7 @@ OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-cu
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
 WISH = "film-wish"  # how often the page itself, and not the slider, chose a moment
 NOTE = "run-note"  # what was done a moment ago, to be said at the next run of the page
-_PUBLISHED = "run-published"
+_ADDRESS = Address("run")
 _IN_URL = {
     RUN: "run",
     MOMENT: "moment",
@@ -50,10 +52,9 @@ class RunView:
 
 def seed() -> None:
     """Fill the session from the URL at the first run of a page, and whenever the URL was changed from outside."""
-    wanted = st.query_params.to_dict()
-    if _PUBLISHED in st.session_state and (not wanted or wanted == st.session_state[_PUBLISHED]):
+    if not _ADDRESS.is_from_outside():
         return
-    session = st.session_state
+    session, wanted = st.session_state, st.query_params.to_dict()
     session[RUN] = wanted.get("run", session.get(RUN, ""))[:100]
     session[MOMENT] = _number(wanted.get("moment"), default=None)
     session[OTHER] = wanted.get("other", "")[:100]
@@ -62,11 +63,11 @@ def seed() -> None:
     session[ATTENTION] = wanted.get("attention", "")[:20]
     session[LAYER] = _number(wanted.get("layer"), default=0)
     session[HEAD] = _number(wanted.get("head"), default=0)
-    session[_PUBLISHED] = wanted
+    _ADDRESS.follow()
     session[WISH] = session.get(WISH, 0) + 1
     unread = [name for name in ("moment", "layer", "head") if name in wanted and _number(wanted[name]) is None]
     if unread:
-        told = ", ".join(f"{name} “{wanted[name][:20]}”" for name in unread)
+        told = ", ".join(say("{name} “{wanted}”", name=name, wanted=wanted[name][:20]) for name in unread)
         session[NOTE] = say(
             "The address asks for {told}, which is no whole number from 0 on; you see the usual one.", told=told
         )
@@ -94,24 +95,34 @@ def publish() -> None:
     if not st.session_state[RUN]:
         values = {}
     values |= tongue.published()
-    if st.query_params.to_dict() != values:
-        st.query_params.from_dict(values)
-    st.session_state[_PUBLISHED] = values
+    _ADDRESS.write(values)
+
+
+def choose(view: Mapping[str, Any]) -> None:
+    """A person chose something: what it makes of the view, by its keys here."""
+    st.session_state.update(view)
+    _ADDRESS.act()
 
 
 def choose_run(name: str) -> None:
     """Another run was chosen: its own last moment and examples come first."""
-    st.session_state.update({RUN: name, MOMENT: None, OTHER: "", TEXT: "", TARGET: ""})
+    choose({RUN: name, MOMENT: None, OTHER: "", TEXT: "", TARGET: ""})
+
+
+def on_run(key: str, names: Collection[str]) -> None:
+    """One of these runs was chosen; a browser may still send a title that was right before the run's state changed."""
+    if st.session_state[key] in names:
+        choose_run(st.session_state[key])
 
 
 def on_text() -> None:
     """A text was typed."""
-    st.session_state[TEXT] = state.clean(st.session_state[TEXT])
+    choose({TEXT: state.clean(st.session_state[TEXT])})
 
 
 def on_target() -> None:
     """A target was typed; an empty one means what the last moment writes."""
-    st.session_state[TARGET] = state.clean(st.session_state[TARGET])
+    choose({TARGET: state.clean(st.session_state[TARGET])})
 
 
 def on_moment() -> None:
@@ -119,13 +130,12 @@ def on_moment() -> None:
     moment = st.session_state[FILM_OVERVIEW].get("moment")
     step = moment.get("step") if isinstance(moment, Mapping) else None
     if type(step) is int and step >= 0:
-        st.session_state[MOMENT] = step
+        choose({MOMENT: step})
 
 
 def go_to(step: int, attention: str, layer: int, head: int) -> None:
     """A moment and a head were chosen on the page."""
-    session = st.session_state
-    session.update({MOMENT: step, ATTENTION: attention, LAYER: layer, HEAD: head, WISH: session[WISH] + 1})
+    choose({MOMENT: step, ATTENTION: attention, LAYER: layer, HEAD: head, WISH: st.session_state[WISH] + 1})
 
 
 def on_head(key: str = OVERVIEW) -> None:
@@ -136,7 +146,7 @@ def on_head(key: str = OVERVIEW) -> None:
     attention, layer, head = (chosen.get(name) for name in ("attention", "layer", "head"))
     are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
     if are_indices and isinstance(attention, str):
-        st.session_state.update({ATTENTION: attention, LAYER: layer, HEAD: head})
+        choose({ATTENTION: attention, LAYER: layer, HEAD: head})
 
 
 def _number(text: str | None, *, default: int | None = None) -> int | None:

@@ -19,6 +19,7 @@ from pages.shared import models
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.launch import Launcher, Started
 
@@ -183,7 +184,7 @@ def delete(run: Run) -> None:
             say(
                 "{run} cannot be deleted ({error}); look at the permissions of its folder",
                 run=run.name,
-                error=error.strerror,
+                error=reason(error),
             )
         ) from error
 

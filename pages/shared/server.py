@@ -18,6 +18,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from pages.shared import style
 from transformer_core.language import mark, say
 
 FRAME = Path(__file__).parents[1] / "frame.py"
@@ -46,6 +47,7 @@ HEADERS = {
 PAGE = re.compile(r"/[a-z-]*")  # all pages lie at the root
 HEAD = (
     "<script>window.__streamlit = {BACKEND_BASE_URL: location.origin}</script>"
+    f"<script>{Path(__file__).with_name('history.js').read_text(encoding='utf-8')}</script>"
     '<script async src="/vendor/plotly.min.js"></script>'
 )
 
@@ -76,8 +78,9 @@ class SecurityHeaders:
 class FrontPage:
     """ASGI middleware that answers for every page's address with Streamlit's page, made ready for ours.
 
-    It is told where the server is, so that it need not try every folder of a deep link; it has our name from the start;
-    and the browser fetches plotly.js while Streamlit is still starting.
+    It is told where the server is, so that it need not try every folder of a deep link; Back leads to what was seen
+    before (history.js); it has our name and our styles from the start, these behind Streamlit's own; and the browser
+    fetches plotly.js while Streamlit is still starting.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -85,7 +88,10 @@ class FrontPage:
         self.app = app
         page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
         page = page.replace("<title>Streamlit</title>", "<title>Headlight</title>")
-        self.page = HTMLResponse(page.replace("<head>", f"<head>{HEAD}", 1), headers={"cache-control": "no-cache"})
+        page = page.replace("<head>", f"<head>{HEAD}", 1).replace(
+            "</body>", f"<style>{style.sheet()}</style></body>", 1
+        )
+        self.page = HTMLResponse(page, headers={"cache-control": "no-cache"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a browser that asks for a page; hand everything else on."""

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedIOBase
+from os.path import isfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from pages.shared import models
 from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError
 from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
@@ -142,7 +144,7 @@ def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
             name=place.name,
             reason=_trouble(place),
             is_foreign=is_foreign(place),
-            can_be_deleted=(place / CONFIG).is_file() and not models.is_shipped(place.name),
+            can_be_deleted=isfile(place / CONFIG) and not models.is_shipped(place.name),
         )
         for place in sorted(models.folder().glob("[!.]*"))
         if place.is_dir() and place.name not in cards
@@ -271,7 +273,7 @@ def _trouble(place: Path) -> str:
     except (AttributeError, HeadlightError, TypeError) as error:
         return str(error).replace(f"{place}/", "").replace(str(place), say("It")).splitlines()[0] + "."
     except OSError as error:
-        return say("It cannot be read ({error}).", error=error.strerror)
+        return say("It cannot be read ({error}).", error=reason(error))
     return say("Its card.json says something else than a model's card does.")
 
 

@@ -1,9 +1,9 @@
 """The view: model, text, target, attention, layer and head, in the session and in the URL, and what it runs on.
 
 A link or a step back in the browser's history fills the session from the URL; what a person does fills it through the
-callbacks here; and at the end of each run the session is written to the URL. What else defines a page's view are its
-fields (fields.py). The device and the precision belong to the machine and not to the view: they stay in the session.
-Every session key that pages share is in this file.
+callbacks here; and at the end of each run the session is written to the URL (address.py). What else defines a page's
+view are its fields (fields.py). The device and the precision belong to the machine and not to the view: they stay in
+the session. Every session key that pages share is in this file.
 """
 
 import base64
@@ -17,6 +17,7 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import fields, tongue
+from pages.shared.address import Address
 from pages.shared.fields import Field
 from pages.shared.models import CPU, PRECISIONS, ModelCard
 from transformer_core.analysis import ATTENTIONS
@@ -33,10 +34,9 @@ LONG_TEXT = "long-text"  # where a long text is pasted
 EXAMPLES = "examples"  # whether the list of examples is open
 NEXT_MODEL = "next-model"  # the model that the next run begins with
 MODELS_NOTE = "models-note"  # what was done to the models, to be said at the next run
-_PUBLISHED = "published"  # the URL's parameters as this session last wrote them
 _OWN = "own-fields"  # of the page that is open
-_BY_LINK = "by-link"  # the view of the last full run came from the URL
-_ACTED = "acted"  # the person did something in this run; then the session is right, not the URL
+_BY_LINK = "by-link"  # the view came from the URL, and no run has come to its end since
+_ADDRESS = Address("view")
 
 MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
 MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
@@ -77,15 +77,15 @@ def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]
     state.setdefault(PRECISION, PRECISIONS[0])
     notes: list[str] = []
     if (name := state.pop(NEXT_MODEL, None)) in cards:
-        if _PUBLISHED in state:
+        if _ADDRESS.is_known:
             state[MODEL] = name
             on_model(cards)
         else:  # the first model that is here
             wanted = {MODEL: name}
-    has_other_link = wanted and wanted != state.get(_PUBLISHED)  # without one, another page was opened from this one
-    state[_BY_LINK] = _PUBLISHED not in state or bool(has_other_link and not state.get(_ACTED))
-    if state[_BY_LINK]:
+    if _ADDRESS.is_from_outside():
         notes += _fill(cards, wanted) + fields.fill(own, wanted)
+        _ADDRESS.follow()
+        state[_BY_LINK] = True
     elif state[MODEL] not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT: state[TEXT], MODEL: state[MODEL]})
     fit(cards[state[MODEL]])
@@ -111,10 +111,8 @@ def publish() -> None:
     if view.target is not None:
         values[TARGET] = view.target
     values |= fields.written(st.session_state[_OWN]) | tongue.published()
-    if st.query_params.to_dict() != values:
-        st.query_params.from_dict(values)
-    st.session_state[_PUBLISHED] = values
-    st.session_state[_ACTED] = False
+    _ADDRESS.write(values)
+    st.session_state[_BY_LINK] = False
 
 
 def fit(card: ModelCard) -> None:
@@ -150,22 +148,26 @@ def unpacked(packed_text: str) -> str | None:
 
 def on_text() -> None:
     """A text was typed."""
-    st.session_state[TEXT] = clean(st.session_state[TEXT])
-    act()
+    _take_text(clean(st.session_state[TEXT]))
 
 
 def on_long_text() -> None:
     """A long text was pasted."""
-    st.session_state[TEXT] = clean(st.session_state[LONG_TEXT])
-    act()
+    _take_text(clean(st.session_state[LONG_TEXT]))
 
 
 def on_example(text: str) -> None:
     """An example was clicked; a target that was typed belongs to another text."""
-    st.session_state[TEXT] = text
     st.session_state[TARGET] = None
     if EXAMPLES in st.session_state:
         st.session_state[EXAMPLES] = False
+    _take_text(text)
+
+
+def _take_text(text: str) -> None:
+    """Another text was chosen: what a link said of the one before says nothing of it."""
+    st.session_state[TEXT] = text
+    st.session_state[_BY_LINK] = False
     act()
 
 
@@ -193,6 +195,7 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
     if card.examples and (not state[TEXT] or state[TEXT] in of_others or has_lost_its_blanks):
         state[TEXT] = card.examples[0]
     state[TARGET] = None
+    state[_BY_LINK] = False
     act()
 
 
@@ -244,8 +247,8 @@ def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, par
 
 
 def act() -> None:
-    """The person did something, so that in this run the session is right, and not the URL."""
-    st.session_state[_ACTED] = True
+    """The person did something, so that in the next run the session is right, and not the URL."""
+    _ADDRESS.act()
 
 
 def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str]:

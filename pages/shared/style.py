@@ -6,8 +6,15 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer_core.figures.theme import LIGHT
+from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme
 
+SHARED_SHEETS = (
+    "frame.css",
+    "text.css",
+    "bar.css",
+    "facts.css",
+    "waiting.css",
+)  # come first: a page's own sheet has the last word
 ICON = str(Path(__file__).with_name("icon.svg"))
 
 
@@ -18,12 +25,29 @@ def icon() -> str:
 
 
 def apply() -> None:
-    """Add the style sheets to the page."""
-    st.html(f"<style>{_sheet()}</style>")
+    """Set the colors that follow the theme which the reader has chosen; all else is in the server's page."""
+    st.html(f"<style>{_accents(theme())}</style>")
+
+
+def theme() -> Theme:
+    """Return the colors of what the reader has chosen, light or dark."""
+    return THEMES.get(st.context.theme.type or LIGHT.name, LIGHT)
 
 
 @cache
-def _sheet() -> str:
-    sheets = sorted(Path(__file__).with_name("styles").glob("*.css"))
+def sheet() -> str:
+    """Return all style sheets, joined.
+
+    The server's page has them from the start: an element of Streamlit's would bring them after the page was drawn
+    without them, and everything would jump. The accents are those of the system's theme, until `apply` knows better.
+    """
+    folder = Path(__file__).with_name("styles")
+    names = (*SHARED_SHEETS, *sorted({sheet.name for sheet in folder.glob("*.css")} - set(SHARED_SHEETS)))
     below = f":root {{ --hl-below: {LIGHT.diverging[2]}; }}\n"  # negative numbers; components see it, too
-    return below + "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    accents = f"{_accents(LIGHT)}@media (prefers-color-scheme: dark) {{ {_accents(DARK)}}}\n"
+    return below + accents + "".join((folder / name).read_text(encoding="utf-8") for name in names)
+
+
+def _accents(theme: Theme) -> str:
+    """Return the accent and what is written on it, as variables that dialogs and components see, too."""
+    return f":root {{ --hl-accent: {theme.accent}; --hl-on-accent: {theme.background}; }}\n"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import corpora, runs
+from pages.shared import corpora, prose, runs
 from pages.shared.runs import Run
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError
@@ -49,7 +49,7 @@ def show(run: Run, samples: Sequence[tuple[str, str, bool]]) -> None:
     except HeadlightError as error:
         st.caption(say("The training cannot be judged: {error}.", error=error))
         return
-    st.html(f"<h2 class='hl-subtitle'>{say('Why does it talk like that?')}</h2>")
+    prose.subheading(say("Why does it talk like that?"))
     items = "".join(
         f"<div class='hl-{finding.severity}'><b>{html.escape(finding.title)}</b> {html.escape(finding.evidence)} "
         f"<i>{html.escape(finding.advice)}</i></div>"

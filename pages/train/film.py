@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from pages.shared import run_readings, run_state, runs
+from pages.shared import prose, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.train import film_stage
-from pages.train.film_scene import calm, far_in_words
+from pages.train.film_scene import far_in_words
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
@@ -28,9 +28,10 @@ def page() -> None:
     notes = [note for note in [st.session_state.pop(run_state.NOTE, "")] if note]
     run = _run(found, notes)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
-    left.html(f"<h1 class='hl-title'>{say('Film')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    with left:
+        prose.heading(say("Film"), say(LEAD))
     if run is None:
-        calm(say("There is no training here yet; the film of the first one begins with its first step."))
+        prose.note(say("There is no training here yet; the film of the first one begins with its first step."))
         return
     with right:
         _choose(found, run)
@@ -38,7 +39,7 @@ def page() -> None:
         config, moments = runs.configurations(run)[0], run_readings.film(run).moments()
     except (HeadlightError, OSError) as error:
         begins = say("{run} is about to begin; its film begins with its first step.", run=run.name)
-        calm(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
+        prose.note(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
         _grows(run, 0)
         return
     _facts(run, moments)
@@ -48,7 +49,7 @@ def page() -> None:
     notes += _within(config, moments)
     with st.container(key="hl-film-notes"):
         if notes:
-            calm(" ".join(notes))
+            prose.note(" ".join(notes))
     film_stage.show(run.name, tuple(moments))
 
 
@@ -78,7 +79,8 @@ def _choose(found: Mapping[str, Run], run: Run) -> None:
         [*found],
         key=CHOSEN_RUN,
         format_func=lambda name: found[name].title,
-        on_change=lambda: run_state.choose_run(st.session_state[CHOSEN_RUN]),
+        on_change=run_state.on_run,
+        args=(CHOSEN_RUN, [*found]),
     )
 
 
@@ -92,7 +94,7 @@ def _facts(run: Run, moments: list[int]) -> None:
             else say("its snapshots are not there any more")
         )
         why = why if limit else say("it was asked for none (film_megabytes is 0)")
-        calm(say("{run} has no film; {why}.", run=run.name, why=why))
+        prose.note(say("{run} has no film; {why}.", run=run.name, why=why))
         return
     size = run_readings.film(run).n_bytes() / 1e6
     if len(moments) == 1:
@@ -101,7 +103,7 @@ def _facts(run: Run, moments: list[int]) -> None:
             if run.is_at_work
             else say("a film needs two; let this training go on, or another")
         )
-        calm(
+        prose.note(
             say(
                 "The film of {run} has one moment, step {step:,} ({size:,.1f} MB); {more}.",
                 run=run.name,
@@ -142,9 +144,15 @@ def _new_moments(name: str, n_known: int) -> None:
         st.html(f"<p class='hl-small'>{trained}</p>", width="content")
         if n_now > n_known:
             new = say_number(n_now - n_known, "Take in {n} new moment", "Take in {n} new moments")
-            if st.button(new, key="film-take-in", type="tertiary", icon=":material/add_photo_alternate:"):
-                st.session_state[run_state.MOMENT] = None
+            if st.button(
+                new, key="film-take-in", type="tertiary", icon=":material/add_photo_alternate:", on_click=_last
+            ):
                 st.rerun()
+
+
+def _last() -> None:
+    """The last moment was asked for; it counts also where the page is drawn anew before it comes to the button."""
+    run_state.choose({run_state.MOMENT: None})
 
 
 def _within(config: ModelConfig, moments: Sequence[int]) -> list[str]:

@@ -7,7 +7,6 @@ import streamlit as st
 from pages.shared import components, run_readings, run_state
 from pages.shared.answer import probability
 from pages.train.film_scene import Scene, head_in_words
-from pages.train.words import WRITES
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, isolate
@@ -17,6 +16,11 @@ LED = {  # how the moments are made alike
     "encoder_decoder": mark("All moments are led along “{output}”, {whose};"),
     "decoder_only": mark("All moments read the text with “{output}” behind it, which the last one wrote;"),
     "encoder_only": mark("All moments are asked for the words that the last one fills in, “{output}”;"),
+}
+WRITES = {
+    "encoder_decoder": mark("After step {step:,} it writes"),
+    "decoder_only": mark("After step {step:,} it goes on"),
+    "encoder_only": mark("After step {step:,} it fills in"),
 }
 MAX_SHOWN = 60  # characters of what is led along
 LOOK_FOR = mark(
@@ -82,7 +86,6 @@ def heatmap(scene: Scene) -> None:
 def says(scene: Scene) -> None:
     """Say what the model of this moment makes of the text by itself."""
     fixed = scene.read.reading.fixed
-    verb = say(WRITES[fixed.architecture])
     try:
         own = run_readings.read(scene.run, scene.step, scene.view.text)
     except HeadlightError as error:
@@ -94,7 +97,7 @@ def says(scene: Scene) -> None:
     remark = say("probability a token {p}", p=probability(own.mean_probability)) if fixed.target else ""
     said = own.output.strip() if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
-    label = say("After step {step:,} it {verb}", step=scene.step, verb=verb)
+    label = say(WRITES[fixed.architecture], step=scene.step)
     st.html(
         f"<div class='hl-label'>{label}<span>{remark}</span></div>"
         f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div>"
@@ -134,9 +137,10 @@ def look_for(scene: Scene) -> None:
     cell = strongest_cell(scene.pattern(scene.place), axes["mask"])
     query, key = isolate(axes["query_tokens"][cell.query][:30]), isolate(axes["key_tokens"][cell.key][:30])
     strongest = say("The strongest link of this head after step {step:,}:", step=scene.step)
+    link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
     st.html(
         f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
-        f"<p class='hl-look'><b>{strongest}</b> {html.escape(f'“{query}” → “{key}” {cell.value:.2f}')}</p>"
+        f"<p class='hl-look'><b>{strongest}</b> {html.escape(link)}</p>"
     )
 
 

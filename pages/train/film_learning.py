@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, run_state, runs
+from pages.shared import components, prose, run_state, runs
 from pages.shared.runs import Run
-from pages.train.film_scene import Scene, head_in_words, theme
+from pages.shared.style import theme
+from pages.train.film_scene import Scene, head_in_words
 from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say
+
+NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
 if TYPE_CHECKING:
     from transformer_core.analysis.curves import Curve
@@ -60,7 +63,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen moment, and a mark where a head took up a habit."""
     from transformer_core.figures import training_curves
 
-    _subtitle(say("Loss"), say("and when heads take up habits"))
+    prose.subheading(say("Loss"), say("and when heads take up habits"))
     curves = losses(scene.run)
     figure = training_curves(
         curves,
@@ -68,6 +71,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
         moment=scene.step,
         n_steps=scene.run.n_steps,
         theme=theme(),
+        width=NARROWEST,
     )
     components.live_figure(
         figure,
@@ -83,7 +87,7 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
     from transformer_core.analysis.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures import heads_over_time as figure_of
 
-    _subtitle(say("Heads over time"), say("one line a head, measured on held-out texts"))
+    prose.subheading(say("Heads over time"), say("one line a head, measured on held-out texts"))
     measures = [measure for measure in MEASURES if history.by_attention(measure)]
     if not measures:
         return
@@ -130,7 +134,7 @@ def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that moment and head."""
     from transformer_core.analysis.head_history import rule
 
-    _subtitle(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
+    prose.subheading(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
     st.html(f"<p class='hl-small'>{html.escape(rule())}</p>")
     if not found:
         st.html(f"<p class='hl-look'>{say('No head of this training took up one of these habits.')}</p>")
@@ -176,7 +180,3 @@ def _csv(columns: Mapping[str, Mapping[Any, Any]]) -> str:
 
     table = pd.DataFrame({name: pd.Series(values) for name, values in columns.items()})
     return str(table.sort_index().rename_axis("step").to_csv())
-
-
-def _subtitle(text: str, aside: str = "") -> None:
-    st.html(f"<h2 class='hl-subtitle'>{html.escape(text)}<span>{html.escape(aside)}</span></h2>")

@@ -1,12 +1,11 @@
 """Two moments of a head side by side, and their difference."""
 
-import html
 from typing import Any
 
 import streamlit as st
 
-from pages.shared import components, run_state
-from pages.train.film_scene import Scene, calm, head_in_words
+from pages.shared import components, prose, run_state
+from pages.train.film_scene import Scene, head_in_words
 from transformer_core.analysis import pattern_csv
 from transformer_core.figures import attention_heatmap, difference_heatmap
 from transformer_core.language import say
@@ -30,7 +29,7 @@ def show(scene: Scene) -> None:
     st.session_state[_OTHER_STEP] = steps[place]
     st.session_state[run_state.OTHER] = str(steps[place])
     if wanted != steps[place]:
-        calm(
+        prose.note(
             say(
                 "The film has no moment at step {step}, so A is step {nearest:,}.",
                 step=str(wanted)[:20],
@@ -65,9 +64,7 @@ def show(scene: Scene) -> None:
     with columns[2]:
         figure = difference_heatmap(a, b, title="B − A", names=("A", "B"), width=WIDTH, **axes)
         _figure(figure, scene.file_name("difference"), b - a, axes, "film-pair-difference")
-    st.html(
-        f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(_in_words(scene, *names))}</p>",
-    )
+    prose.look_for(_in_words(scene, *names))
 
 
 def _in_words(scene: Scene, other: str, this: str) -> str:
@@ -86,4 +83,4 @@ def _figure(figure: Any, name: str, values: Any, axes: dict[str, Any], key: str)
 
 
 def _on_step() -> None:
-    st.session_state[run_state.OTHER] = str(st.session_state[_OTHER_STEP])
+    run_state.choose({run_state.OTHER: str(st.session_state[_OTHER_STEP])})

@@ -1,16 +1,13 @@
 """What the page Film shows at one time: a run, its text at all moments, and the moment and head that are chosen."""
 
-import html
 from dataclasses import dataclass
 from typing import Any
-
-import streamlit as st
 
 from pages.shared.film_readings import FilmRead
 from pages.shared.run_state import RunView
 from pages.shared.runs import Run
+from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.figures import THEMES
 from transformer_core.language import say
 
 
@@ -57,16 +54,6 @@ class Scene:
         """Return the name of a file that is saved, without its ending."""
         attention, layer, head = self.head
         return "-".join([self.run.name, *more, attention, f"layer{layer}", f"head{head}"])
-
-
-def theme() -> Any:
-    """Return the theme that is on the screen."""
-    return THEMES.get(st.context.theme.type or "light", THEMES["light"])
-
-
-def calm(sentence: str) -> None:
-    """Say what a person should know."""
-    st.html(f"<p class='hl-note'>{html.escape(sentence)}</p>")
 
 
 def head_in_words(attention: str, layer: int, head: int) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, film_readings, run_readings, run_state, runs
+from pages.shared import components, film_readings, prose, run_readings, run_state, runs
 from pages.shared.runs import Run
-from pages.train.film_scene import Scene, calm, far_in_words, theme
+from pages.shared.style import theme
+from pages.train.film_scene import Scene, far_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, head_matrix
@@ -81,7 +82,7 @@ def show(scene: Scene, others: Mapping[str, Run]) -> None:
         return
     other = others[st.session_state[_OTHER_RUN]]
     if wanted not in (other.name, run.name):
-        calm(
+        prose.note(
             say(
                 "There is no training “{wanted}” of this shape, so you see {other}.",
                 wanted=wanted[:60],
@@ -261,9 +262,9 @@ def _train_sibling(run: Run, others: Mapping[str, Run]) -> None:
     except HeadlightError as error:
         st.session_state[run_state.NOTE] = say("The training was not begun: {error}.", error=error)
         return
-    st.session_state[run_state.OTHER] = name
+    run_state.choose({run_state.OTHER: name})
     st.session_state[run_state.NOTE] = say("{name} begins; it is compared below as it learns.", name=name)
 
 
 def _on_run() -> None:
-    st.session_state[run_state.OTHER] = st.session_state[_OTHER_RUN]
+    run_state.choose({run_state.OTHER: st.session_state[_OTHER_RUN]})

@@ -1,6 +1,5 @@
 """The film of one training: the text, all heads with their player, the chosen head, and what belongs to them."""
 
-import html
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -8,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import components, film_readings, run_readings, run_state, runs
+from pages.shared import components, film_readings, prose, run_readings, run_state, runs
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.train import film_head, film_learning, film_pair, film_seeds
-from pages.train.film_scene import Scene, calm
+from pages.train.film_scene import Scene
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.head_history import Appearance
@@ -54,7 +53,7 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     with left:
         _text(run, config)
     if not run_state.current().text:
-        calm(say("Type a text above, and every moment of the film reads it."))
+        prose.note(say("Type a text above, and every moment of the film reads it."))
         return
     try:
         with progress:
@@ -66,7 +65,8 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     said = _remarks(read)
     place = _place(read)
     if said:
-        remarks.html(f"<p class='hl-note'>{html.escape(' '.join(said))}</p>")
+        with remarks:
+            prose.note(" ".join(said))
     scene = Scene(run=run, read=read, place=place, view=run_state.current())
     history, found = film_learning.history_of(run)
     film_head.led(scene)
@@ -124,7 +124,7 @@ def _remarks(read: FilmRead) -> list[str]:
     """Return what a person should know before trusting the view."""
     reading, remarks = read.reading, []
     if read.damaged:
-        told = ", ".join(f"{moment.step:,}" for moment in read.damaged[:8])
+        told = ", ".join(grouped(moment.step) for moment in read.damaged[:8])
         more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
         remarks.append(
             say(
@@ -203,7 +203,7 @@ def _compare(scene: Scene) -> None:
     other = scene.view.other
     others = film_seeds.comparable(scene.run, runs.available(), other)
     chosen = MOMENTS if other.isdecimal() else TRAININGS if other else NOTHING
-    st.html(f"<h2 class='hl-subtitle'>{say('Beside each other')}<span>{say('the chosen head')}</span></h2>")
+    prose.subheading(say("Beside each other"), say("the chosen head"))
     st.session_state[COMPARISON] = chosen
     st.segmented_control(
         say("Beside each other"),
@@ -223,4 +223,4 @@ def _compare(scene: Scene) -> None:
 
 def _on_comparison(step: str, name: str) -> None:
     chosen = st.session_state[COMPARISON]
-    st.session_state[run_state.OTHER] = {MOMENTS: step, TRAININGS: name}.get(chosen, "")
+    run_state.choose({run_state.OTHER: {MOMENTS: step, TRAININGS: name}.get(chosen, "")})

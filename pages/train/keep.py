@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import models, run_state, runs, shelf
+from pages.shared import models, prose, run_state, runs, shelf
 from pages.shared.runs import Run
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
@@ -11,25 +11,33 @@ from transformer_core.language import say
 def offer(run: Run) -> None:
     """Keep the model, so that all pages can choose it; and the command that makes it again."""
     aside = say("then every page can choose it")
-    st.html(f"<h2 class='hl-subtitle'>{say('Keep it')}<span>{aside}</span></h2>")
+    prose.subheading(say("Keep it"), aside)
+    # The page may be drawn anew at any moment, as when the training ends: a click notes what is wanted before anything
+    # is drawn, and what came of it is said until the next click.
+    name, wanted, kept, trouble = (f"keep-{what}-{run.name}" for what in ("name", "wanted", "kept", "trouble"))
+    session = st.session_state
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input(say("Name"), value=run.name, max_chars=60)
-        if st.form_submit_button(say("Keep as a model"), type="primary", icon=":material/inventory_2:"):
-            st.session_state[_WANTED] = name.strip() or run.name
-    if wanted := st.session_state.get(_WANTED, ""):
-        try:
-            with st.spinner(say("Measuring what its heads do …"), show_time=True):
-                kept = shelf.keep_run(run.path, wanted)
-                st.session_state[_KEPT], st.session_state[_WANTED] = kept, ""
-        except HeadlightError as error:
-            st.session_state[_WANTED] = ""
-            st.warning(say("The model was not kept: {error}.", error=error))
-    kept = st.session_state.get(_KEPT, "")
-    if kept in models.available():
-        st.success(say("It is kept as “{name}”.", name=kept))
+        st.text_input(say("Name"), value=run.name, max_chars=60, key=name)
+        st.form_submit_button(
+            say("Keep as a model"),
+            type="primary",
+            icon=":material/inventory_2:",
+            on_click=lambda: session.update({wanted: session[name].strip() or run.name}),
+        )
+    if session.get(wanted):
+        session[kept] = session[trouble] = ""
+        with st.spinner(say("Measuring what its heads do …"), show_time=True):
+            try:
+                session[kept] = shelf.keep_run(run.path, session[wanted])
+            except HeadlightError as error:
+                session[trouble] = say("The model was not kept: {error}.", error=error)
+            session[wanted] = ""
+    if session.get(trouble):
+        st.warning(session[trouble])
+    if session.get(kept) in models.available():
+        st.success(say("It is kept as “{name}”.", name=session[kept]))
         if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
-            st.session_state[_KEPT] = ""
-            st.switch_page("explore/heads.py", query_params={"model": kept})
+            st.switch_page("explore/heads.py", query_params={"model": session.pop(kept)})
     if run.request:
         with st.expander(say("The command that makes it again"), icon=":material/terminal:"):
             st.code(str(run.request["command"]), language="bash")
@@ -52,6 +60,3 @@ def _delete(run: Run) -> None:
         st.session_state[run_state.NOTE] = say("It was not deleted: {error}.", error=error)
     else:
         run_state.choose_run("")
-
-
-_WANTED, _KEPT = "train-keep-wanted", "train-kept"  # names; another run of the page may come between the two

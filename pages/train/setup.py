@@ -97,22 +97,19 @@ def _settings(choice: Choice, preset: str, portrait: Any) -> tuple[ModelConfig, 
 
 
 def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
-    first, second, third = st.columns(3)
-    with first:
+    with st.container(key="hl-train-shape"):
         n_layers = fields.whole("n_layers", mark("Layers"), max(usual.n_encoder_layers, usual.n_decoder_layers), 1, 48)
-        positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
-        activation = fields.one_of("activation", mark("Activation"), get_args(Activation), usual.activation)
-    with second:
         n_heads = fields.whole("n_heads", mark("Heads a layer"), usual.n_heads, 1, 64)
-        norm = fields.one_of("norm", mark("Norm"), get_args(Norm), usual.norm)
-        d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
-    with third:
         d_model = fields.whole("d_model", mark("Width (d_model)"), usual.d_model, 8, 4096)
+        d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
+        positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
+        max_seq_len = fields.whole("max_seq_len", mark("Longest text, tokens"), usual.max_seq_len, 4, 4096)
+        norm = fields.one_of("norm", mark("Norm"), get_args(Norm), usual.norm)
         norm_position = fields.one_of(
             "norm_position", mark("Norm position"), get_args(NormPosition), usual.norm_position
         )
-        max_seq_len = fields.whole("max_seq_len", mark("Longest text, tokens"), usual.max_seq_len, 4, 4096)
-    dropout = fields.fraction("dropout", mark("Dropout"), usual.dropout, 0.0, 0.9)
+        activation = fields.one_of("activation", mark("Activation"), get_args(Activation), usual.activation)
+        dropout = fields.fraction("dropout", mark("Dropout"), usual.dropout, 0.0, 0.9)
     layers: dict[str, Any] = {}
     if usual.has_encoder:
         layers["n_encoder_layers"] = n_layers
@@ -134,28 +131,25 @@ def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
 
 
 def _pace(fields: settings.Fields, usual: TrainingConfig, model: ModelConfig) -> tuple[TrainingConfig, str]:
-    first, second, third = st.columns(3)
-    with first:
+    device, precision = models.CPU, usual.precision
+    with st.container(key="hl-train-pace"):
         steps = fields.whole("steps", mark("Steps"), usual.steps, 1, 10_000_000)
+        batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
         factor = fields.positive(
             "learning_rate_factor", mark("Learning rate, times the paper's"), usual.learning_rate_factor
         )
-        optimizer = fields.one_of("optimizer", mark("Optimizer"), get_args(OptimizerName), usual.optimizer)
-        seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
-    with second:
-        batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
-        warmup_steps = fields.whole("warmup_steps", mark("Warm-up steps"), usual.warmup_steps, 1, 1_000_000)
-        weight_decay = fields.fraction("weight_decay", mark("Weight decay (adamw)"), usual.weight_decay, 0.0, 1.0)
-        accumulate = fields.whole("accumulate", mark("Parts of a batch"), usual.accumulate, 1, 1024)
-    with third:
         schedule = fields.one_of("schedule", mark("Schedule"), get_args(Schedule), usual.schedule)
-        smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
+        warmup_steps = fields.whole("warmup_steps", mark("Warm-up steps"), usual.warmup_steps, 1, 1_000_000)
         clip_norm = fields.fraction("clip_norm", mark("Clip norm (0: any)"), usual.clip_norm or 0.0, 0.0, 1e6)
+        optimizer = fields.one_of("optimizer", mark("Optimizer"), get_args(OptimizerName), usual.optimizer)
+        weight_decay = fields.fraction("weight_decay", mark("Weight decay (adamw)"), usual.weight_decay, 0.0, 1.0)
+        smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
+        accumulate = fields.whole("accumulate", mark("Parts of a batch"), usual.accumulate, 1, 1024)
+        seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
         film_megabytes = fields.whole("film_megabytes", mark("Film, at most MB"), usual.film_megabytes, 0, 100_000)
-    device, precision = models.CPU, usual.precision
-    if len(models.devices()) > 1:
-        device = fields.one_of("device", mark("Device"), models.devices(), models.devices()[1])
-        precision = fields.one_of("precision", mark("Precision"), get_args(Precision), usual.precision)
+        if len(models.devices()) > 1:
+            device = fields.one_of("device", mark("Device"), models.devices(), models.devices()[1])
+            precision = fields.one_of("precision", mark("Precision"), get_args(Precision), usual.precision)
     training = replace(
         usual,
         steps=steps,

@@ -1,12 +1,11 @@
 """Train: how does a model learn this corpus, now, before my eyes?"""
 
-import html
 from importlib import import_module
 from threading import Thread
 
 import streamlit as st
 
-from pages.shared import run_state, runs
+from pages.shared import prose, run_state, runs
 from pages.train import setup, watch
 from transformer_core.language import mark, say
 
@@ -27,7 +26,8 @@ def page() -> None:
             )
         run_state.choose_run(NEW)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
-    left.html(f"<h1 class='hl-title'>{say('Train')}</h1><p class='hl-lead'>{html.escape(say(LEAD))}</p>")
+    with left:
+        prose.heading(say("Train"), say(LEAD))
     if found:
         with right:
             choose(found)
@@ -58,7 +58,8 @@ def choose(found: dict[str, runs.Run]) -> None:
         [NEW, *found],
         key=setup.CHOSEN_RUN,
         format_func=lambda name: found[name].title if name in found else say("A new training …"),
-        on_change=lambda: run_state.choose_run(st.session_state[setup.CHOSEN_RUN]),
+        on_change=run_state.on_run,
+        args=(setup.CHOSEN_RUN, [NEW, *found]),
     )
 
 

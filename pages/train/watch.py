@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, overviews, run_readings, run_state, runs
+from pages.shared import components, overviews, prose, run_readings, run_state, runs
 from pages.shared.runs import Run
+from pages.shared.style import theme
 from pages.train import doctor, keep
 from pages.train.look import Sample, look_at
 from pages.train.rest import rested
-from pages.train.words import MEASURES, UNIT, UNITS, WRITES, duration
+from pages.train.words import MEASURES, UNIT, UNITS, duration
 from transformer_core.errors import HeadlightError
-from transformer_core.figures import THEMES
 from transformer_core.language import language, mark, say
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 
 _AT_WORK = "train-at-work"  # session key: the run that is looked at each second
 TICK = 1.0  # seconds between two looks at a run that is trained
+NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
+WRITES = {
+    "encoder_decoder": mark("What it writes after step {step:,}"),
+    "decoder_only": mark("What it goes on after step {step:,}"),
+    "encoder_only": mark("What it fills in after step {step:,}"),
+}
 LOOK_FOR = mark(
     "At first every head spreads its attention evenly: gray pictures. Then some sharpen, often all at once, and the "
     "loss falls with them. Attention shows where a head looks, not yet what it is good for."
@@ -101,7 +107,7 @@ def _how_far(run: Run) -> str:
     far = say("step {step:,} of {n:,}", step=run.step, n=run.n_steps)
     timed = [record for record in _records(run) if "seconds" in record]
     if run.state == "running" and run.reason:
-        return f"{far}, {say(run.reason)}"
+        return f"{far}, {run.reason}"
     if not timed:
         return far
     last = timed[-1]
@@ -180,7 +186,8 @@ def _curves(run: Run) -> None:
             {name: curve for name, curve in curves.items() if name not in ("seconds", "tokens_per_second")},
             references=doctor.references(run),
             n_steps=run.n_steps,
-            theme=_theme(),
+            theme=theme(),
+            width=NARROWEST[0],
         )
         return figure, _csv(curves)
 
@@ -195,7 +202,7 @@ def _curves(run: Run) -> None:
         if smoothing
         else ""
     )
-    _subtitle(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
+    prose.subheading(say("Learning"), say("hover for the numbers{smoothed}", smoothed=smoothed))
     components.live_figure(
         figure, name=f"{run.name}-curves", csv=csv, key=run_state.CURVES, height=figure.layout.height
     )
@@ -245,8 +252,7 @@ def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
         f"<tr><td><bdi>{html.escape(given)}</bdi></td><td>→</td><td><bdi>{html.escape(output) or '∅'}</bdi></td></tr>"
         for given, output, _ in samples
     )
-    verb = say(WRITES.get(run.architecture, mark("says")))
-    label = say("What it {verb} after step {step:,}", verb=verb, step=step)
+    label = say(WRITES[run.architecture], step=step)
     st.html(f"<div class='hl-label'>{label}</div><table class='hl-samples'>{rows}</table>")
 
 
@@ -278,7 +284,7 @@ def _heads_over_time(run: Run) -> None:
     measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
     if not measures:
         return
-    _subtitle(say("Heads over time"), say("one line a head"))
+    prose.subheading(say("Heads over time"), say("one line a head"))
     measure = st.segmented_control(
         say("Measure"),
         measures,
@@ -305,7 +311,8 @@ def _heads_over_time(run: Run) -> None:
                 if a.measure == measure
             ],
             n_steps=run.n_steps,
-            theme=_theme(),
+            theme=theme(),
+            width=NARROWEST[1],
         )
         return figure, _heads_csv(history, measure)
 
@@ -351,11 +358,3 @@ def _seen_of(run: Run) -> tuple[object, ...]:
     """Return what tells two views of a training apart, but for the steps that go by while it runs."""
     step = run.step if run.state != "running" else None
     return run_readings.version(run), run.state, step, st.context.theme.type, language()
-
-
-def _subtitle(text: str, aside: str = "") -> None:
-    st.html(f"<h2 class='hl-subtitle'>{html.escape(text)}<span>{html.escape(aside)}</span></h2>")
-
-
-def _theme() -> Any:
-    return THEMES.get(st.context.theme.type or "light", THEMES["light"])

@@ -11,17 +11,12 @@ MEASURES = {
 }
 UNITS = {"relative_entropy": mark("of the largest possible entropy"), "diagonality": mark("diagonal")}
 UNIT = mark("of its attention")  # of the other measures
-WRITES = {  # what a model does, by its architecture
-    "encoder_decoder": mark("writes"),
-    "decoder_only": mark("goes on"),
-    "encoder_only": mark("fills in"),
-}
 
 
 def amount(number: float) -> str:
     """Return a count with a unit that reads well: "790 thousand", "63.1 million"."""
     if number < 10_000:
-        return f"{number:,.0f}"
+        return say("{n:,.0f}", n=number)
     if number < 1e6:
         return say("{n:,.0f} thousand", n=number / 1000.0)
     return say("{n:,.1f} million", n=number / 1000000.0)

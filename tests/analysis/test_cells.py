@@ -14,6 +14,14 @@ def test_strongest_cell_by_hand():
     assert strongest_cell(pattern, np.ones((3, 3), dtype=bool)).query == 0
 
 
+def test_the_strongest_cell_can_be_sought_near_its_query():
+    pattern = np.array([[1, 0, 0], [0.4, 0.6, 0], [0.9, 0.1, 0]], dtype=np.float32)
+    causal = np.tril(np.ones((3, 3), dtype=bool))
+    assert (strongest_cell(pattern, causal).query, strongest_cell(pattern, causal, within=2).key) == (2, 0)
+    near = strongest_cell(pattern, causal, within=1)  # key 0 is two places from query 2
+    assert (near.query, near.key) == (1, 1)
+
+
 def test_strongest_cell_where_no_query_had_a_choice():
     cell = strongest_cell(np.ones((1, 1), dtype=np.float32), np.ones((1, 1), dtype=bool))
     assert (cell.query, cell.key, cell.value) == (0, 0, 1.0)

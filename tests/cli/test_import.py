@@ -60,7 +60,7 @@ def test_a_model_of_the_hub(hub: LocalHub, folder: Path, tmp_path: Path):
     """In a process of its own, which takes the address, the cache and offline mode from its environment."""
     environment = {**os.environ, "HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
     command = [sys.executable, "-m", "transformer_core", "import", "small-models/gpt2", str(tmp_path / "gpt2")]
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=120)
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300)
     assert answer.returncode == 0, answer.stderr
     assert answer.stdout.startswith(f"small-models/gpt2 is in {tmp_path / 'gpt2'}: decoder-only, ")
     assert same(tmp_path / "gpt2", folder)

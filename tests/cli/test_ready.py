@@ -43,7 +43,7 @@ def test_nearly_nothing_is_left_to_import_when_a_training_begins(tmp_path: Path)
     small = ["--set", "d_model=8", "--set", "n_heads=2", "--set", "d_ff=8", "--set", "evaluate_pairs=2"]
     words = ["train", "--corpus", "copy", "--run", str(tmp_path / "run"), "--steps", "2", *small]
     done = subprocess.run(
-        [sys.executable, "-c", LATE, *words], capture_output=True, text=True, cwd=ROOT, timeout=120, check=True
+        [sys.executable, "-c", LATE, *words], capture_output=True, text=True, cwd=ROOT, timeout=300, check=True
     )
     late = done.stdout.splitlines()[-1].split()
     assert not any(name.startswith(("torch._dynamo", "sympy")) for name in late)

@@ -6,6 +6,7 @@ import pytest
 
 from transformer_core.cli.settings import parse_settings
 from transformer_core.errors import ConfigError
+from transformer_core.language import speaking
 
 
 def test_each_field_goes_to_its_configuration_with_its_type():
@@ -80,3 +81,19 @@ def test_changes_of_the_rate_that_cannot_be_read(text: str):
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("False", False)])
 def test_compiled_or_not(text: str, value: bool):
     assert parse_settings([f"compile={text}"]).training == {"compile": value}
+
+
+@pytest.mark.parametrize(
+    ("assignment", "german"),
+    [
+        ("dropout", "--set nimmt key=value, nicht 'dropout'; zum Beispiel --set dropout=0.1"),
+        ("d_model=x", "d_model muss eine ganze Zahl sein, nicht 'x'"),
+        ("gated=1", "gated muss true oder false sein, nicht '1'"),
+        ("pad_id=1", "pad_id kommt vom Tokenizer des Korpus und lässt sich nicht setzen"),
+        ("dropoutt=1", "eine Einstellung 'dropoutt' gibt es nicht; meinst du dropout oder dropout_pattern?"),
+    ],
+)
+def test_a_german_reader_is_told_in_german(assignment: str, german: str):
+    with speaking("de"), pytest.raises(ConfigError) as caught:
+        parse_settings([assignment])
+    assert str(caught.value) == german

@@ -41,19 +41,19 @@ def logged(run: Path) -> list[dict[str, float]]:
 
 def wait_for_step(run: Path, step: int) -> None:
     """Wait until a run has logged a step."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while time.monotonic() < deadline:
         if (run / "metrics.jsonl").exists() and (run / "metrics.jsonl").read_text().count("\n") >= step:
             return
         time.sleep(0.01)
-    raise AssertionError(f"step {step} did not come within a minute")
+    raise AssertionError(f"step {step} did not come within five minutes")
 
 
 @pytest.mark.training
 def test_a_whole_run(tmp_path: Path):
     run, kept = tmp_path / "run", tmp_path / "kept"
     process = start("--corpus", "copy", "--run", str(run), "--keep", str(kept), *SMALL)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     assert "copy, tiny: " in out
     assert "step 30 of 30   loss " in out
@@ -82,7 +82,7 @@ def test_a_whole_run(tmp_path: Path):
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of 200 steps that nothing disturbed."""
     run = tmp_path_factory.mktemp("unbroken") / "run"
-    start("--corpus", "copy", "--run", str(run), *SMALL, "--steps", "200").communicate(timeout=120)
+    start("--corpus", "copy", "--run", str(run), *SMALL, "--steps", "200").communicate(timeout=300)
     return run
 
 
@@ -95,7 +95,7 @@ def test_stopped_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
     process = start("--corpus", "copy", "--run", str(stopped), *SMALL, "--steps", "200")
     wait_for_step(stopped, 5)
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == status
     assert err.strip() == "Stopping after this step, and saving; once more ends at once."
     assert f"train --run {stopped} --resume" in out
@@ -105,7 +105,7 @@ def test_stopped_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
     assert 5 <= left["step"] < 200
 
     process = start("--run", str(stopped), "--resume")
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=300)
     assert (process.returncode, err) == (0, "")
     assert f"Going on after step {left['step']}." in out
     assert logged(stopped) == logged(unbroken)
@@ -136,16 +136,16 @@ def test_a_second_ctrl_c_ends_at_once_and_the_run_can_go_on(tmp_path: Path):
     while "once more" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
     assert process.returncode in (-signal.SIGINT, 130)  # 130: it was saved before the second one came
     process = start("--run", str(run), "--resume")
     process.send_signal(signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
 
 
 @pytest.mark.training
 def test_copy_is_learned(tmp_path: Path):
-    process = start("--corpus", "copy", "--run", str(tmp_path / "run"))
+    process = start("--corpus", "copy", "--preset", "tiny-one-layer", "--run", str(tmp_path / "run"))
     process.communicate(timeout=300)
     assert process.returncode == 0
     assert read_card(tmp_path / "run" / "last")["metrics"]["exact_match"] >= 0.99

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def trial(*arguments: str) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "transformer_core", "trial", *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240)
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.training

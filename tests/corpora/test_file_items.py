@@ -56,7 +56,8 @@ def test_there_are_no_others(items: FileItems, index: int):
 
 
 def test_places(items: FileItems):
-    assert [Path(items.place(i)).name for i in (0, 3, 4)] == ["0.txt, line 1", "1.txt, line 1", "1.txt, line 2"]
+    assert [Path(items.path_and_line(i)[0]).name for i in (0, 3, 4)] == ["0.txt", "1.txt", "1.txt"]
+    assert [items.path_and_line(i)[1] for i in (0, 3, 4)] == [1, 1, 2]
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ def processes(cache: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
 def test_two_processes_at_once(cache: Path, processes: Callable[[str], subprocess.Popen[str]]):
     program = "from transformer_core.corpora import load_corpus\n"
     program += "for name in ('copy', 'reverse', 'copy'): print(load_corpus(name).fingerprint)"
-    outputs = {process.communicate(timeout=100)[0] for process in [processes(program) for _ in range(3)]}
+    outputs = {process.communicate(timeout=300)[0] for process in [processes(program) for _ in range(3)]}
     [output] = outputs
     copy, reverse, again = output.split()
     assert copy == again == CORPORA["copy"]().fingerprint and reverse == CORPORA["reverse"]().fingerprint
@@ -198,10 +198,10 @@ def test_a_process_that_is_killed_on_the_way_leaves_nothing_that_is_taken_for_wh
     program += "write = kept_corpora.write_items\n"
     program += "def write_and_die(items, sinks):\n    write(items, sinks)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     program += "kept_corpora.write_items = write_and_die\nload_corpus('copy')"
-    assert processes(program).wait(timeout=100) != 0
+    assert processes(program).wait(timeout=300) != 0
     assert [path.name[0] for path in cache.iterdir()] == ["."]
     process = processes("from transformer_core.corpora import load_corpus\nprint(load_corpus('copy').fingerprint)")
-    assert process.communicate(timeout=100)[0].strip() == CORPORA["copy"]().fingerprint
+    assert process.communicate(timeout=300)[0].strip() == CORPORA["copy"]().fingerprint
 
 
 @pytest.mark.parametrize("name", [*CORPORA])

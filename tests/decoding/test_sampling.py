@@ -13,6 +13,7 @@ from torch import Tensor
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.errors import ConfigError
+from transformer_core.language import speaking
 
 
 def random_logits(seed: int, vocab_size: int = 40) -> Tensor:
@@ -183,3 +184,26 @@ def test_one_token_alone_is_drawn():
     only = torch.full((9,), -math.inf)
     only[4] = 0
     assert {draw(only, seed=seed, position=0) for seed in range(50)} == {4}
+
+
+@pytest.mark.parametrize(
+    ("values", "english", "german"),
+    [
+        (
+            {"temperature": -1.0},
+            "temperature (-1.0) must be 0, which always takes the most probable token, or from 0.001 to 1000",
+            "temperature (-1.0) muss 0 sein, was immer das wahrscheinlichste Token nimmt, oder zwischen 0.001 und 1000 "
+            "liegen",
+        ),
+        (
+            {"top_p": 0.0},
+            "top_p (0.0) must be above 0 and at most 1; 1 keeps all tokens",
+            "top_p (0.0) muss über 0 und höchstens 1 sein; 1 behält alle Token",
+        ),
+    ],
+)
+def test_each_reader_is_told_in_their_language(values: dict[str, float], english: str, german: str):
+    for reader, said in (("en", english), ("de", german)):
+        with speaking(reader), pytest.raises(ConfigError) as caught:
+            Sampling(**values)  # type: ignore[arg-type]
+        assert str(caught.value) == said

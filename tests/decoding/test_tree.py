@@ -289,7 +289,7 @@ def test_threads_that_share_a_tree_read_each_step_once(variation: str):
     failures: list[BaseException] = []
     with counting(model) as first:
         tree = DecodingTree(model, source)
-    barrier = Barrier(4, timeout=20)
+    barrier = Barrier(4, timeout=300)
 
     def write(worker: int) -> None:
         try:
@@ -320,7 +320,7 @@ def test_what_is_known_waits_for_nobody():
     """While one thread computes, another looks at what is there and begins a branch behind it."""
     model = writer("decoder")
     tree = DecodingTree(model, given_tokens())
-    begun, ended = Barrier(2, timeout=20), Barrier(2, timeout=20)
+    begun, ended = Barrier(2, timeout=300), Barrier(2, timeout=20)
 
     def compute() -> None:
         def wait(value: Tensor) -> Tensor:

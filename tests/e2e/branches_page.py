@@ -104,4 +104,5 @@ def opened() -> None:
 
 st.set_page_config(layout="wide")
 style.apply()
+st.html(f"<style>{style.sheet()}</style>")  # in the app the server's page has it
 page()

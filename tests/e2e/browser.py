@@ -125,7 +125,7 @@ def is_healthy(url: str) -> bool:
 
 @contextmanager
 def serve(
-    command: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"), *, timeout: float = 60.0
+    command: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"), *, timeout: float = 300.0
 ) -> Iterator[Server]:
     """Run the app on a free port, without a browser of its own, until the block ends; nothing of it stays behind.
 
@@ -134,7 +134,7 @@ def serve(
         timeout: how long it may take to come up, in s.
 
     Raises:
-        RuntimeError: the app did not come up; the message ends with its log.
+        RuntimeError: the app did not come up, or it logged a traceback; the message ends with its log.
     """
     port = free_port()
     settings = {"STREAMLIT_SERVER_PORT": str(port), "STREAMLIT_SERVER_HEADLESS": "true"}
@@ -154,6 +154,8 @@ def serve(
         try:
             wait_until_healthy(server, process, timeout)
             yield server
+            if "Traceback" in server.log.read_text():
+                raise RuntimeError(f"The app logged a traceback:\n{server.log.read_text()}")
         finally:
             stop(process)
 

@@ -1,17 +1,15 @@
 """A page with the candidates and nothing else: what comes next is the same at each moment, but for the seed."""
 
-import time
-
 import numpy as np
 import streamlit as st
 
 from pages.shared import style
 from pages.shared.components import candidates as bars
+from tests.e2e.gate import wait_at
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import Sampling
 
 SIZES = {"small": 60, "large": 50_257, "tiny": 3}
-SLOW = 1.5  # s, that the server takes for an answer where the address asks for it
 
 
 def logits_of(size: str) -> np.ndarray:
@@ -47,8 +45,7 @@ def page() -> None:
     import torch
 
     size, moment = st.query_params.get("size", "small"), st.session_state.get("moment", 0)
-    if "slow" in st.query_params and st.session_state.get("sampling"):
-        time.sleep(SLOW)
+    wait_at(st.query_params.get("gate"))
     logits = torch.from_numpy(logits_of(size))
     sampling = st.session_state.get("sampling", Sampling())
     log_probs = logits.log_softmax(dim=-1)
@@ -75,4 +72,5 @@ def page() -> None:
 
 st.set_page_config(layout="wide")
 style.apply()
+st.html(f"<style>{style.sheet()}</style>")  # in the app the server's page has it
 page()

@@ -1,29 +1,47 @@
 """One server and one Chromium for the session; every browser page is watched for errors and strangers."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
 
 from tests.e2e.browser import Server, launch, serve
 
 VIEWPORT = {"width": 1440, "height": 900}
 LOCAL_SCHEMES = ("data", "blob", "about")
 
+PATIENCE = 60_000  # ms that a test waits for what it expects: two busy cores may need them, others never do
+expect.set_options(timeout=PATIENCE)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add to the report of a failed test what its pages showed: most failures cannot be seen a second time."""
+    report = yield
+    if report.when == "call" and report.failed:
+        browser: Browser | None = getattr(item, "funcargs", {}).get("browser")
+        for page in [page for context in browser.contexts for page in context.pages] if browser else []:
+            try:
+                shown = "\n".join(filter(None, page.inner_text("body", timeout=5_000).splitlines()))
+            except Error as error:
+                shown = f"cannot be read: {error}"
+            report.sections.append((f"What {page.url} showed", shown))
+    return report
+
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """The app, running; when the session ends, its log must hold no traceback."""
+    """The app, running; a module whose tests need it over other models, or another page, has a fixture of its own."""
     with serve() as server:
         yield server
-        log = server.log.read_text()
-    assert "Traceback" not in log, log
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def server_url(server: Server) -> str:
     """The app's address, without a final slash."""
     return server.url
@@ -38,9 +56,15 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def contexts() -> dict[str, BrowserContext]:
+    """The browser's contexts for the present server, by their options: a page need not load what another has loaded."""
+    return {}
+
+
 @contextmanager
-def watched(context: BrowserContext, host: str) -> Iterator[None]:
-    """Fail at the end where a page of this context logged an error, threw one, or asked another host."""
+def watched(page: Page, host: str) -> Iterator[None]:
+    """Fail at the end where this page logged an error, threw one, crashed, or asked another host."""
     troubles: list[str] = []
 
     def see_request(url: str) -> None:
@@ -48,32 +72,36 @@ def watched(context: BrowserContext, host: str) -> Iterator[None]:
         if parts.scheme not in LOCAL_SCHEMES and parts.netloc != host:
             troubles.append(f"asked another host: {url}")
 
-    def see_page(page: Page) -> None:
-        page.on("websocket", lambda socket: see_request(socket.url))
-        page.on("crash", lambda _: troubles.append("the page crashed"))
-
     def see_message(message: ConsoleMessage) -> None:
         if message.type == "error":
             troubles.append(f"logged: {message.text} (at {message.location['url']})")
 
-    context.on("page", see_page)
-    context.on("request", lambda request: see_request(request.url))
-    context.on("weberror", lambda error: troubles.append(f"threw: {error.error}"))
-    context.on("console", see_message)
+    page.on("websocket", lambda socket: see_request(socket.url))
+    page.on("crash", lambda _: troubles.append("the page crashed"))
+    page.on("request", lambda request: see_request(request.url))
+    page.on("pageerror", lambda error: troubles.append(f"threw: {error}"))
+    page.on("console", see_message)
     yield
     assert not troubles, "\n".join(troubles)
 
 
 @pytest.fixture
-def new_page(browser: Browser, server_url: str) -> Iterator[Callable[..., Page]]:
-    """Opens a page in a new context, as another visitor: `new_page()`, or with Playwright's context options."""
+def new_page(browser: Browser, server_url: str, contexts: dict[str, BrowserContext]) -> Iterator[Callable[..., Page]]:
+    """Opens a page as another visitor: `new_page()`, or with Playwright's options for a context."""
+    for name in [name for name in contexts if server_url not in name]:
+        contexts.pop(name).close()
     with ExitStack() as stack:
 
         def open_page(**options: Any) -> Page:
-            context = browser.new_context(**{"viewport": VIEWPORT, "base_url": server_url, **options})
-            stack.enter_context(watched(context, urlsplit(server_url).netloc))
-            stack.callback(context.close)  # first of the two, so that late events are still seen
-            return context.new_page()
+            options = {"viewport": VIEWPORT, "base_url": server_url, **options}
+            name = repr(sorted(options.items()))
+            if name not in contexts:
+                contexts[name] = browser.new_context(**options)
+                contexts[name].set_default_timeout(PATIENCE)
+            page = contexts[name].new_page()
+            stack.enter_context(watched(page, urlsplit(server_url).netloc))
+            stack.callback(page.close)  # first of the two, so that late events are still seen
+            return page
 
         yield open_page
 

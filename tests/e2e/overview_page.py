@@ -40,7 +40,7 @@ def page() -> None:
     head_overview(
         groups=[
             {"attention": name, "title": title, "layers": n_layers, "heads": n_heads, "queries": SIDE, "keys": SIDE}
-            | {"strongest": [["“a” → “b” 0.50"] * n_heads] * n_layers}
+            | {"strongest": [[("a", "b", 0.5)] * n_heads] * n_layers}
             for name, (title, n_layers, n_heads) in SHAPES.items()
         ],
         levels=thumbnails,
@@ -59,4 +59,5 @@ def page() -> None:
 
 st.set_page_config(layout="wide")
 style.apply()
+st.html(f"<style>{style.sheet()}</style>")  # in the app the server's page has it
 page()

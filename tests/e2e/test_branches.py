@@ -3,21 +3,18 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, FloatRect, Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 
 from tests.e2e.browser import Server, serve
-from tests.e2e.conftest import VIEWPORT, watched
+from tests.e2e.conftest import VIEWPORT
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
 SCRIPT = Path(__file__).with_name("branches_page.py")
 FIRST = "Le chat n' a pas vu le chien parce qu' il était fatigué . <eos>".split()
 
@@ -27,24 +24,19 @@ def server() -> Iterator[Server]:
     """The page of these tests."""
     with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
         yield server
-        assert "Traceback" not in server.log.read_text()
 
 
 @pytest.fixture
-def open_tree(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+def open_tree(new_page: Callable[..., Page]) -> Callable[..., Page]:
     """Opens a page with a tree, as another visitor."""
-    with ExitStack() as stack:
 
-        def open_at(address: str, **options: Any) -> Page:
-            context = browser.new_context(**{"viewport": VIEWPORT, "base_url": server.url, **options})
-            stack.enter_context(watched(context, urlsplit(server.url).netloc))
-            stack.callback(context.close)
-            page = context.new_page()
-            page.goto(address)
-            expect(nodes(page).first).to_be_visible(timeout=3 * SLOW)
-            return page
+    def open_at(address: str, **options: Any) -> Page:
+        page = new_page(**options)
+        page.goto(address)
+        expect(nodes(page).first).to_be_visible()
+        return page
 
-        yield open_at
+    return open_at
 
 
 def nodes(page: Page) -> Locator:
@@ -133,14 +125,14 @@ def test_a_click_or_enter_asks_for_a_moment_which_is_outlined(open_tree: Callabl
     page = open_tree("/?tree=forks&at=3")
     expect(page.locator("[aria-current='true']")).to_have_text("n'")
     node(page, "elle").click()
-    expect(node(page, "elle")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "elle")).to_have_attribute("aria-current", "true")
     expect(page.locator("[aria-current='true']")).to_have_count(1)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    expect(node(page, "était", 1)).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "était", 1)).to_have_attribute("aria-current", "true")
     expect(node(page, "était", 1)).to_be_focused()
     page.locator(".end").nth(1).click()
-    expect(page.locator("button.ended").nth(1)).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(page.locator("button.ended").nth(1)).to_have_attribute("aria-current", "true")
 
 
 def test_arrow_keys_walk_along_branches_and_between_them(open_tree: Callable[..., Page]):
@@ -165,9 +157,9 @@ def test_nothing_jumps_when_a_token_is_added(open_tree: Callable[..., Page]):
     former = {label: box(node(page, label)) for label in labels}
     button = box(page.get_by_role("button", name="Add a token"))
     page.get_by_role("button", name="Add a token").click()
-    expect(node(page, "more0")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "more0")).to_have_attribute("aria-current", "true")
     page.get_by_role("button", name="Add a token").click()
-    expect(node(page, "more1")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "more1")).to_have_attribute("aria-current", "true")
     assert {label: box(node(page, label)) for label in labels} == former
     assert box(page.get_by_role("button", name="Add a token")) == button
     assert [it.evaluate("it => it.wasThere ?? false") for it in nodes(page).all()] == [True] * len(labels) + [False] * 2
@@ -196,7 +188,7 @@ def test_a_long_text_is_scrolled_to_where_one_is_and_the_page_is_not(open_tree: 
     page.keyboard.press("End")
     expect(node(page, "token119")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(node(page, "token119")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "token119")).to_have_attribute("aria-current", "true")
     last = box(node(page, "token119"))
     assert around["x"] < last["x"] < around["x"] + around["width"] - last["width"]
     assert box(page.locator(".scroller")) == around
@@ -213,7 +205,7 @@ def test_many_branches_are_as_high_as_there_is_room_and_then_scrolled(open_tree:
         page.keyboard.press("ArrowDown")
         expect(node(page, f"branch{place}")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(node(page, "branch19")).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(node(page, "branch19")).to_have_attribute("aria-current", "true")
     expect(node(page, "branch19")).to_be_in_viewport()
 
 

@@ -13,25 +13,24 @@ import pytest
 import torch
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.browser import ROOT, serve
+from tests.e2e.browser import ROOT, Server, serve
 from tests.e2e.candidates_page import logits_of
+from tests.e2e.gate import Gate
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import Sampling
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
 SCRIPT = Path(__file__).with_name("candidates_page.py")
 ARITHMETIC = ROOT / "pages" / "shared" / "components" / "sampling.js"
 TOP = dict(zip(("temperature", "top_k", "top_p", "min_p"), ("Temperature", "Top-k", "Top-p", "Min-p"), strict=True))
 
 
 @pytest.fixture(scope="module")
-def server_url() -> Iterator[str]:
-    """The address of the page of these tests."""
+def server() -> Iterator[Server]:
+    """The page of these tests."""
     with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
-        yield server.url
-        assert "Traceback" not in server.log.read_text()
+        yield server
 
 
 # The arithmetic
@@ -117,7 +116,7 @@ def test_a_large_vocabulary_comes_out_the_same_but_for_rounding(reckon: Callable
 
 def open_page(page: Page, address: str = "/") -> Locator:
     page.goto(address)
-    expect(rows(page).first).to_be_visible(timeout=3 * SLOW)
+    expect(rows(page).first).to_be_visible()
     return page.locator(".candidates")
 
 
@@ -136,7 +135,7 @@ def field(page: Page, name: str) -> Locator:
 
 def told(page: Page, words: str) -> None:
     """Wait until the server has taken this."""
-    expect(page.get_by_text(re.compile(rf"^moment \d+, token .*{re.escape(words)}"))).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(re.compile(rf"^moment \d+, token .*{re.escape(words)}"))).to_be_visible()
 
 
 def tokens(page: Page) -> list[int]:
@@ -192,7 +191,7 @@ def test_a_moved_slider_draws_the_bars_at_once_and_tells_the_server_when_let_go(
     expect(shown.locator(".mark:visible")).to_have_count(0)
     page.mouse.up()
     told(page, f"temperature={temperature}")
-    expect(shown.locator(".mark:visible")).to_have_count(1, timeout=SLOW)
+    expect(shown.locator(".mark:visible")).to_have_count(1)
     assert float(field(page, "temperature").input_value()) == temperature
     assert kept is not None and kept.evaluate("(it, row) => it === row", rows(page).first.element_handle())
 
@@ -204,7 +203,7 @@ def test_the_mark_is_on_what_the_server_takes_next(page: Page):
     told(page, "temperature=2.0")
     wanted = draw(next_log_probs(logits, (), Sampling(temperature=2)), seed=3, position=0)
     marked = shown.locator(".row.next:visible")
-    expect(marked).to_have_attribute("data-token", str(wanted), timeout=SLOW)
+    expect(marked).to_have_attribute("data-token", str(wanted))
     expect(marked).to_have_accessible_name(re.compile("taken next"))
     type_in(page, "temperature", "0")
     expect(marked).to_have_attribute("data-token", str(int(logits.argmax())))
@@ -212,17 +211,20 @@ def test_the_mark_is_on_what_the_server_takes_next(page: Page):
     assert numbers(page, "now")[0] == 1 and sum(numbers(page, "now")) == 1
 
 
-def test_until_the_server_answers_nothing_is_marked_but_at_temperature_0(page: Page):
-    shown = open_page(page, "/?slow")
+def test_until_the_server_answers_nothing_is_marked_but_at_temperature_0(page: Page, tmp_path: Path):
+    gate = Gate(tmp_path)
+    shown = open_page(page, f"/?gate={gate.path}")
     marks = shown.locator(".mark:visible")
     expect(marks).to_have_count(1)
+    gate.close()
     type_in(page, "top_p", "0.8")
     expect(marks).to_have_count(0)
     type_in(page, "temperature", "0")
     expect(marks).to_have_count(1)
     type_in(page, "temperature", "0.6")
     expect(marks).to_have_count(0)
-    expect(marks).to_have_count(1, timeout=SLOW)
+    gate.open()
+    expect(marks).to_have_count(1)
     told(page, "temperature=0.6, top_k=0, top_p=0.8")
     expect(field(page, "temperature")).to_have_value("0.6")
     expect(field(page, "top_p")).to_have_value("0.8")
@@ -278,27 +280,30 @@ def test_a_click_or_enter_writes_a_token_instead(page: Page):
     open_page(page)
     chosen = tokens(page)[4]
     rows(page).nth(4).click()
-    expect(page.get_by_text(f"moment 1, token {chosen},")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(f"moment 1, token {chosen},")).to_be_visible()
     rows(page).first.focus()
     for _ in range(2):
         page.keyboard.press("ArrowDown")
     expect(rows(page).nth(2)).to_be_focused()
     chosen = tokens(page)[2]
     page.keyboard.press("Enter")
-    expect(page.get_by_text(f"moment 2, token {chosen},")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text(f"moment 2, token {chosen},")).to_be_visible()
     expect(rows(page).nth(2)).to_be_focused()
     page.keyboard.press("End")
     expect(rows(page).last).to_be_focused()
     expect(page.locator(".row[tabindex='0']")).to_have_count(1)
 
 
-def test_two_clicks_at_one_moment_are_one_choice(page: Page):
-    open_page(page, "/?slow")
-    type_in(page, "top_p", "0.99")  # from here on the server is slow
+def test_two_clicks_at_one_moment_are_one_choice(page: Page, tmp_path: Path):
+    gate = Gate(tmp_path)
+    open_page(page, f"/?gate={gate.path}")
+    gate.close()
     rows(page).nth(1).click()
     rows(page).nth(2).click()
-    expect(page.get_by_text(re.compile(r"^moment 1, token \d+,"))).to_be_visible(timeout=SLOW)
-    page.wait_for_timeout(2500)
+    gate.open()
+    expect(page.get_by_text(re.compile(r"^moment 1, token \d+,"))).to_be_visible()
+    type_in(page, "top_p", "0.9")  # what is asked for later is answered later
+    told(page, "top_p=0.9")
     expect(page.get_by_text(re.compile(r"^moment 1, token \d+,"))).to_be_visible()
 
 

@@ -9,7 +9,6 @@ from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
 TIRED = "The animal didn't cross the street because it was too tired."
 WRITTEN = "l' animal n' a pas traversé la rue parce qu' il était trop fatigué . <eos>".split()
 
@@ -17,8 +16,8 @@ WRITTEN = "l' animal n' a pas traversé la rue parce qu' il était trop fatigué
 def open_decoding(page: Page, address: str = "/decoding") -> None:
     """Go there, and wait until the tokens are drawn and something may come next."""
     page.goto(address)
-    expect(chips(page).first).to_be_visible(timeout=3 * SLOW)
-    expect(candidate(page, 0)).to_be_visible(timeout=SLOW)
+    expect(chips(page).first).to_be_visible()
+    expect(candidate(page, 0)).to_be_visible()
 
 
 def chips(page: Page) -> Locator:
@@ -38,14 +37,14 @@ def words(page: Page) -> Locator:
 
 def is_at(page: Page, n_given: int, n_written: int) -> None:
     """The moment after so many tokens is looked at, by the page and by the server."""
-    expect(chips(page).nth(n_given + n_written - 1)).to_have_attribute("aria-current", "true", timeout=SLOW)
+    expect(chips(page).nth(n_given + n_written - 1)).to_have_attribute("aria-current", "true")
     address_says(page, step=str(n_written))
 
 
 def address_says(page: Page, **wanted: str) -> None:
     """The view is in the address."""
     for name, value in wanted.items():
-        expect(page).to_have_url(re.compile(rf"[?&]{name}={value}(&|$)"), timeout=SLOW)
+        expect(page).to_have_url(re.compile(rf"[?&]{name}={value}(&|$)"))
 
 
 def address(page: Page) -> dict[str, str]:
@@ -73,40 +72,38 @@ def test_forward_back_and_to_both_ends(page: Page):
     is_at(page, 1, 3)
     page.get_by_role("button", name="To the end").click()
     is_at(page, 1, len(WRITTEN))
-    expect(page.get_by_text("The model ended its text here.").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("The model ended its text here.").first).to_be_visible()
     page.get_by_role("button", name="To the beginning").click()
     address_says(page, step="0")
-    expect(candidate(page, 0)).to_have_attribute("aria-label", re.compile("l'"), timeout=SLOW)
+    expect(candidate(page, 0)).to_have_attribute("aria-label", re.compile("l'"))
 
 
 def test_the_other_pronoun_changes_the_adjective_and_the_link_opens_the_same(page: Page, new_page: Callable[..., Page]):
     open_decoding(page)
     candidate(page, 1).click()
-    expect(words(page)).to_have_text(
-        ["<bos>", *WRITTEN[:10], "elle", "était", "trop", "fatiguée", ".", "<eos>"], timeout=SLOW
-    )
+    expect(words(page)).to_have_text(["<bos>", *WRITTEN[:10], "elle", "était", "trop", "fatiguée", ".", "<eos>"])
     is_at(page, 1, 11)
     choose_part(page, "Branches")
-    expect(page.locator(".branches .node.forced .word")).to_have_text("elle", timeout=SLOW)
-    expect(page.locator(".branches .node", has_text="fatigué")).to_have_count(2, timeout=SLOW)
+    expect(page.locator(".branches .node.forced .word")).to_have_text("elle")
+    expect(page.locator(".branches .node", has_text="fatigué")).to_have_count(2)
     address_says(page, part="tree")
 
     other = new_page()
     open_decoding(other, page.url)
     is_at(other, 1, 11)
     expect(words(other).nth(14)).to_have_text("fatiguée")
-    expect(other.locator(".branches .node.forced .word")).to_have_text("elle", timeout=SLOW)
+    expect(other.locator(".branches .node.forced .word")).to_have_text("elle")
 
     page.locator(".branches .node", has_text=re.compile("^il")).first.click()  # back on what was written first
-    expect(words(page).nth(14)).to_have_text("fatigué", timeout=SLOW)
+    expect(words(page).nth(14)).to_have_text("fatigué")
 
 
 def test_beams_are_drawn_with_those_that_were_dropped(page: Page):
     open_decoding(page, "/decoding?part=beams")
-    expect(page.locator(".branches .node.dropped").first).to_be_visible(timeout=SLOW)
+    expect(page.locator(".branches .node.dropped").first).to_be_visible()
     expect(page.locator(".branches .node.kept", has_text="animal").first).to_be_visible()
     page.locator(".branches .node.kept", has_text="elle").first.click()
-    expect(words(page).nth(11)).to_have_text("elle", timeout=SLOW)
+    expect(words(page).nth(11)).to_have_text("elle")
 
 
 def test_sliders_redraw_at_once_and_what_was_written_stays(page: Page):
@@ -118,7 +115,7 @@ def test_sliders_redraw_at_once_and_what_was_written_stays(page: Page):
     )
     field.fill("2")
     field.press("Enter")
-    expect(now).not_to_have_text("–", timeout=SLOW)
+    expect(now).not_to_have_text("–")
     address_says(page, temperature="2")
     expect(words(page).nth(10)).to_have_text("qu'")  # up to here it stays
     assert address(page)["branches"].count(".") == 9
@@ -129,7 +126,7 @@ def test_ones_own_words_are_written_and_gone_on_from(page: Page):
     box = page.get_by_role("textbox", name="Write your own here")
     box.fill(" But the dragon")
     box.press("Enter")
-    expect(page.locator(".output .chip.forced").first).to_be_visible(timeout=SLOW)
+    expect(page.locator(".output .chip.forced").first).to_be_visible()
     assert "dragon" in "".join(words(page).all_text_contents()).replace("·", " ")
     page.get_by_role("button", name="One step forward").click()
     expect(candidate(page, 0)).to_be_visible()
@@ -140,16 +137,16 @@ def test_a_story_is_played_beyond_what_is_written(page: Page):
     n_before = chips(page).count()
     page.get_by_label("Speed").select_option(index=3)
     page.get_by_role("button", name="Play").click()
-    expect(chips(page).nth(n_before + 20)).to_be_visible(timeout=3 * SLOW)
+    expect(chips(page).nth(n_before + 20)).to_be_visible()
     page.get_by_role("button", name="Pause").click()
 
 
 def test_blanks_are_filled_one_by_one(page: Page):
     page.goto("/decoding?model=fill-in")
-    page.get_by_role("button", name="Fill the next one").click(timeout=3 * SLOW)
-    expect(page.get_by_role("button", name="Fill the next one")).to_be_disabled(timeout=SLOW)
+    page.get_by_role("button", name="Fill the next one").click()
+    expect(page.get_by_role("button", name="Fill the next one")).to_be_disabled()
     page.get_by_role("button", name="Start again").click()
-    expect(page.get_by_role("button", name="Fill the next one")).to_be_enabled(timeout=SLOW)
+    expect(page.get_by_role("button", name="Fill the next one")).to_be_enabled()
 
 
 @pytest.mark.parametrize(
@@ -162,4 +159,4 @@ def test_blanks_are_filled_one_by_one(page: Page):
 )
 def test_what_an_address_asks_for_wrongly_is_told_in_a_sentence(page: Page, query: str, said: str):
     page.goto(f"/decoding?{query}")
-    expect(page.get_by_text(said)).to_be_visible(timeout=3 * SLOW)
+    expect(page.get_by_text(said)).to_be_visible()

@@ -8,7 +8,6 @@ from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
 LINK = "/heads?as=lines&attention=encoder&layer=1&head=2&text=The+cat+sees+the+dog."
 TOKENS = ["The", "cat", "sees", "the", "dog", ".", "<eos>"]
 LONG = "/heads?as=lines&attention=encoder&layer=1&head=2&text=" + "+".join(["The+cat+sees+the+dog."] * 4)
@@ -18,8 +17,8 @@ def open_lines(page: Page, address: str = LINK) -> Locator:
     """Go there, and wait until the lines are drawn."""
     page.goto(address)
     lines = page.get_by_role("group", name=re.compile("^Lines from queries to keys"))
-    expect(lines).to_be_visible(timeout=3 * SLOW)
-    expect(token(page, "query", 0)).to_be_visible(timeout=SLOW)
+    expect(lines).to_be_visible()
+    expect(token(page, "query", 0)).to_be_visible()
     return lines
 
 
@@ -45,7 +44,7 @@ def curves(page: Page) -> str:
 
 def is_kept(page: Page, side: str, place: int, kept: bool) -> None:
     """This token is, or is not, the one that was clicked."""
-    expect(token(page, side, place)).to_have_attribute("aria-pressed", str(kept).lower(), timeout=SLOW)
+    expect(token(page, side, place)).to_have_attribute("aria-pressed", str(kept).lower())
 
 
 def test_a_query_shows_its_weights_beside_the_keys_and_they_sum_to_one(page: Page):

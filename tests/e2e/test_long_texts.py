@@ -15,8 +15,8 @@ import transformer_core as tc
 from pages.shared import state
 from pages.shared.fields import Span, window, window_in_words
 from pages.shared.readings import MAX_NEW_TOKENS, MAX_TOKENS
-from tests.e2e.browser import serve
-from tests.e2e.test_heads import SLOW, open_heads, view_of
+from tests.e2e.browser import Server, serve
+from tests.e2e.test_heads import open_heads, view_of
 from tests.pages.conftest import PROMPTS, save_model
 from transformer_core.analysis.head_picture import MOST_CELLS
 
@@ -49,13 +49,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server_url(place: Path) -> Iterator[str]:
+def server(place: Path) -> Iterator[Server]:
     """The app over this model."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(os.environ, "HEADLIGHT_CHECKPOINTS", str(place))
         with serve() as server:
-            yield server.url
-            assert "Traceback" not in server.log.read_text()
+            yield server
 
 
 @pytest.fixture(scope="module")
@@ -102,9 +101,9 @@ def test_all_heads_are_drawn_and_a_box_is_drawn_larger(page: Page, place: Path, 
     page.mouse.down()
     page.mouse.move(left + 0.04 * box["width"], top + 0.04 * box["height"], steps=5)
     page.mouse.up()
-    expect(page).to_have_url(re.compile("[?&]window="), timeout=SLOW)
+    expect(page).to_have_url(re.compile("[?&]window="))
     spans = window(view_of(page)["window"])
-    page.wait_for_function(f"() => ({ENDS})()[0].first === {spans[0][0]}", timeout=SLOW)
+    page.wait_for_function(f"() => ({ENDS})()[0].first === {spans[0][0]}")
     sizes = [(last - first + 1, first, last + 1) for first, last in spans]
     assert [(side["n"], side["first"], side["end"]) for side in page.evaluate(ENDS)] == sizes
     assert all(100 < n < 250 for n, _, _ in sizes)
@@ -120,4 +119,4 @@ def test_a_link_to_a_window_opens_its_exact_cells(page: Page, place: Path, text:
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 10.5 / 35, box["y"] + box["height"] * 3.5 / 40)
     words = page.locator(".plot .hoverlayer text")
-    expect(words).to_have_text(re.compile(r"query 303 .* → key 285 .*: [01]\.\d\d"), timeout=SLOW)
+    expect(words).to_have_text(re.compile(r"query 303 .* → key 285 .*: [01]\.\d\d"))

@@ -7,7 +7,6 @@ from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
 LINK = "/masks?model=en-fr&text=The+cat+sees+the+dog.&attention=decoder&layer=1&head=0"
 GRID = "(canvas) => canvas.getRootNode().querySelector('.mask_matrix').view.pictures.mask.grid"
 ALLOWED = """(canvas) => {
@@ -25,7 +24,7 @@ def matrix(page: Page) -> Locator:
 def open_masks(page: Page, address: str = LINK) -> None:
     """Go there, and wait until the mask is drawn."""
     page.goto(address)
-    expect(page.locator(".mask_matrix .chip").first).to_be_visible(timeout=3 * SLOW)
+    expect(page.locator(".mask_matrix .chip").first).to_be_visible()
 
 
 def place(page: Page, query: int, key: int) -> tuple[float, float]:
@@ -48,18 +47,18 @@ def test_cells_are_drawn_seen_at_once_and_the_model_runs_again(page: Page):
     pattern = matrix(page).evaluate(PATTERN)
     assert pattern[3 * n : 4 * n] == [0] * n  # at once, before the hand lets go: nothing is left to look at
     page.mouse.up()
-    expect(page).to_have_url(re.compile(r"edits=3\.0-3"), timeout=SLOW)
-    expect(page.locator(".mask_matrix")).not_to_have_class(re.compile("waiting"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"edits=3\.0-3"))
+    expect(page.locator(".mask_matrix")).not_to_have_class(re.compile("waiting"))
     expect(page.locator(".mask_matrix .counted")).to_contain_text(re.compile(r"Read at once: \d+ of \d+ places"))
     page.mouse.move(*place(page, 3, 1))
     expect(page.locator(".mask_matrix .says")).to_contain_text("not allowed; score −∞ in place of")
 
     page.get_by_role("button", name="Undo").click()
-    expect(page).not_to_have_url(re.compile("edits="), timeout=SLOW)
+    expect(page).not_to_have_url(re.compile("edits="))
     page.get_by_role("button", name="Redo").click()
-    expect(page).to_have_url(re.compile(r"edits=3\.0-3"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"edits=3\.0-3"))
     page.reload()
-    expect(page.locator(".mask_matrix .chip").first).to_be_visible(timeout=3 * SLOW)
+    expect(page.locator(".mask_matrix .chip").first).to_be_visible()
     allowed = matrix(page).evaluate(ALLOWED)
     assert [cell for cell, is_allowed in enumerate(allowed) if is_allowed != (cell % n <= cell // n)] == [
         3 * n + key for key in range(4)
@@ -72,23 +71,23 @@ def test_the_keyboard_edits_too(page: Page):
     for key in ("ArrowDown", "ArrowRight", "ArrowRight", "Space"):
         page.keyboard.press(key)
     expect(page.locator(".mask_matrix .says")).to_contain_text(re.compile(r"query 1 .* → key 2 .*: may attend"))
-    expect(page).to_have_url(re.compile(r"edits=1\.2"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"edits=1\.2"))
     page.keyboard.press("Shift+ArrowRight")
-    expect(page).to_have_url(re.compile(r"edits=1\.2-3"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"edits=1\.2-3"))
     page.keyboard.press("Control+z")
-    expect(page).to_have_url(re.compile(r"edits=1\.2(&|$)"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"edits=1\.2(&|$)"))
 
 
 def test_presets_attentions_and_the_leak_test(page: Page):
     open_masks(page)
     page.get_by_role("button", name="None", exact=True).click()
-    expect(page).to_have_url(re.compile("preset=none"), timeout=SLOW)
-    expect(page.locator(".mask_matrix .chip.changed").first).to_be_visible(timeout=SLOW)
+    expect(page).to_have_url(re.compile("preset=none"))
+    expect(page.locator(".mask_matrix .chip.changed").first).to_be_visible()
     assert all(matrix(page).evaluate(ALLOWED))
     page.get_by_role("radio", name="Leak test").click()
-    expect(page.locator(".plot .gtitle")).to_contain_text("Largest change of a logit", timeout=SLOW)
+    expect(page.locator(".plot .gtitle")).to_contain_text("Largest change of a logit")
     expect(page.get_by_text("outputs before it move by exactly 0")).to_have_count(1)
     page.get_by_role("radio", name="Which mask where").click()
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()
-    expect(page).to_have_url(re.compile("attention=cross"), timeout=SLOW)
+    expect(page).to_have_url(re.compile("attention=cross"))
     expect(page.get_by_role("button", name=re.compile("^Cross-attention"))).to_have_attribute("aria-pressed", "true")

@@ -4,17 +4,14 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.browser import Server, serve
-from tests.e2e.conftest import VIEWPORT
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
 SCRIPT = Path(__file__).with_name("overview_page.py")
 BY_ENTROPY = ["1.0", "0.0", "0.2", "0.1", "1.2", "1.1"]  # the encoder's heads, what has no entropy last
 
@@ -24,20 +21,11 @@ def server() -> Iterator[Server]:
     """The page of these tests."""
     with serve((sys.executable, "-m", "streamlit", "run", str(SCRIPT))) as server:
         yield server
-        assert "Traceback" not in server.log.read_text()
-
-
-@pytest.fixture
-def page(browser: Browser, server: Server) -> Iterator[Page]:
-    options: dict[str, Any] = {"viewport": VIEWPORT, "base_url": server.url}
-    context = browser.new_context(**options)
-    yield context.new_page()
-    context.close()
 
 
 def open_overview(page: Page, address: str) -> None:
     page.goto(address)
-    expect(heads(page).first).to_be_visible(timeout=3 * SLOW)
+    expect(heads(page).first).to_be_visible()
 
 
 def heads(page: Page) -> Locator:
@@ -65,7 +53,7 @@ def test_without_a_measure_there_are_neither_bars_nor_hints(page: Page):
     tip = page.locator(".tip")
     expect(tip).to_have_text("Cross-attention, layer 0, head 1“a” → “b” 0.50")
     head(page, "Cross-attention, layer 0, head 1").click(modifiers=["Shift"])
-    expect(page.get_by_text("'attention': 'cross', 'layer': 0, 'head': 1} None")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("'attention': 'cross', 'layer': 0, 'head': 1} None")).to_be_visible()
 
 
 def test_a_measure_is_drawn_said_and_explained(page: Page):
@@ -95,7 +83,7 @@ def test_heads_stand_in_order_and_arrow_keys_follow_what_is_seen(page: Page):
     page.keyboard.press("ArrowDown")
     expect(heads(page).nth(4)).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.get_by_text("'attention': 'encoder', 'layer': 1, 'head': 2}")).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("'attention': 'encoder', 'layer': 1, 'head': 2}")).to_be_visible()
     expect(heads(page).nth(4)).to_have_attribute("aria-pressed", "true")
     open_overview(page, "/?measure&order=down")
     assert names(page) == [*BY_ENTROPY[4::-1], BY_ENTROPY[5]]
@@ -107,12 +95,12 @@ def test_heads_are_combined_with_the_pointer_and_with_a_key(page: Page):
     one.hover()
     expect(page.locator(".tip")).to_contain_text("shift-click: combine")
     one.click(modifiers=["Shift"])
-    expect(one).to_have_accessible_name(re.compile("combined$"), timeout=SLOW)
+    expect(one).to_have_accessible_name(re.compile("combined$"))
     expect(one).to_have_css("border-top-color", "rgb(199, 95, 18)")
     expect(one).to_have_attribute("aria-pressed", "false")
     other.focus()
     page.keyboard.press("p")
-    expect(other).to_have_accessible_name(re.compile("combined$"), timeout=SLOW)
+    expect(other).to_have_accessible_name(re.compile("combined$"))
     expect(other).to_be_focused()
     expect(page.locator("button.pinned")).to_have_count(1)  # this page keeps the last one only
 

@@ -7,11 +7,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.model.test_positions import ROWS
-from transformer_core.analysis.position_dials import same_vector
+from transformer_core.analysis.positions.dials import same_vector
 
 pytestmark = pytest.mark.browser
-
-SLOW = 20_000  # ms: two busy cores
 
 
 def title(page: Page, words: str) -> Locator:
@@ -21,11 +19,11 @@ def title(page: Page, words: str) -> Locator:
 
 def test_the_well_known_picture_gives_way_to_the_published_table_with_its_numbers(page: Page):
     page.goto("/positions")
-    expect(title(page, "20 positions, 512 numbers each")).to_be_visible(timeout=3 * SLOW)
+    expect(title(page, "20 positions, 512 numbers each")).to_be_visible()
     page.get_by_role("button", name="A published table, 10 × 6").click()
-    expect(title(page, "10 positions, 6 numbers each")).to_be_visible(timeout=SLOW)
+    expect(title(page, "10 positions, 6 numbers each")).to_be_visible()
     numbers = page.locator(".plot .textpoint text")
-    expect(numbers).to_have_count(60, timeout=SLOW)
+    expect(numbers).to_have_count(60)
     shown = sorted(float(text.replace("\u2212", "-")) for text in numbers.all_text_contents())
     assert shown == sorted(cell for row in ROWS for cell in row)
     over = page.locator(".plot .xtick text")
@@ -34,18 +32,18 @@ def test_the_well_known_picture_gives_way_to_the_published_table_with_its_number
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 2.5 / 6, box["y"] + box["height"] * 3.5 / 10)
     words = page.locator(".plot .hoverlayer text")
-    expect(words).to_have_text("position 3 → dimension 2, sin(position / 21.5443): 0.1388", timeout=SLOW)
+    expect(words).to_have_text("position 3 → dimension 2, sin(position / 21.5443): 0.1388")
     expect(page).to_have_url(re.compile("encoding=sinusoidal_interleaved&part=table&n=10&width=6"))
     page.get_by_test_id("stButtonGroup").get_by_text("Shift", exact=True).click()
-    expect(title(page, "R for k = 5")).to_be_visible(timeout=SLOW)
+    expect(title(page, "R for k = 5")).to_be_visible()
 
 
 def test_the_dials_turn_and_only_the_distance_counts(page: Page):
     page.goto("/positions?encoding=rotary_halves")
     told = page.locator(".dials .sum")
-    expect(told).to_have_text(re.compile("^distance 12: "), timeout=3 * SLOW)
+    expect(told).to_have_text(re.compile("^distance 12: "))
     expect(page.locator(".dials .dial")).to_have_count(16)
-    expect(title(page, "at every distance")).to_be_visible(timeout=SLOW)
+    expect(title(page, "at every distance")).to_be_visible()
     product = same_vector("rotary_halves", 32).products(np.array([12, 20]))
     expect(told).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
     hand = page.locator(".dials .hand.query").first
@@ -56,11 +54,11 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
     expect(hand).not_to_have_attribute("x2", before or "")
     expect(told).to_have_text(f"distance 12: the product of query and key is {product[0]:.4f}")
     play.click()
-    expect(page).to_have_url(re.compile(r"places=\d+\.\d+"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"places=\d+\.\d+"))
     for slider, place in zip(page.locator(".dials .range").all(), (30, 10), strict=True):
         slider.fill(str(place))
     expect(told).to_have_text(f"distance 20: the product of query and key is {product[1]:.4f}")
-    expect(page).to_have_url(re.compile(r"places=30\.10"), timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"places=30\.10"))
     face = page.locator(".dials .dial svg").nth(4)
     box = face.bounding_box()
     assert box is not None
@@ -70,19 +68,19 @@ def test_the_dials_turn_and_only_the_distance_counts(page: Page):
     page.mouse.move(middle[0] + 18, middle[1] - 18, steps=4)
     page.mouse.up()
     expect(told).not_to_have_text(re.compile("^distance 20: "))
-    expect(page).not_to_have_url(re.compile(r"places=30\.10"), timeout=SLOW)
+    expect(page).not_to_have_url(re.compile(r"places=30\.10"))
 
 
 def test_words_are_shuffled_in_german_and_a_head_is_chosen_by_a_click(page: Page):
     page.goto("/positions?part=model&in=shuffle&attention=encoder&layer=0&head=0&language=de")
-    expect(title(page, "Wörter (1) oder Plätze (−1)")).to_be_visible(timeout=3 * SLOW)
+    expect(title(page, "Wörter (1) oder Plätze (−1)")).to_be_visible()
     shuffled = page.locator(".hl-positions-orders em").nth(1)
     first = shuffled.text_content() or ""
     page.get_by_role("button", name="Andere Reihenfolge").click()
-    expect(shuffled).not_to_have_text(first, timeout=SLOW)
+    expect(shuffled).not_to_have_text(first)
     grid = page.locator(".plot").filter(has_text="Wörter (1) oder Plätze (−1)").locator(".nsewdrag")
     box = grid.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + box["width"] * 2.5 / 4, box["y"] + box["height"] * 1.5 / 2)
-    expect(title(page, "Schicht 1, Kopf 2: gemischt")).to_be_visible(timeout=SLOW)
-    expect(page).to_have_url(re.compile("layer=1&head=2"), timeout=SLOW)
+    expect(title(page, "Schicht 1, Kopf 2: gemischt")).to_be_visible()
+    expect(page).to_have_url(re.compile("layer=1&head=2"))

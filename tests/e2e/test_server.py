@@ -23,7 +23,7 @@ class Answer:
 
 def get(server_url: str, path: str, **headers: str) -> Answer:
     """The answer to one plain request; the path goes out as it is, not normalised."""
-    connection = http.client.HTTPConnection(urlsplit(server_url).netloc, timeout=10)
+    connection = http.client.HTTPConnection(urlsplit(server_url).netloc, timeout=60)
     try:
         connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in headers.items()})
         answer = connection.getresponse()
@@ -84,5 +84,5 @@ def test_opens_without_errors_and_asks_nobody_else(page: Page):
     """The `page` fixture fails on console errors and on requests to other hosts."""
     page.goto("/")
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-connection-state", "CONNECTED")
-    expect(page.get_by_test_id("stMain").get_by_role("heading").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_test_id("stMain").get_by_role("heading").first).to_be_visible()
     expect(page.get_by_test_id("stException")).to_have_count(0)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.e2e.test_heads import SLOW, open_heads, title
+from tests.e2e.test_heads import open_heads, title
 
 pytestmark = pytest.mark.browser
 
@@ -50,7 +50,7 @@ def open_menu(figure: Locator) -> Locator:
     figure.get_by_role("button", name="Save", exact=True).click()
     menu = figure.get_by_role("dialog", name="Save this figure")
     expect(menu).to_be_visible()
-    expect(menu.get_by_role("button", name="(ZIP)")).to_be_enabled(timeout=SLOW)
+    expect(menu.get_by_role("button", name="(ZIP)")).to_be_enabled()
     return menu
 
 
@@ -147,7 +147,7 @@ def test_the_page_opens_without_a_network(figure: Locator, browser: Browser, tmp
     context.on("request", lambda request: asked.append(request.url))
     page = context.new_page()
     page.goto(path.as_uri())
-    expect(page.locator(".gtitle")).to_have_text(title(figure.page).text_content() or "", timeout=SLOW)
+    expect(page.locator(".gtitle")).to_have_text(title(figure.page).text_content() or "")
     box = page.locator(".nsewdrag").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 1.5 / N_TOKENS, box["y"] + box["height"] * 0.5 / N_TOKENS)

@@ -1,20 +1,19 @@
 """The page Tour as a person uses it, in a real Chromium."""
 
 import re
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 
-SLOW = 20_000  # ms: two busy cores
-
 
 def open_tour(page: Page, address: str = "/tour") -> None:
     """Go there, and wait until the chapter and its first figure are drawn."""
     page.goto(address)
-    expect(title(page)).to_be_visible(timeout=3 * SLOW)
-    expect(page.locator("[class*=st-key-hl-tour-figure-]").first).to_be_visible(timeout=SLOW)
+    expect(title(page)).to_be_visible()
+    expect(page.locator("[class*=st-key-hl-tour-figure-]").first).to_be_visible()
 
 
 def title(page: Page) -> Locator:
@@ -27,46 +26,65 @@ def test_predict_then_reveal_and_open_the_matching_page(page: Page):
     expect(page.get_by_text("It looks at")).to_have_count(0)
     question = page.locator("[class*=st-key-hl-tour-question-0]")
     question.locator("button").get_by_text("street", exact=True).click()
-    expect(page.get_by_text("You said street. It is animal.")).to_be_visible(timeout=SLOW)
-    expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("layer 1, head 3", timeout=SLOW)
+    expect(page.get_by_text("You said street. It is animal.")).to_be_visible()
+    expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("layer 1, head 3")
     page.get_by_role("button", name=re.compile("elle: a street can be wide")).click()
-    expect(page.locator(".hl-tour-choices [data-kind=right]")).to_contain_text("elle", timeout=SLOW)
+    expect(page.locator(".hl-tour-choices [data-kind=right]")).to_contain_text("elle")
     page.get_by_role("link", name=re.compile("Stop at the pronoun")).click()
-    expect(page).to_have_url(re.compile(r"/decoding\?.*attention=cross&layer=1&head=3.*"), timeout=SLOW)
-    expect(page.get_by_role("heading", name="Decoding")).to_be_visible(timeout=SLOW)
+    expect(page).to_have_url(re.compile(r"/decoding\?.*attention=cross&layer=1&head=3.*"))
+    expect(page.get_by_role("heading", name="Decoding")).to_be_visible()
 
 
 def test_the_contents_the_keys_and_a_narrow_window(page: Page):
     open_tour(page)
     page.get_by_role("button", name=re.compile(r"\b4\s+One word, six steps")).click()
-    expect(title(page)).to_have_text("One word, six steps", timeout=SLOW)
+    expect(title(page)).to_have_text("One word, six steps")
     expect(page).to_have_url(re.compile("lesson=one-word-six-steps"))
-    expect(page.locator(".hl-tour-table tr.hl-marked")).to_contain_text("street", timeout=SLOW)
+    expect(page.locator(".hl-tour-table tr.hl-marked")).to_contain_text("street")
     page.mouse.wheel(0, 2000)
     page.keyboard.press("Shift+ArrowRight")
-    expect(title(page)).to_have_text("What must not be seen", timeout=SLOW)
-    at_top = "document.querySelector('[data-testid=stMain]').scrollTop === 0"
-    page.wait_for_function(at_top, timeout=SLOW)
+    expect(title(page)).to_have_text("What must not be seen")
+    expect(page.get_by_role("heading", name="Tour", exact=True)).to_be_in_viewport()  # back at the top
     page.keyboard.press("Shift+ArrowLeft")
-    expect(title(page)).to_have_text("One word, six steps", timeout=SLOW)
+    expect(title(page)).to_have_text("One word, six steps")
     page.set_viewport_size({"width": 1024, "height": 768})
     folded = page.get_by_role("button", name=re.compile("4 of 19: One word, six steps"))
-    expect(folded).to_be_visible(timeout=SLOW)
+    expect(folded).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
     folded.click()
     page.get_by_role("button", name=re.compile("Who stands where")).last.click()
-    expect(title(page)).to_have_text("Who stands where", timeout=SLOW)
+    expect(title(page)).to_have_text("Who stands where")
+
+
+def test_in_a_narrow_window_figures_stand_beside_the_text_with_whole_titles(new_page: Callable[..., Page]):
+    page = new_page(viewport={"width": 1024, "height": 768})
+    open_tour(page, "/tour?lesson=why-attention&language=de")
+    page.get_by_role("button", name="Zeig es mir").click()
+    titles = page.locator("[class*=st-key-hl-tour-figure-] .gtitle")
+    expect(titles).to_have_count(2)
+    expect(titles.last).to_contain_text("Decoder-Selbst-Attention")
+    text = page.locator("[class*=st-key-hl-tour-row-0] [data-testid=stMarkdown]").first.bounding_box()
+    assert text is not None
+    for n in range(2):
+        figure = page.locator("[class*=st-key-hl-tour-figure-]").nth(n)
+        title_box, tools, whole = (
+            at.bounding_box() for at in (figure.locator(".gtitle"), figure.locator(".tools"), figure)
+        )
+        assert title_box is not None and tools is not None and whole is not None
+        assert text["x"] + text["width"] < title_box["x"] < title_box["x"] + title_box["width"] <= tools["x"] + 2
+        size = figure.locator(".gtitle").evaluate("title => parseFloat(getComputedStyle(title).fontSize)")
+        assert size >= 10 and title_box["y"] >= whole["y"]
 
 
 def test_six_words_are_trained_when_asked(page: Page):
     open_tour(page, "/tour?lesson=training")
     panels = page.locator(".plot .annotation-text")
-    expect(panels.filter(has_text=re.compile("^untrained$"))).to_have_count(1, timeout=SLOW)
+    expect(panels.filter(has_text=re.compile("^untrained$"))).to_have_count(1)
     expect(panels.filter(has_text=re.compile("^trained$"))).to_have_count(0)
     page.get_by_role("button", name="Train it now").click()
-    expect(panels.filter(has_text=re.compile("^trained$"))).to_have_count(1, timeout=3 * SLOW)
+    expect(panels.filter(has_text=re.compile("^trained$"))).to_have_count(1)
     expect(page.get_by_role("button", name="Train it again, from other random weights")).to_be_visible()
     page.get_by_label("Your number").fill("1,79")
     page.get_by_label("Your number").press("Enter")
-    expect(page.get_by_text("Yes: it is 1.792.")).to_be_visible(timeout=SLOW)
-    expect(page.get_by_text("i am a student <eos>").first).to_be_visible(timeout=SLOW)
+    expect(page.get_by_text("Yes: it is 1.792.")).to_be_visible()
+    expect(page.get_by_text("i am a student <eos>").first).to_be_visible()

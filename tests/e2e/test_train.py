@@ -6,15 +6,12 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import torch
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import ROOT, Server, serve
-from tests.e2e.conftest import VIEWPORT, watched
 from transformer_core.instrument.capture import capture
 from transformer_core.training.run_status import standing
 from transformer_core.weights.checkpoint import load
@@ -40,21 +37,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def server(place: Path) -> Iterator[Server]:
     with serve() as server:
         yield server
-        assert "Traceback" not in server.log.read_text()
-
-
-@pytest.fixture
-def page(browser: Browser, server: Server) -> Iterator[Page]:
-    options: dict[str, Any] = {"viewport": VIEWPORT, "base_url": server.url}
-    context = browser.new_context(**options)
-    with watched(context, urlsplit(server.url).netloc):
-        yield context.new_page()
-        context.close()
 
 
 def shows_step(page: Page, step: int) -> None:
     """The page says that the run is at a step, at once or in a moment."""
-    expect(page.locator(".st-key-hl-train-head")).to_contain_text(f"step {step:,} of", timeout=30 * SECOND)
+    expect(page.locator(".st-key-hl-train-head")).to_contain_text(f"step {step:,} of")
 
 
 def press(page: Page, name: str) -> None:
@@ -78,14 +65,14 @@ def begin_copy(page: Page) -> None:
 def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     begin_copy(page)
     curves = page.locator(".st-key-run-curves .js-plotly-plot")
-    expect(curves.locator(".scatterlayer .trace path.js-line").first).to_be_visible(timeout=60 * SECOND)
+    expect(curves.locator(".scatterlayer .trace path.js-line").first).to_be_visible()
     curves.evaluate("node => (node.dataset.mine = 'the same node')")
     overview = page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))
-    expect(overview).to_be_visible(timeout=60 * SECOND)
+    expect(overview).to_be_visible()
 
     page.get_by_label("A text of yours").fill("cabba")
     page.get_by_label("A text of yours").press("Enter")
-    expect(page.locator(".hl-samples").get_by_text("cabba", exact=True).first).to_be_visible(timeout=30 * SECOND)
+    expect(page.locator(".hl-samples").get_by_text("cabba", exact=True).first).to_be_visible()
 
     press(page, "Pause")
     state(page, "paused")
@@ -99,19 +86,20 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     page.reload()
     state(page, "paused")
     shows_step(page, status.step + 1)
-    expect(page.get_by_label("A text of yours")).to_have_value("cabba", timeout=30 * SECOND)
+    expect(page.get_by_label("A text of yours")).to_have_value("cabba")
     press(page, "Resume")
     state(page, "training")
     state(page, "finished", patience=300 * SECOND)
-    expect(page.get_by_text("All is well")).to_be_visible(timeout=30 * SECOND)
+    expect(page.get_by_text("All is well")).to_be_visible()
     expect(page.locator(".hl-samples tr").first).to_contain_text("cabba")
 
     press(page, "Keep as a model")
+    expect(page.get_by_text("It is kept as")).to_be_visible()
     press(page, "Look at its heads")
-    expect(page.locator(".hl-answer").first).to_be_visible(timeout=60 * SECOND)
+    expect(page.locator(".hl-answer").first).to_be_visible()
     page.get_by_label("Text", exact=True).fill("cabba")
     page.get_by_label("Text", exact=True).press("Enter")
-    expect(page.locator(".hl-answer").first).to_have_text("cabba", timeout=30 * SECOND)
+    expect(page.locator(".hl-answer").first).to_have_text("cabba")
     expect(page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))).to_be_visible()
     assert aligned(place / "checkpoints" / "copy") > 0.5
 
@@ -131,7 +119,7 @@ def aligned(folder: Path) -> float:
 
 def test_the_app_is_killed_and_the_training_goes_on(page: Page, server: Server, place: Path, browser: Browser):
     begin_copy(page)
-    page.context.close()
+    page.close()
     os.kill(server.pid, signal.SIGKILL)
     status = standing(place / "runs" / "copy")
     assert status is not None

@@ -1,12 +1,11 @@
-"""A page with the writing of a text and nothing else: its address says how much is written, and how fast it answers."""
-
-from time import sleep
+"""A page with the writing of a text and nothing else: its address says how much is written, and where it waits."""
 
 import numpy as np
 import streamlit as st
 
 from pages.shared import style
 from pages.shared.components.writing import Token, sent_at, sent_forward, writing
+from tests.e2e.gate import wait_at
 
 SOURCE = ["The", "animal", "did", "not", "cross", "<eos>"]
 WORDS = ["L'", "animal", "n'", "a", "pas", "traversé", "la", "rue", ".", "<eos>"]
@@ -52,7 +51,7 @@ def page() -> None:
     state, asked = st.session_state, st.query_params
     state.setdefault("n", int(asked.get("n", 4)))
     state.setdefault("at", state.n)
-    sleep(float(asked.get("wait", 0)))  # s
+    wait_at(asked.get("gate"))
     given = PROMPT if "prompt" in asked else PROMPT[:1]
     source = [] if "prompt" in asked else SOURCE * int(asked.get("times", 1))
     weights = np.random.default_rng(state.at)
@@ -80,4 +79,5 @@ def page() -> None:
 
 st.set_page_config(layout="wide")
 style.apply()
+st.html(f"<style>{style.sheet()}</style>")  # in the app the server's page has it
 page()

@@ -24,7 +24,7 @@ TRAINING: dict[str, Any] = {"steps": 10, "save_every": 5, "evaluate_every": 5}
 
 def meet(barrier: Barrier, target: Callable[..., None], *arguments: Any) -> None:
     """Do something at the same moment as others."""
-    barrier.wait(timeout=60)
+    barrier.wait(timeout=300)
     target(*arguments)
 
 
@@ -36,8 +36,8 @@ def at_once(n_processes: int, target: Callable[..., None], *arguments: Any) -> l
 
 
 def wait_until_told(job: Job, n_others: int) -> None:
-    """Hold the run until the others were told that it is held; for a minute at most."""
-    deadline = time.monotonic() + 60
+    """Hold the run until the others were told that it is held; for five minutes at most."""
+    deadline = time.monotonic() + 300
     while len(told(job.directory.path)) < n_others and time.monotonic() < deadline:
         time.sleep(0.01)
 

@@ -62,17 +62,24 @@ def test_traces_lie_on_the_axes_of_their_panels_and_above_one_axis():
         ("three", "y2", "legend3"),
     ]
     assert {trace.xaxis for trace in figure.data} == {None}
-    assert (figure.layout.legend2.y, figure.layout.legend3.y) == (
-        figure.layout.yaxis.domain[1],
-        figure.layout.yaxis2.domain[1],
-    )
+    for axis, legend in zip(("yaxis", "yaxis2"), ("legend2", "legend3"), strict=True):
+        room = in_px(figure, figure.layout[legend].y) - in_px(figure, figure.layout[axis].domain[1])
+        assert room >= 19, "a row of names has room above the panel, below its title"
+        assert figure.layout[legend].yanchor == "top"
 
 
 def test_more_names_than_a_row_holds_get_more_room():
-    few, many = (a_figure([a_panel(names=tuple(f"measure {i}" for i in range(n)))]) for n in (3, 9))
+    few, many = (a_figure([a_panel(names=tuple(f"measure {i}" for i in range(n)))]) for n in (3, 11))
     assert many.layout.height - few.layout.height >= 2 * 17
     wide = a_figure([a_panel(names=tuple(f"measure {i}" for i in range(9)))], width=1400)
     assert wide.layout.height == few.layout.height
+
+
+def test_names_that_a_narrow_figure_has_no_row_for_get_more_room():
+    names = ("one batch", "smoothed", "held out")
+    narrow, wide = (a_figure([a_panel(names=names, levels={"one token back 2.79": 0.5})], width=w) for w in (350, 560))
+    assert narrow.layout.height - wide.layout.height >= 17
+    assert narrow.layout.legend2.y > wide.layout.legend2.y > wide.layout.yaxis.domain[1]
 
 
 def test_a_height_can_be_asked_for():

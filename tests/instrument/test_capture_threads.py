@@ -51,7 +51,7 @@ def test_threads_with_and_without_capture_at_once(model: tc.Transformer):
 
     def run(looker: int) -> int:
         n_right = 0
-        together.wait(timeout=60)
+        together.wait(timeout=300)
         for _ in range(N_FORWARDS):
             if looker % 2:
                 with torch.inference_mode():

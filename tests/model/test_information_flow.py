@@ -28,7 +28,10 @@ def moved(before: Tensor, after: Tensor) -> list[list[bool]]:
 
 
 def each_changed(tokens: Tensor) -> Tensor:
-    """One text in as many rows as it has tokens: in row i another token, which is no padding, is at position i."""
+    """One text in as many rows as it has tokens: in row i another token, which is no padding, is at position i.
+
+    It is to be compared with the text itself in as many rows: a batch of another size may be rounded otherwise.
+    """
     n = tokens.shape[1]
     return torch.where(torch.eye(n, dtype=torch.bool), tokens % 36 + 1, tokens)
 
@@ -45,10 +48,10 @@ def test_a_target_token_moves_its_own_output_and_later_ones_only(variation: str)
     """As far as two layers of a sliding window carry it."""
     model = varied_model(variation)
     *src, tgt = random_inputs(model, [6], [6])
-    sources = [tokens.expand(6, -1) for tokens in src]
+    *sources, targets = (tokens.expand(6, -1) for tokens in (*src, tgt))
     reach = 2 * (model.config.sliding_window - 1) if model.config.sliding_window else 6
     expected = within(reach, 6).triu()  # rows: what was changed; columns: what has moved
-    assert moved(model(*src, tgt), model(*sources, each_changed(tgt))) == expected.tolist()
+    assert moved(model(*sources, targets), model(*sources, each_changed(tgt))) == expected.tolist()
 
 
 @pytest.mark.parametrize("alone", [{}, DECODER], ids=["encoder-decoder", "decoder"])
@@ -69,11 +72,11 @@ def test_a_source_token_moves_the_whole_memory_and_every_output(variation: str):
     model = varied_model(variation)
     src, *tgt = random_inputs(model, [9], [6])
     reach = 2 * (model.config.sliding_window - 1) if model.config.sliding_window else 9
+    source, *targets = (tokens.expand(9, -1) for tokens in (src, *tgt))
     changed = each_changed(src)
-    assert moved(model.encode(src), model.encode(changed)) == within(reach, 9).tolist()
-    if tgt:
-        targets = tgt[0].expand(9, -1)
-        assert moved(model(src, *tgt), model(changed, targets)) == [[True] * 6] * 9
+    assert moved(model.encode(source), model.encode(changed)) == within(reach, 9).tolist()
+    if targets:
+        assert moved(model(source, *targets), model(changed, *targets)) == [[True] * 6] * 9
 
 
 def test_each_attention_s_mask():

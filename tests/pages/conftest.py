@@ -130,7 +130,7 @@ def open_app() -> Callable[..., AppTest]:
     """Opens the app at a URL with these parameters, as a new visitor."""
 
     def open_at(**parameters: str) -> AppTest:
-        app = AppTest.from_file(str(FRAME), default_timeout=60)
+        app = AppTest.from_file(str(FRAME), default_timeout=300)
         for name, value in parameters.items():
             app.query_params[name] = value
         return app.run()

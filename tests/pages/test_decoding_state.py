@@ -66,6 +66,8 @@ def test_branches_have_an_end():
         decoding_state.go_to(0)
         decoding_state.drawn([branch.tokens for branch in decoding_state.BRANCHES.value], 0)
         decoding_state.fork([100 + token])
+        assert decoding_state.made_room() == (token >= decoding_state.MOST_BRANCHES - 1)  # the first one was there
+        assert not decoding_state.made_room()
     assert len(decoding_state.BRANCHES.value) == decoding_state.MOST_BRANCHES
     decoding_state.BRANCH.set(3)
     decoding_state.without(3)

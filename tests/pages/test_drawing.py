@@ -10,14 +10,14 @@ from streamlit.testing.v1 import AppTest
 from pages.shared.components.drawing import sent_block
 from tests.model.building import VARIATIONS, odd_config
 from tests.pages.conftest import component
-from transformer_core.analysis.blueprint import blueprint_of
+from transformer_core.analysis.blueprint.plan import blueprint_of
 
 
 def show(variation: str) -> None:
     """The page of these tests."""
     from pages.shared.components.drawing import Said, drawing
     from tests.model.building import VARIATIONS, odd_config
-    from transformer_core.analysis.blueprint import blueprint_of
+    from transformer_core.analysis.blueprint.plan import blueprint_of
 
     plan = blueprint_of(odd_config(**VARIATIONS[variation]))
     drawing(

@@ -12,12 +12,12 @@ from tests.pages.conftest import overview_of
 
 def two_attentions() -> dict[str, Any]:
     """What every overview is told: two attentions of one layer and two heads, pictures of 3 by 2 and of 1 by 1."""
-    words = [["“a” → “b” 0.50"] * 2]
+    strongest = [[("a", "b", 0.5)] * 2]
     names = {"encoder": (3, 2), "cross": (1, 1)}
     return {
         "groups": [
             {"attention": name, "title": name, "layers": 1, "heads": 2, "queries": rows, "keys": columns}
-            | {"strongest": words}
+            | {"strongest": strongest}
             for name, (rows, columns) in names.items()
         ],
         "levels": bytes(range(2 * 3 * 2 + 2 * 1 * 1)),
@@ -61,10 +61,30 @@ def measured() -> None:
     )
 
 
+def german() -> None:
+    """The same for a reader of German."""
+    from pathlib import Path
+
+    from pages.shared import components
+    from tests.pages.test_head_overview import two_attentions
+    from transformer_core.language import add_catalogues, speaking
+
+    add_catalogues(Path("pages/languages").resolve())
+    with speaking("de"):
+        components.head_overview(**two_attentions(), on_chosen=lambda: None)
+
+
+def test_what_is_kept_for_all_readers_is_said_in_the_language_of_each():
+    for page, said in ((german, "„a“ → „b“ 0.50"), (plain, "“a” → “b” 0.50")):
+        header, _ = overview_of(AppTest.from_function(page).run())
+        assert [group["strongest"] for group in header["groups"]] == [[[said, said]]] * 2
+
+
 def test_by_default_layers_are_rows_and_nothing_is_marked():
     header, levels = overview_of(AppTest.from_function(plain).run())
     assert levels == two_attentions()["levels"]
-    assert header["groups"] == two_attentions()["groups"]
+    said = {"strongest": [["“a” → “b” 0.50"] * 2]}
+    assert header["groups"] == [group | said for group in two_attentions()["groups"]]
     assert (header["measure"], header["order"], header["pinned"], header["only"]) == (None, "", [], None)
     assert header["canPin"] is False
 

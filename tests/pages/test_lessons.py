@@ -16,7 +16,7 @@ from pages.shared import (
     steps_state,
 )
 from pages.shared.fields import Field
-from transformer_core.analysis.blueprint import blueprint_of
+from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.lessons.lesson import Lesson, Link
 
 FIELDS: dict[str, Sequence[Field]] = {

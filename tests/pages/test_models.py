@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from pages.languages import CATALOGUES
 from pages.shared import models
 from tests.pages.conftest import save_model
+from transformer_core.language import add_catalogues, say, speaking
 
 
 def test_models_of_the_same_title_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -16,6 +18,16 @@ def test_models_of_the_same_title_are_told_apart(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
     titles = {name: card.title for name, card in models.available().items()}
     assert titles == {"first": "English to French (first)", "second": "English to French (second)", "third": "Copy"}
+
+
+def test_a_folder_keeps_its_name_in_german_and_a_title_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for name, title in (("training", ""), ("other", "English to French")):  # the first is also a text of the app
+        save_model(tmp_path / name, n_layers=1, n_heads=1, title=title, examples=("A dog barks.",))
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    add_catalogues(CATALOGUES[0])
+    with speaking("de"):
+        assert say("training") != "training"
+        assert {card.title for card in models.available().values()} == {"training", "Englisch–Französisch"}
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -12,12 +13,16 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.languages import CATALOGUES
 from pages.shared import models, shelf
 from tests.pages.conftest import EXAMPLES, url_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.errors import CheckpointError
+from transformer_core.language import add_catalogues, speaking
 
 OpenApp = Callable[..., AppTest]
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -283,6 +288,42 @@ def test_only_models_of_this_folder_are_deleted(name: str, place: Path):
     with pytest.raises(CheckpointError):
         shelf.delete(name)
     assert names(place) == ["en-fr", "gaps", "tales"]
+
+
+def test_a_german_reader_is_told_in_german_why_a_folder_is_no_model(place: Path):
+    torn = {
+        "en-fr": '{"vocab_size": 9, "n_encoder_layers": 0}',
+        "gaps": '{"vocab_size"}',
+        "tales": '{"vocab_size": 9, "d_modell": 8}',
+    }
+    for name, config in torn.items():
+        (place / name / "config.json").write_text(config)
+    (place / "half").mkdir()
+    add_catalogues(CATALOGUES[0])  # as the app does
+    with speaking("de"):
+        reasons = {folder.name: folder.reason for folder in shelf.unusable({})}
+    assert reasons == {
+        "en-fr": "ein Encoder-Decoder-Modell braucht n_encoder_layers von mindestens 1, nicht 0.",
+        "gaps": "config.json ist kein gültiges JSON (ein Doppelpunkt fehlt: Zeile 1, Spalte 14 (Zeichen 13)).",
+        "half": "Es hat keine model.safetensors, ist also kein vollständiger Checkpoint.",
+        "tales": "die Konfiguration des Modells hat kein Feld 'd_modell'; meinst du d_model?.",
+    }
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_folder_that_may_not_be_read_says_so(place: Path):
+    (place / "gaps").chmod(0)
+    (place / "tales" / "config.json").chmod(0)
+    try:
+        cards = models.available()
+        told = {folder.name: (folder.reason, folder.can_be_deleted) for folder in shelf.unusable(cards)}
+        with pytest.raises(CheckpointError, match=r"gaps cannot be deleted \(Permission denied\); delete it by hand"):
+            shelf.delete("gaps")
+    finally:
+        (place / "gaps").chmod(0o755)
+    assert [*cards] == ["en-fr"]
+    why = "It cannot be read (Permission denied)."
+    assert told == {"gaps": (why, False), "tales": (why, True)}
 
 
 @pytest.mark.slow

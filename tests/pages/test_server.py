@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from pages.shared import style
 from pages.shared.server import HEADERS, FrontPage, SecurityHeaders
 
 
@@ -36,6 +37,10 @@ def test_a_pages_address_gets_the_page(path: str):
     assert "<title>Streamlit</title>" not in body
     assert body.index("BACKEND_BASE_URL") < body.index('<script type="module"')
     assert 'src="/vendor/plotly.min.js"' in body
+    assert body.index("history.pushState") < body.index('<script type="module"')  # before Streamlit takes it
+    assert body.count("</style></body>") == 1
+    behind = body.partition("</head>")[2]  # Streamlit's styles are in the head: ours have the last word
+    assert style.sheet() in behind
 
 
 @pytest.mark.parametrize(

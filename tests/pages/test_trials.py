@@ -150,7 +150,7 @@ def test_a_trial_is_no_run(place: Path, tmp_path: Path):
         assert runs.available() == {}
         found = trials.find(path.name)
         assert found is not None
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         while found.state == "starting" and time.monotonic() < deadline:
             time.sleep(0.05)
             found = trials.find(path.name)

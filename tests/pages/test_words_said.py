@@ -1,143 +1,213 @@
 """No text slips past the catalogues: in a language of numbers, no English word is left on a page but data."""
 
-import json
-import re
-import struct
-import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
-from gettext import NullTranslations
-from typing import Any
+from pathlib import Path
+from typing import get_args
 
 import pytest
-from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
+import streamlit as st
+import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import tongue
-from tests.pages.conftest import EXAMPLES, FRAME, GAPS, PROMPTS, TARGETS
+from pages.shared import lessons, tongue
+from tests.pages.conftest import EXAMPLES, FRAME
+from tests.pages.learn.trial_pages import make
+from tests.pages.pseudo_language import Numbers, left_over, texts_of
+from tests.pages.train.small_runs import train_copy
 from transformer_core import language
+from transformer_core.lessons.catalogue import KINDS
+from transformer_core.training.launch import Launcher
+from transformer_core.training.trial import ARMS, TrialKind, TrialRequest
 
-pytestmark = [pytest.mark.usefixtures("three_kinds_here"), pytest.mark.slow]
-PLACES = re.compile(r"(\{[^{}]*\}|<[^>]+>)")  # of values, and tags
-OF_FIGURES = ("text", "ticktext", "customdata", "hovertemplate")  # what plotly shows of a figure
-NO_WORDS = {  # fields of elements and components that are no text for people
-    *("id", "key", "url", "icon", "type", "name", "link", "page", "autocomplete", "direction", "justify", "align"),
-    *("formId", "deferredFileId", "pageScriptHash", "widthConfig", "heightConfig", "gapConfig", "templates", "scales"),
-    *("shades", "kinds", "attention", "offers", "version", "order", "labelVisibility", "forbidden", "frames"),
-    *("data", "columns", "labels", "queries", "keys", "source", "rows", "alternatives", "nodes"),  # of tokens
+pytestmark = pytest.mark.slow
+FIGURES = "\n".join(  # each that a lesson can have on its own model and text
+    f"[figure]\nkind: {name}\n"
+    + ("title: 0\n" if kind.needs else "")
+    + "".join(f"{need}: pattern[cross, 1, 0] at query 0\n" for need in kind.needs)
+    for name, kind in KINDS.items()
+    if not kind.trains and name != "matrix"
+)
+LESSONS = {  # without words of their own
+    "figures": f"""title: 1
+group: 2
+section: 3
+model: en-fr
+text: {EXAMPLES[1]}
+attention: cross
+layer: 1
+head: 0
+
+[question]
+ask: 4
+hint: 5
+answer: d_head
+within: 1
+
+[question]
+ask: 6
+tokens: source
+answer: argmax(pattern[cross, 1, 0] at query 0)
+
+[question]
+ask: 7
+choice: 8
+right when: d_head > 0
+choice: 9
+right when: d_head < 0
+
+{{{{d_head}}}}
+
+{FIGURES}
+[figure]
+kind: head
+quantity: scores
+
+[figure]
+kind: matrix
+title: 0
+values: pattern[cross, 1, 0]
+
+[check]
+claim: 10
+holds: d_head == 4
+holds: d_head == 5
+
+[link]
+page: steps
+label: 11
+""",
+    "training": """title: 12
+model: en-fr
+
+[figure]
+kind: distributions
+
+[figure]
+kind: loss
+
+{{loss at step 79 : 3}}
+""",
+    "broken": "title: 13\n\n[figure]\nkind: head\nsize: 14\n",
 }
-MEANT = {  # names and units, which are the same in all languages
-    *("headlight", "english", "deutsch", "french", "gaps", "tales", "float", "bfloat", "cpu", "nats", "kib", "mib"),
-    *("bos", "eos", "unk", "mask", "encoder", "decoder", "cross", "extra", "script", "primary", "badge", "openai"),
-    *("community", "gpt", "customdata", "layer", "head", "mlp", "ms"),
-}
-READ = " ".join((*EXAMPLES, *GAPS, *PROMPTS, *TARGETS)).lower()  # tokens are parts of it
+
+IN_LESSONS = frozenset(  # what a lesson's lines begin with
+    {"kind", *(name for kind in KINDS.values() for name in kind.parameters)}
+    | {name for _, names in lessons.PAGES.values() for name in names}
+)
 
 
-class Numbers(NullTranslations):
-    """A language that has a number for each text; the places of values stay."""
+@dataclass(frozen=True)
+class Visit:
+    """What is looked at: a page at an address, with some of its folded parts open, and after some clicks."""
 
-    def gettext(self, message: str) -> str:
-        parts = PLACES.split(message)
-        return "".join(part if PLACES.fullmatch(part) else self._said(part) for part in parts)
+    page: str
+    address: dict[str, str] = field(default_factory=dict)
+    unfolded: tuple[str, ...] = ()  # keys
+    clicks: tuple[str, ...] = ()  # keys of buttons
+    names: frozenset[str] = frozenset()  # that are read there
 
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return self.gettext(msgid1 if n == 1 else msgid2)
-
-    @staticmethod
-    def _said(part: str) -> str:
-        if not re.search("[A-Za-z]", part):
-            return part
-        return re.sub(r"\S(?:.*\S)?", lambda words: f"¤{zlib.crc32(words[0].encode())}", part, flags=re.DOTALL)
+    def __str__(self) -> str:
+        return " ".join([Path(self.page).stem, *(f"{name}={value}" for name, value in self.address.items())])
 
 
-@pytest.fixture
-def in_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All is said in numbers."""
-    monkeypatch.setattr(language, "_catalogue", cache(lambda _: Numbers()))
-    monkeypatch.setattr(language, "_ask", lambda: "de")
-    monkeypatch.setattr(tongue, "ask_for_language", lambda ask: None)
+VISITS = [
+    Visit(
+        "learn/tour.py",
+        {"lesson": "figures"},
+        ("tour-narrow",),
+        ("tour-figures-0-show", "tour-figures-1-show", "tour-figures-2-choice-1"),
+    ),
+    Visit("learn/tour.py", {"lesson": "training"}, clicks=("tour-training-0-0-train",)),
+    Visit("learn/tour.py", {"lesson": "broken"}, ("tour-writing",), names=IN_LESSONS),
+    Visit("learn/steps.py", {"attention": "decoder", "cell": "mask.1.2"}),
+    Visit("learn/steps.py", {"model": "gaps", "cell": "scaled.1.2"}),
+    *(
+        Visit("learn/positions.py", {"part": part})
+        for part in ("table", "waves", "products", "shift", "model", "retrain")
+    ),
+    Visit("learn/positions.py", {"part": "model", "in": "shuffle"}),
+    *(
+        Visit("learn/positions.py", {"encoding": encoding})
+        for encoding in ("learned", "rotary_halves", "alibi", "relative_buckets", "none")
+    ),
+    Visit("learn/positions.py", {"encoding": "rotary_halves", "vectors": "model", "attention": "encoder"}),
+    *(Visit("learn/masks.py", {"part": part}) for part in ("which", "inference", "leak", "training")),
+    *(Visit("learn/masks.py", {"part": part, "model": "gaps"}) for part in ("which", "inference")),
+    Visit("learn/masks.py", {"preset": "unshifted"}),
+    Visit("learn/masks.py"),
+    Visit("learn/architecture.py"),
+    *(Visit("learn/architecture.py", {"part": part}) for part in ("parameters", "cost", "stream")),
+    *(Visit("learn/architecture.py", {"show": shown}) for shown in ("weights", "text", "code")),
+    Visit(
+        "explore/heads.py",
+        {"measure": "entropy", "query": "1", "key": "1", "across": "rollout"},
+        ("examples", "heads-overview-still"),
+    ),
+    Visit("explore/heads.py", {"model": "gaps", "as": "lines"}, ("heads-lines-still",)),
+    *(Visit("explore/decoding.py", {"part": part}) for part in ("alignment", "tree", "beams", "cache", "led")),
+    Visit("explore/decoding.py"),
+    Visit("explore/decoding.py", {"model": "tales", "part": "cache"}),
+    Visit("explore/decoding.py", {"model": "gaps"}),
+    Visit("explore/compare.py"),
+    Visit("explore/compare.py", {"view": "changed", "btext": EXAMPLES[1]}),
+    *(Visit("explore/compare.py", {"view": view}) for view in ("map", "layers", "texts")),
+    Visit("train/train.py"),
+    Visit("train/train.py", {"run": "copy"}),
+    Visit("train/film.py"),
+    Visit("models/models.py"),
+]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fresh_caches() -> None:
+    """Models and what was read with them are made once for all visits: what is kept depends on no language."""
+    st.cache_data.clear()
+    st.cache_resource.clear()
+
+
+@pytest.fixture(scope="module")
+def in_numbers(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All is said in numbers; the app finds models, a finished training, a finished trial of each kind, and lessons."""
+    folder = tmp_path_factory.mktemp("place")
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # the models are so small that several threads mostly wait for each other
+    train_copy(folder)
+    for kind in get_args(TrialKind):
+        request = TrialRequest(kind=kind, task="copy", arms=ARMS[kind][:2], seed=0, steps=20)
+        make(folder / ".trials" / f"{kind}-20260101-120000", request)
+    (folder / "lessons").mkdir()
+    for number, (name, text) in enumerate(LESSONS.items()):
+        (folder / "lessons" / f"{number}-{name}.md").write_text(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(language, "_catalogue", cache(lambda _: Numbers()))
+        patch.setattr(language, "_ask", lambda: "de")
+        patch.setattr(tongue, "ask_for_language", lambda ask: None)
+        patch.setattr(lessons, "SHIPPED", folder / "lessons")
+        patch.setattr(Launcher, "warm_up", lambda self: None)
+        patch.setenv("HEADLIGHT_LESSONS", str(folder / "none"))
+        patch.setenv("HEADLIGHT_RUNS", str(folder))
+        patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))
+        patch.setenv("HEADLIGHT_CHECKPOINTS", str(three_kinds))
+        yield
+    torch.set_num_threads(n_threads)
 
 
 @pytest.mark.usefixtures("in_numbers")
-@pytest.mark.parametrize(
-    ("page", "parameters"),
-    [
-        ("explore/heads.py", {"measure": "entropy", "query": "1", "key": "1", "across": "rollout"}),
-        ("explore/heads.py", {"model": "gaps", "as": "lines"}),
-        ("explore/decoding.py", {}),
-        ("explore/decoding.py", {"model": "tales", "part": "cache"}),
-        ("explore/decoding.py", {"model": "gaps"}),
-        ("explore/compare.py", {}),
-        ("explore/compare.py", {"view": "changed", "btext": "The dog sees the cat."}),
-        ("explore/compare.py", {"view": "map"}),
-        ("explore/compare.py", {"view": "layers"}),
-        ("explore/compare.py", {"view": "texts"}),
-        ("models/models.py", {}),
-        ("train/train.py", {}),
-    ],
-)
-def test_no_english_is_left_on_a_page(page: str, parameters: dict[str, str]):
-    app = AppTest.from_file(str(FRAME), default_timeout=120)
-    app.run()
-    app.switch_page(page)
-    app.query_params.update(parameters)
-    app.run()
-    assert not app.exception
-    assert any("¤" in text for _, text in texts_of(app))
-    assert not [(field, text[:200]) for field, text in texts_of(app) if left_over(text)]
-
-
-def left_over(text: str) -> list[str]:
-    """Return the words of a text that are neither said nor data: tokens in quotation marks, names, units."""
-    bare = re.sub(r"<style>.*?</style>|<img[^>]*>", "", text, flags=re.DOTALL)
-    bare = re.sub(r"title='([^']*)'|<[^>]+>", r" \1 ", bare)
-    bare = re.sub(r":material/\w+:|&\w+;|¤\d+|“[^”]*”|'[^']*'", " ", bare)
-    words = (word for word in re.findall(r"[A-Za-zÀ-ÿ]{3,}", bare) if not word.isupper())
-    return [word for word in words if word.lower() not in MEANT and word.lower() not in READ]
-
-
-def texts_of(app: AppTest) -> Iterator[tuple[str, str]]:
-    """Yield all that the page sent to be read, with the names of their fields."""
-    for node in _nodes(app._tree):
-        kind = getattr(node, "type", "")
-        proto: Any = getattr(node, "proto", None)
-        if kind in ("code", "json") or not hasattr(proto, "DESCRIPTOR"):
-            continue
-        if kind != "bidi_component":
-            yield from _texts(kind, MessageToDict(proto))
-            continue
-        data = json.loads(proto.json) if proto.json else _header(proto.bytes)
-        if "figure" in data:
-            yield from (found for found in _texts("figure", json.loads(data.pop("figure"))) if _is_shown(found[0]))
-        yield from _texts("component", data)
-
-
-def _is_shown(field: str) -> bool:
-    return field.rpartition(".")[2] in OF_FIGURES and ".template." not in field
-
-
-def _nodes(node: Any) -> Iterator[Any]:
-    yield node
-    for child in getattr(node, "children", {}).values():
-        yield from _nodes(child)
-
-
-def _header(data: bytes) -> dict[str, Any]:
-    if not data:
-        return {}
-    (length,) = struct.unpack("<I", data[:4])
-    header: dict[str, Any] = json.loads(data[4 : 4 + length])
-    return header
-
-
-def _texts(field: str, value: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name not in NO_WORDS:
-                yield from _texts(f"{field}.{name}", inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from _texts(field, inner)
-    elif isinstance(value, str):
-        yield field, value
+@pytest.mark.parametrize("visit", VISITS, ids=str)
+def test_no_english_is_left_on_a_page(visit: Visit):
+    app = AppTest.from_file(str(FRAME), default_timeout=300).switch_page(visit.page)
+    app.query_params.update(visit.address)
+    for key in visit.unfolded:
+        app.session_state[key] = True
+    for click in (None, *visit.clicks):
+        if click:
+            app.button(key=click).click()
+        app.run()
+        assert not [error.stack_trace for error in app.exception]
+        assert visit.address.items() <= dict(app.query_params).items()  # it is what was asked for that is seen
+        texts = [*texts_of(app)]
+        assert any("¤" in text for _, text in texts)
+        found = {(name, *words): text[:200] for name, text in texts if (words := left_over(name, text, visit.names))}
+        assert not found, "\n".join(f"{name}: {words} in {text!r}" for (name, *words), text in [*found.items()][:20])

@@ -2,7 +2,6 @@
 
 import json
 import struct
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -176,14 +175,12 @@ def test_the_number_of_a_wish_comes_back_once_it_was_done(monkeypatch):
     assert (done, session["writing-answered"]) == (["at", "forward"], 17)  # that id was none
 
 
-def test_a_thousand_tokens_are_packed_within_a_step():
+def test_a_thousand_tokens_are_packed_in_few_bytes():
     others = tuple((f"token {place}", 0.1) for place in range(5))
     output = [
         Token(label=f"t{place}", log_prob=-1.0, rank=place, entropy=1.0, alternatives=others) for place in range(1000)
     ]
-    start = perf_counter()
     labels, table = module._table(output)
-    assert perf_counter() - start < 0.1
     assert table.nbytes <= 60_000
     assert len(labels) == 1005
     assert table[999, 3] == 999

@@ -236,6 +236,6 @@ from transformer_core.text.tokenizer import train_tokenizer
 save_tokenizers_of_ties(pathlib.Path({str(there)!r}))"""
     root = Path(__file__).resolve().parents[2]
     environment = os.environ | {"PYTHONHASHSEED": "1"}
-    subprocess.run([sys.executable, "-c", code], env=environment, cwd=root, check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], env=environment, cwd=root, check=True, timeout=300)
     for kind in KINDS:
         assert (here / kind).read_bytes() == (there / kind).read_bytes()

@@ -33,7 +33,7 @@ def _act(environment: dict[str, str], target: Callable[..., None], *arguments: A
 
 def end(process: ForkServerProcess) -> int | None:
     """Wait for a process; return its exit status, minus the signal's number if it was killed."""
-    process.join(timeout=120)
+    process.join(timeout=300)
     with suppress(ValueError):
         process.kill()  # only one that hangs is still there
     return process.exitcode

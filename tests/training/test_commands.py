@@ -69,6 +69,19 @@ def test_what_was_asked_of_a_dead_process_is_forgotten(tmp_path: Path):
     assert take(tmp_path) == []
 
 
+def test_nothing_is_left_of_a_process_that_was_killed_while_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As a kill between two of its steps leaves the folder: the names are taken, not yet removed."""
+    ask(tmp_path, "look")
+    ask(tmp_path, "snapshot")
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "unlink", lambda path, missing_ok=False: None)
+        assert take(tmp_path) == [Command("look"), Command("snapshot")]
+    assert sorted(path.name for path in (tmp_path / "commands").iterdir()) == [".look.taken", ".snapshot.taken"]
+    ask(tmp_path, "look")
+    clear(tmp_path)
+    assert list((tmp_path / "commands").iterdir()) == []
+
+
 def test_of_many_who_ask_while_it_is_taken_none_is_half_read(tmp_path: Path):
     n_askers, n_times = 4, 40
     taken: list[Command] = []

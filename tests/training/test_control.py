@@ -1,6 +1,7 @@
 """What is asked of a run, and what a real one does: paused, stepped, stopped, filmed, at another rate."""
 
 import shlex
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import torch
 from tests.training.small_runs import asking, begin, corpus, go_on, logged, losses, standing, work
 from transformer_core.cli.settings import parse_settings
 from transformer_core.training import begin as beginning
-from transformer_core.training import commands, run_status
+from transformer_core.training import commands, run_status, worker
 from transformer_core.training.begin import Settings
 from transformer_core.training.job import Job
 from transformer_core.training.loop import StepRecord
@@ -21,6 +22,7 @@ from transformer_core.training.run_directory import RunDirectory
 __all__ = ["corpus"]  # a fixture
 
 pytestmark = pytest.mark.training
+A_DAY = 24 * 3600.0  # s
 
 
 @pytest.fixture(scope="module")
@@ -77,22 +79,26 @@ def test_asked_for_steps_while_it_runs_it_does_those_and_pauses(tmp_path: Path, 
     assert standing(tmp_path / "run") == ("stopped", 5, "somebody stopped it")
 
 
-def test_the_pause_does_not_count_as_training(tmp_path: Path, corpus: Path):
+def test_the_pause_does_not_count_as_training(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch):
     """Stopped while it is paused, or gone on with: the run knows how long it was trained, not how long it lay."""
+    offset = 0.0
+
+    def clock() -> float:
+        return real_clock() + offset
 
     def wait(job: Job) -> None:
-        slept.append(job.seconds)
-        import time
+        nonlocal offset
+        offset += A_DAY
 
-        time.sleep(0.5)
-
-    slept: list[float] = []
+    real_clock = time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", clock)
+    monkeypatch.setattr(worker, "perf_counter", clock)
     job = begin(tmp_path / "run", corpus)
     work(job, ("running", 1, asking("pause")), ("paused", 2, wait), ("paused", 2, asking("stop")))
     progress = job.directory.progress()
     assert progress is not None
     assert progress.seconds == job.seconds
-    assert job.seconds - slept[0] < 0.5
+    assert 0 < job.seconds < A_DAY
 
 
 @pytest.mark.parametrize("state", ["running", "paused"])

@@ -11,7 +11,7 @@ from tests.training.small_runs import begin, corpus, work
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.training.failures import is_short_of_memory, told
 from transformer_core.training.processes import OtherProcessError
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run_directory import NotSavedError, RunDirectory
 
 __all__ = ["corpus"]  # a fixture
 
@@ -80,7 +80,9 @@ def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_pat
 @pytest.mark.parametrize(
     "error",
     [
-        RunError("step 7 could not be saved in runs/a (No space left); make room, then go on from the save before"),
+        NotSavedError(
+            "step 7 could not be saved in runs/a (No space left); make room, then go on from the save before"
+        ),
         ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number"),
         ZeroDivisionError("a defect of ours"),
     ],

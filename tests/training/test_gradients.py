@@ -108,8 +108,8 @@ shape = ModelConfig(
     n_encoder_layers=0, n_decoder_layers=1, max_seq_len=8, dropout=0.0, activation="gelu",
 )
 config = TrainingConfig(steps=6, batch_size=4, warmup_steps=2, label_smoothing=0.2, rate_changes=((4, 0.5),))
-half = {"precision": "bf16"}
-for changes in ({}, {"compile": True}, {"compile": True, "accumulate": 2}, half, half | {"compile": True}):
+half, compiled = {"precision": "bf16"}, {"compile": True, "accumulate": 2}
+for changes in ({}, compiled, half, half | compiled):
     print(*(record.loss for record in train(build(shape), repeat(batch), replace(config, **changes))))
 """
 
@@ -117,16 +117,15 @@ for changes in ({}, {"compile": True}, {"compile": True, "accumulate": 2}, half,
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None, reason="torch.compile needs a C++ compiler on the CPU, and finds none")
 def test_compiled_it_is_the_same_training(tmp_path: Path):
-    """In a process of its own, without the tests' checks of types, which no compiler understands."""
+    """In two parts a step; in a process of its own, without the checks of types, which no compiler understands."""
     environment = os.environ | {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
         [sys.executable, "-c", COMPILED], capture_output=True, text=True, env=environment, timeout=300, check=True
     )
     losses = [[float(loss) for loss in line.split()] for line in done.stdout.splitlines()]
-    plain, compiled, in_parts, half, compiled_half = losses
+    plain, compiled, half, compiled_half = losses
     assert len(plain) == 6
     assert compiled == pytest.approx(plain, rel=1e-4)
-    assert in_parts == pytest.approx(plain, rel=1e-4)
     assert half != pytest.approx(plain, rel=1e-4)
     assert compiled_half != pytest.approx(plain, rel=1e-4)  # it is not left at full precision
     assert compiled_half == pytest.approx(half, rel=0.02)

@@ -21,8 +21,8 @@ def test_what_is_handed_over_is_trained_and_what_cannot_be_is_told(tmp_path: Pat
             tmp_path / "wrong", ["train", "--corpus", "cpoy", "--run", str(tmp_path / "wrong"), "--steps", "3"]
         )
         assert started in launcher.started()
-        assert started.process.wait(timeout=120) == 0
-        assert wrong.process.wait(timeout=120) == 2
+        assert started.process.wait(timeout=300) == 0
+        assert wrong.process.wait(timeout=300) == 2
         assert started.trouble() == ""
         assert wrong.trouble().startswith("there is no corpus 'cpoy'")
         assert launcher.started() == [wrong]
@@ -46,7 +46,7 @@ def test_a_ready_process_that_died_is_replaced(tmp_path: Path):
         ready.kill()
         ready.wait()
         started = launcher.start(tmp_path / "run", ["train", "--run", str(tmp_path / "run"), "--resume"])
-        assert started.process.wait(timeout=120) == 2
+        assert started.process.wait(timeout=300) == 2
         assert "holds no run" in started.trouble()
     finally:
         launcher.close()
@@ -61,7 +61,7 @@ def test_the_ready_process_ends_with_whoever_kept_it():
     assert ready is not None
     assert ready.stdin is not None
     ready.stdin.close()
-    assert ready.wait(timeout=60) == 0
+    assert ready.wait(timeout=300) == 0
     launcher.warm_up()
     other = launcher._ready
     assert other is not None

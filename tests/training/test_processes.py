@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
+import torch.distributed as dist
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -120,3 +121,12 @@ def test_only_a_lost_connection_is_told_as_one():
         raise RuntimeError("some defect")
     with pytest.raises(RuntimeError, match=r"^gloo"), ALONE.connected():
         raise RuntimeError("gloo")
+
+
+def test_a_process_that_is_gone_before_it_was_found_is_told(monkeypatch: pytest.MonkeyPatch):
+    def init(*_: object, **__: object) -> None:
+        raise dist.DistNetworkError("Connection reset by peer")
+
+    monkeypatch.setattr(dist, "init_process_group", init)
+    with pytest.raises(OtherProcessError, match="one of the 2 processes"):
+        Processes(rank=1, size=2).join(torch.device("cpu"))

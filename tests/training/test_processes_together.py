@@ -9,8 +9,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+import torch.distributed as dist
 
 from tests.training.forked import end, start
 from tests.training.small_runs import MODEL, READING, TRAINING, begin, corpus, go_on, logged, losses, standing, work
@@ -19,6 +22,7 @@ from transformer_core.training import begin as beginning
 from transformer_core.training import commands
 from transformer_core.training.begin import Settings
 from transformer_core.training.film import Film
+from transformer_core.training.processes import Processes
 from transformer_core.training.run_directory import RunDirectory
 
 __all__ = ["corpus"]  # a fixture
@@ -36,14 +40,15 @@ class Together:
     Args:
         log: takes what the two print.
         arguments: of `train`.
+        act: what the two do instead, if not `train`, given their rank.
     """
 
-    def __init__(self, log: Path, *arguments: str) -> None:
+    def __init__(self, log: Path, *arguments: str, act: Callable[[int], None] | None = None) -> None:
         self.log = log
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        self.processes = [start(take_part, rank, port, log, arguments) for rank in range(2)]
+        self.processes = [start(take_part, rank, port, log, arguments, act) for rank in range(2)]
 
     def wait(self) -> tuple[list[int | None], list[str]]:
         """Wait until both have ended; return their statuses, and the lines that they printed."""
@@ -54,14 +59,16 @@ class Together:
         return all(process.is_alive() for process in self.processes)
 
 
-def take_part(rank: int, port: int, log: Path, arguments: tuple[str, ...]) -> None:
+def take_part(rank: int, port: int, log: Path, arguments: tuple[str, ...], act: Callable[[int], None] | None) -> None:
     """Be one of two processes."""
     os.environ |= {"RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2"}
     os.environ |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     printed = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(printed, 1)
     os.dup2(printed, 2)
-    sys.exit(main(["train", *arguments]))
+    if act is None:
+        sys.exit(main(["train", *arguments]))
+    act(rank)
 
 
 def assignments(**settings: object) -> list[str]:
@@ -69,7 +76,7 @@ def assignments(**settings: object) -> list[str]:
 
 
 def wait_for(condition: Callable[[], bool], together: Together) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not condition():
         if not together.is_at_work or time.monotonic() > deadline:
             raise AssertionError(f"it did not come; {together.wait()}")
@@ -98,7 +105,7 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
         env=os.environ | {"OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
@@ -191,6 +198,28 @@ def start_alone(path: Path, corpus: Path, **training: object) -> Path:
     """Train from beginning to end in this process, and return the folder."""
     work(begin(path, corpus, model=MODEL_ALIKE, **training))
     return path
+
+
+def test_no_process_goes_on_before_all_have_found_each_other(tmp_path: Path):
+    """Where the first ended at once, one that was still looking for it ended with a traceback."""
+    together = Together(tmp_path / "log", act=join_late)
+    assert together.wait() == ([0, 0], ["1 has joined", "0 goes on"])
+
+
+def join_late(rank: int) -> None:
+    """Join the other process; the second one takes its time."""
+    if rank == 1:
+        init = dist.init_process_group
+
+        def init_late(*arguments: Any, **options: Any) -> None:
+            init(*arguments, **options)
+            time.sleep(1)
+            print("1 has joined", flush=True)
+
+        dist.init_process_group = init_late
+    Processes.from_environment().join(torch.device("cpu"))
+    if rank == 0:
+        print("0 goes on", flush=True)
 
 
 @pytest.mark.parametrize(

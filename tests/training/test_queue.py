@@ -72,7 +72,7 @@ class Waiter:
         self._thread.join()
 
     def has_come_in(self) -> Place:
-        self._thread.join(timeout=20)
+        self._thread.join(timeout=300)
         assert self.place is not None
         return self.place
 

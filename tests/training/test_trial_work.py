@@ -136,7 +136,7 @@ def test_one_waits_for_the_other_and_can_be_called_off(tmp_path: Path, monkeypat
     waiting.start()
     assert stands(tmp_path / "second")[0] == "queued"
     commands.ask(tmp_path / "second", "stop")
-    waiting.join(timeout=20)
+    waiting.join(timeout=300)
     assert not waiting.is_alive()
     assert events == []
     assert stands(tmp_path / "second") == ("stopped", 0, "")

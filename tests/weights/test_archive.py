@@ -17,6 +17,7 @@ import torch
 import transformer_core as tc
 from tests.weights.test_load import add_tokenizer
 from transformer_core.errors import CheckpointError
+from transformer_core.language import speaking
 from transformer_core.weights import archive
 
 TEXTS = ["the cat sees the dog", "a dog"]
@@ -285,3 +286,20 @@ def test_a_folder_that_cannot_be_written(ours: Path, tmp_path: Path):
             archive.unpack(zipped(files_of(ours)), place / "new")
     finally:
         place.chmod(0o755)
+
+
+def test_a_german_reader_is_told_in_german(ours: Path, tmp_path: Path):
+    files = files_of(ours)
+    foreign = files | {"config.json": b'{"model_type": "mamba"}'}
+    less = files | {"config.json": b'{"model_type": "gpt2"}'}
+    with speaking("de"):
+        assert refusal(zipped(foreign), tmp_path / "new").startswith(
+            "dieses Modell ist vom model_type 'mamba', der nicht unterstützt wird; unterstützt werden "
+        )
+        assert refusal(zipped(less), tmp_path / "new") == (
+            "config.json hat kein vocab_size, beschreibt also kein vollständiges Modell"
+        )
+        assert refusal(io.BytesIO(b"PK"), tmp_path / "new") == (
+            "das ist keine Zip-Datei, die sich lesen lässt (sie ist keine Zip-Datei); packe den Ordner des Modells "
+            "noch einmal"
+        )

@@ -1,6 +1,7 @@
 """A model comes back from its folder as it went in, and a damaged folder is refused in one calm sentence."""
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
+from transformer_core.language import speaking
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 from transformer_core.weights.checkpoint import load, read_card, save
@@ -198,7 +200,7 @@ def test_a_full_disk_leaves_the_older_one(folder: Path):
     assert sizes["config.json"] < sizes["tokenizer.json"] < sizes["model.safetensors"]
     limits = (10, sizes["config.json"], sizes["tokenizer.json"], sizes["model.safetensors"] - 1)
     command = [sys.executable, "-c", FULL_DISK, str(folder), *map(str, limits)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=60)
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=300)
     assert answer.stdout.split() == ["True"] * 4
     load(folder)
     assert read_card(folder) == CARD
@@ -252,3 +254,47 @@ def test_a_pickle_is_never_opened(folder: Path, tmp_path: Path):
     assert not (tmp_path / "sprung").exists()
     pickle.loads(poison)
     assert (tmp_path / "sprung").exists()  # the trap was armed
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_a_file_that_may_not_be_read_says_so(name: str, folder: Path):
+    (folder / name).chmod(0)
+    with pytest.raises(CheckpointError, match=r"cannot be read \(Permission denied\)$"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "german"),
+    [
+        (
+            lambda folder: (folder / "config.json").unlink(),
+            "{} hat keine config.json, ist also kein vollständiger Checkpoint",
+        ),
+        (
+            lambda folder: (folder / "config.json").write_text("{"),
+            "{}/config.json ist kein gültiges JSON (ein Name in doppelten Anführungszeichen fehlt: Zeile 1, Spalte 2 "
+            "(Zeichen 1))",
+        ),
+        (
+            lambda folder: (folder / "config.json").write_text('{"vocab_size": 0}'),
+            "{}/config.json beschreibt kein Modell: vocab_size muss eine ganze Zahl von mindestens 1 sein, nicht 0",
+        ),
+        (
+            lambda folder: (folder / "model.safetensors").write_bytes(b"torn"),
+            "{}/model.safetensors ist beschädigt oder abgeschnitten (der Kopf der Datei lässt sich nicht lesen: er ist "
+            "zu kurz); kopiere oder lade es noch einmal, oder trainiere es neu",
+        ),
+        (
+            lambda folder: save_file({"w": torch.ones(1)}, folder / "model.safetensors"),
+            "{}/model.safetensors hat das Gewicht 'decoder.blocks.0.cross_attn.k.bias' nicht; es gehört nicht zu der "
+            "config.json daneben",
+        ),
+    ],
+    ids=["missing", "no JSON", "no model", "torn", "others"],
+)
+def test_a_german_reader_is_told_in_german(damage: Callable[[Path], object], german: str, folder: Path):
+    damage(folder)
+    with speaking("de"), pytest.raises(CheckpointError) as caught:
+        load(folder)
+    assert str(caught.value) == german.format(folder)

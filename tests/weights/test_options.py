@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from transformer_core.errors import CheckpointError
+from transformer_core.language import speaking
 from transformer_core.weights.options import Options
 
 
@@ -73,3 +74,20 @@ def test_null_counts_as_absent_but_where_it_means_none():
     assert "a" not in options
     assert options.whole_or_null("b", 3) is None
     assert options.whole_or_null("c", 3) == 3
+
+
+def test_a_german_reader_is_told_in_german():
+    options = Options({"a": "x", "attention_sinks": True}, where="config.json")
+    with speaking("de"):
+        with pytest.raises(CheckpointError) as of_another_kind:
+            options.whole("a")
+        with pytest.raises(CheckpointError) as missing:
+            options.whole("b")
+        with pytest.raises(CheckpointError) as unknown:
+            options.finish()
+    assert str(of_another_kind.value) == "config.json: a = 'x' wird nicht unterstützt; erwartet wird eine ganze Zahl"
+    assert str(missing.value) == "config.json hat kein b, beschreibt also kein vollständiges Modell"
+    assert str(unknown.value) == (
+        "config.json: attention_sinks = True wird nicht unterstützt; diese Version kennt die Option nicht, und sie "
+        "könnte ändern, was das Modell berechnet; wenn du weißt, dass sie es nicht tut, nimm sie aus der Datei"
+    )

@@ -144,7 +144,7 @@ def test_a_model_that_is_spread_can_be_copied_and_trained(saved: Any):
 @pytest.mark.slow
 def test_everything_meets_on_the_right_device():
     command = [sys.executable, "-m", "tests.weights.two_devices"]
-    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=120)
+    answer = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert answer.stdout.splitlines() == [*TWO_DEVICES], answer.stderr
 
 

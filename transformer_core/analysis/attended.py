@@ -18,6 +18,7 @@ from transformer_core.analysis.units import sink_keys
 from transformer_core.errors import SiteError
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.pooling import Overview, block_ends
+from transformer_core.language import say
 from transformer_core.model.attention import MultiHeadAttention
 
 WRITTEN_OUT_BYTES = 32 << 20  # of all patterns of an attention, up to which they are written out
@@ -218,7 +219,13 @@ class Attended:
 
     def _layer(self, layer: int) -> LazyPattern:
         if not 0 <= layer < len(self._layers):
-            raise SiteError(f"there is no layer {layer} in this attention; the last is {len(self._layers) - 1}")
+            raise SiteError(
+                say(
+                    "there is no layer {layer} in this attention; the last is {last}",
+                    layer=layer,
+                    last=len(self._layers) - 1,
+                )
+            )
         return self._layers[layer]
 
 

@@ -15,18 +15,24 @@ class Cell:
     value: float
 
 
-def strongest_cell(pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"]) -> Cell:
+def strongest_cell(
+    pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"], *, within: int | None = None
+) -> Cell:
     """Return the largest weight among the queries that had a choice: those with at least two keys allowed.
 
     Args:
         pattern: attention weights.
         mask: True = may attend.
+        within: only keys that are at most so many places from their query; None: all.
 
     Returns:
         The cell; of the whole pattern where no query had a choice. The first in reading order where several are equal.
     """
     has_choice = mask.sum(axis=-1) >= 2
     values = np.where(has_choice[:, None], pattern, -1.0) if has_choice.any() else pattern
+    if within is not None:
+        queries, keys = np.indices(pattern.shape)
+        values = np.where(np.abs(queries - keys) <= within, values, -1.0)
     query, key = np.unravel_index(int(values.argmax()), pattern.shape)
     return Cell(query=int(query), key=int(key), value=float(pattern[query, key]))
 

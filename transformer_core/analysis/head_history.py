@@ -96,7 +96,9 @@ class HeadHistory:
             in_order = [by_step[step] for step in sorted(by_step)]
             counts = [dict(record["heads"]) for record in in_order]
             if any(other != counts[0] for other in counts):
-                raise RunError("the moments are not of the same heads; measure all of them on one model's snapshots")
+                raise RunError(
+                    say("the moments are not of the same heads; measure all of them on one model's snapshots")
+                )
             heads = _names(counts)
             values = {
                 (measure, part): np.array(

@@ -5,6 +5,7 @@ from pathlib import Path
 from transformer_core.analysis.head_scores import known_heads, score_heads
 from transformer_core.errors import RunError
 from transformer_core.language import say
+from transformer_core.reasons import reason
 from transformer_core.training.begin import corpus_of
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.weights.checkpoint import refuse_to_replace, save
@@ -42,6 +43,6 @@ def keep_run(run: Path, folder: Path, *, n_scored: int = N_SCORED) -> None:
             say(
                 "{folder} cannot be written ({error}); make room, or choose another folder",
                 folder=folder,
-                error=error.strerror,
+                error=reason(error),
             )
         ) from error

@@ -119,7 +119,13 @@ class HeadOverTexts:
     def _with(self, measure: str) -> list[HeadOnText]:
         """Return the texts that have a measure."""
         if measure not in MEASURES:
-            raise ConfigError(f"a head on a text has no measure {measure!r}; choose one of {', '.join(MEASURES)}")
+            raise ConfigError(
+                say(
+                    "a head on a text has no measure {measure!r}; choose one of {measures}",
+                    measure=measure,
+                    measures=", ".join(MEASURES),
+                )
+            )
         return [text for text in self.texts if getattr(text, measure) is not None]
 
 

@@ -7,10 +7,11 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import say
+from transformer_core.language import mark, say
 
 Label = TypeVar("Label")
 
+_QUERIES, _KEYS = mark("queries"), mark("keys")
 SINK_SHARE = 0.3  # of the attention of a mean query: more than that rests on a sink
 SINK_TIMES_EVEN = 2.0  # and so many times what evenly spread attention would give: in short texts 0.3 is little
 
@@ -33,7 +34,7 @@ def merge_tokens(
 
     Source: Clark et al. 2019, "What does BERT look at?", sec. 4.1.
     """
-    queries, keys = _starts(query_places, pattern.shape[-2], "queries"), _starts(key_places, pattern.shape[-1], "keys")
+    queries, keys = _starts(query_places, pattern.shape[-2], _QUERIES), _starts(key_places, pattern.shape[-1], _KEYS)
     n_tokens = np.diff(queries, append=pattern.shape[-2]).astype(pattern.dtype)
     summed = np.add.reduceat(np.add.reduceat(pattern, keys, axis=-1), queries, axis=-2)
     return summed / n_tokens[:, None]
@@ -47,7 +48,7 @@ def merge_mask(
     Raises:
         TextError: the words are those of another text.
     """
-    queries, keys = _starts(query_places, mask.shape[0], "queries"), _starts(key_places, mask.shape[1], "keys")
+    queries, keys = _starts(query_places, mask.shape[0], _QUERIES), _starts(key_places, mask.shape[1], _KEYS)
     return np.logical_or.reduceat(np.logical_or.reduceat(mask, keys, axis=1), queries, axis=0)
 
 
@@ -151,7 +152,12 @@ def _starts(places: Sequence[int], n_tokens: int, what: str) -> Int[np.ndarray, 
     steps = np.diff(np.asarray(places, dtype=np.int64), prepend=-1)
     if len(steps) != n_tokens or not np.isin(steps, (0, 1)).all() or steps[:1].sum() != min(n_tokens, 1):
         raise TextError(
-            f"the words do not fit the pattern, which has {n_tokens} {what}; got words of {len(steps)} tokens: group "
-            "the tokens that the pattern was made of"
+            say(
+                "the words do not fit the pattern, which has {n_tokens} {what}; got words of {n} tokens: group the "
+                "tokens that the pattern was made of",
+                n_tokens=n_tokens,
+                what=say(what),
+                n=len(steps),
+            )
         )
     return np.flatnonzero(steps)

@@ -9,6 +9,7 @@ from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 if TYPE_CHECKING:  # it imports torch
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -83,7 +84,9 @@ def _reading(assignments: Iterable[str]) -> CorpusReading:
     """
     assigned = parse_settings(assignments)
     for name in (*assigned.model, *assigned.training):
-        raise ConfigError(f"{name} is no setting of a corpus; those are {', '.join(READING_FIELDS)}")
+        raise ConfigError(
+            say("{name} is no setting of a corpus; those are {fields}", name=name, fields=", ".join(READING_FIELDS))
+        )
     return CorpusReading(**assigned.reading)
 
 

@@ -10,6 +10,8 @@ import os
 import sys
 
 from transformer_core.errors import HeadlightError
+from transformer_core.language import say
+from transformer_core.reasons import reason
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -34,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         arguments, log = [str(argument) for argument in asked["arguments"]], str(asked["log"])
     except (KeyError, TypeError, ValueError) as error:
         raise HeadlightError(
-            f"standard input must bring one JSON object with arguments and log; got {error}"
+            say("standard input must bring one JSON object with arguments and log; got {error}", error=reason(error))
         ) from error
     _turn_to(log)
 

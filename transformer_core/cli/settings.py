@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 from transformer_core.training.config import RateChanges, TrainingConfig
 
 _FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # of a model; the tokenizer says these
@@ -38,9 +39,11 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals:
-            raise ConfigError(f"--set takes key=value, got {assignment!r}; for example --set dropout=0.1")
+            raise ConfigError(
+                say("--set takes key=value, got {assignment!r}; for example --set dropout=0.1", assignment=assignment)
+            )
         if name in _FROM_THE_CORPUS and name not in READING_FIELDS:
-            raise ConfigError(f"{name} comes from the corpus's tokenizer and cannot be set")
+            raise ConfigError(say("{name} comes from the corpus's tokenizer and cannot be set", name=name))
         if name in READING_FIELDS:
             assigned.reading[name] = _parse(name, text, READING_FIELDS[name])
         elif name in MODEL_FIELDS:
@@ -50,8 +53,15 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
         else:
             known = [*MODEL_FIELDS, *TRAINING_FIELDS, *READING_FIELDS]
             nearest = get_close_matches(name, known, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(nearest)}?" if nearest else f"known are {', '.join(known)}"
-            raise ConfigError(f"there is no setting {name!r}; {hint}")
+            if nearest:
+                raise ConfigError(
+                    say(
+                        "there is no setting {name!r}; did you mean {nearest}?",
+                        name=name,
+                        nearest=say(" or ").join(nearest),
+                    )
+                )
+            raise ConfigError(say("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known)))
     return assigned
 
 
@@ -67,13 +77,14 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         return text  # the configuration knows its choices, and names them
     if kind is bool:
         if text.lower() not in ("true", "false"):
-            raise ConfigError(f"{name} must be true or false, got {text!r}")
+            raise ConfigError(say("{name} must be true or false, got {value!r}", name=name, value=text))
         return text.lower() == "true"
     try:
         return kind(text)
     except ValueError:
-        what = "a whole number" if kind is int else "a number"
-        raise ConfigError(f"{name} must be {what}, got {text!r}") from None
+        if kind is int:
+            raise ConfigError(say("{name} must be a whole number, got {value!r}", name=name, value=text)) from None
+        raise ConfigError(say("{name} must be a number, got {value!r}", name=name, value=text)) from None
 
 
 def _parse_changes(name: str, text: str) -> RateChanges:
@@ -82,4 +93,6 @@ def _parse_changes(name: str, text: str) -> RateChanges:
         pairs = [change.split(":") for change in text.split(",") if change.strip()]
         return tuple((int(step), float(factor)) for step, factor in pairs)
     except ValueError:
-        raise ConfigError(f"{name} must be steps and factors like 120:0.5,300:0.1, got {text!r}") from None
+        raise ConfigError(
+            say("{name} must be steps and factors like 120:0.5,300:0.1, got {value!r}", name=name, value=text)
+        ) from None

@@ -14,6 +14,7 @@ from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING
 from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 
 if TYPE_CHECKING:  # they import torch
@@ -82,7 +83,9 @@ def run(options: argparse.Namespace) -> int:
         name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None
     }
     if options.corpus is None and not options.resume:
-        raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
+        raise ConfigError(
+            say("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
+        )
     from transformer_core.training.processes import OtherProcessError, Processes
 
     processes = Processes.from_environment()
@@ -96,8 +99,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str, Any], processes: "Processes") -> int:
     """Train in this process, alone or with others; only the first one speaks."""
-    say: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
-    say("Preparing the corpus and the model ...")
+    tell: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
+    tell("Preparing the corpus and the model ...")
 
     from transformer_core.training.begin import Settings, begin, go_on
     from transformer_core.weights.checkpoint import refuse_to_replace
@@ -125,7 +128,7 @@ def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str,
                 device=device,
                 processes=processes,
             )
-        _train(job, signals, waits=options.queue, say=say)
+        _train(job, signals, waits=options.queue, tell=tell)
     processes.leave()
     if not processes.is_first:
         return 0
@@ -147,7 +150,7 @@ def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str,
     return 0
 
 
-def _train(job: "Job", signals: StopSignals, *, waits: bool, say: Callable[[str], None]) -> None:
+def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str], None]) -> None:
     """Train, and say how far it is."""
     from transformer_core.analysis.head_history import HeadHistory
     from transformer_core.analysis.head_meter import HeadMeter
@@ -156,11 +159,11 @@ def _train(job: "Job", signals: StopSignals, *, waits: bool, say: Callable[[str]
 
     request, n_steps = job.directory.request, job.directory.request.training.steps
     n_parameters = job.card()["parameters"]
-    say(f"{request.corpus}, {request.preset}: {n_parameters:,} parameters, {n_steps:,} steps, in {job.directory.path}")
+    tell(f"{request.corpus}, {request.preset}: {n_parameters:,} parameters, {n_steps:,} steps, in {job.directory.path}")
     if job.processes.size > 1:
-        say(f"{job.processes.size} processes learn from each batch together.")
+        tell(f"{job.processes.size} processes learn from each batch together.")
     if job.step:
-        say(f"Going on after step {job.step:,}.")
+        tell(f"Going on after step {job.step:,}.")
     progress = Progress(n_steps=n_steps, is_terminal=sys.stdout.isatty())
     meter = cache(lambda: HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]))
 

@@ -25,6 +25,7 @@ from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
 from transformer_core.corpora.stories import stories
 from transformer_core.corpora.tasks import copy, reverse, sort
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 
 __all__ = [
     "CORPORA",
@@ -82,7 +83,20 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
 
         return open_corpus(name, reading)
     nearest = get_close_matches(name, CORPORA, n=2, cutoff=0.5)
-    meant = f"did you mean {' or '.join(map(repr, nearest))}? " if nearest else ""
+    known = ", ".join(CORPORA)
+    if not nearest:
+        raise CorpusError(
+            say(
+                "there is no corpus {name!r}, and no file or folder of that name; known are {known}",
+                name=name,
+                known=known,
+            )
+        )
     raise CorpusError(
-        f"there is no corpus {name!r}, and no file or folder of that name; {meant}known are {', '.join(CORPORA)}"
+        say(
+            "there is no corpus {name!r}, and no file or folder of that name; did you mean {meant}? known are {known}",
+            name=name,
+            meant=say(" or ").join(map(repr, nearest)),
+            known=known,
+        )
     )

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 
 IGNORED = -1
 """The target where nothing is to be learnt: at padding, and at tokens that are not masked."""
@@ -84,8 +85,12 @@ class Batches(ABC, Iterator[Batch]):
         """
         if position.epoch < 0 or not 0 <= position.index < self.batches_per_epoch:
             raise CorpusError(
-                f"there is no batch {position.index} in epoch {position.epoch}; "
-                f"an epoch has {self.batches_per_epoch} batches, from 0 on"
+                say(
+                    "there is no batch {index} in epoch {epoch}; an epoch has {n} batches, from 0 on",
+                    index=position.index,
+                    epoch=position.epoch,
+                    n=self.batches_per_epoch,
+                )
             )
         if position.epoch != self.position.epoch:
             self._shuffle(epoch=position.epoch)

@@ -10,6 +10,7 @@ from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
 from transformer_core.corpora.text_batches import MaskedBatches, NextTokenBatches
 from transformer_core.corpora.token_store import OnProgress
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 from transformer_core.text.tokenizer import Tokenizer
 
 __all__ = [
@@ -76,16 +77,26 @@ def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architec
         CorpusError: there is nothing in it, or it is of the other kind: pairs instead of texts, or texts of pairs.
     """
     if not len(items):
-        raise CorpusError("there is nothing to make batches of; the corpus must hold at least one pair or text")
+        raise CorpusError(say("there is nothing to make batches of; the corpus must hold at least one pair or text"))
     is_pairs, needs_pairs = isinstance(items[0], Pair), architecture == "encoder_decoder"
-    if is_pairs and not needs_pairs:
-        learner = "a decoder" if architecture == "decoder_only" else "an encoder"
+    if is_pairs and architecture == "decoder_only":
         raise CorpusError(
-            f"this corpus holds pairs, and {learner} alone learns from texts; choose an encoder-decoder for it, or a "
-            f"corpus of texts: a text file, or a folder of them"
+            say(
+                "this corpus holds pairs, and a decoder alone learns from texts; choose an encoder-decoder for it, or "
+                "a corpus of texts: a text file, or a folder of them"
+            )
+        )
+    if is_pairs and not needs_pairs:
+        raise CorpusError(
+            say(
+                "this corpus holds pairs, and an encoder alone learns from texts; choose an encoder-decoder for it, "
+                "or a corpus of texts: a text file, or a folder of them"
+            )
         )
     if needs_pairs and not is_pairs:
         raise CorpusError(
-            "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder for it, "
-            "or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
+            say(
+                "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder "
+                "for it, or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
+            )
         )

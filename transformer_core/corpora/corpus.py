@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CorpusError
+from transformer_core.language import mark, say
 
 Alignment = tuple[tuple[int, ...], ...]
 """For each unit, in order, the units that it truly depends on, ascending; an empty tuple: on nothing in the text.
@@ -17,6 +18,16 @@ A unit is what the corpus's own tokenizer makes one token of, a character or a w
 
 TokenizerKind = Literal["word", "character", "byte_bpe"]
 """What one token is; byte_bpe: some bytes that often come together."""
+
+_SHARED = {  # by whether it is pairs
+    True: mark(
+        "{name}: {n} sources are both in training and held out, for example {example!r}; each belongs to one of the "
+        "two."
+    ),
+    False: mark(
+        "{name}: {n} texts are both in training and held out, for example {example!r}; each belongs to one of the two."
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -87,7 +98,7 @@ class Corpus:
 
     name: str  # as `load_corpus` knows it
     title: str  # for the screen
-    description: str  # one or two sentences for the screen
+    description: str  # one or two sentences for the screen, in English; said again to who reads another language
     train: Sequence[Any] = ()  # Sequence[Pair] or Sequence[Text]: `is_pairs` tells which
     held_out: Sequence[Any] = ()  # the same
     examples: tuple[str, ...]  # good sources or prompts to click on; the first is the best known
@@ -103,16 +114,21 @@ class Corpus:
         kind = Pair if self.is_pairs else Text
         for part in (self.train, self.held_out):
             if not all(isinstance(item, kind) for item in (part if isinstance(part, tuple) else part[:1])):
-                raise CorpusError(f"{self.name}: a corpus holds pairs or texts; got some of each, keep them apart.")
+                raise CorpusError(
+                    say("{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name)
+                )
         if isinstance(self.train, tuple) and isinstance(self.held_out, tuple):
             shared = {_given(item) for item in self.train} & {_given(item) for item in self.held_out}
             if shared:
-                raise CorpusError(
-                    f"{self.name}: {len(shared)} {'sources' if self.is_pairs else 'texts'} are both in training and "
-                    f"held out, for example {min(shared)!r}; each belongs to one of the two."
-                )
+                raise CorpusError(say(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared)))
         if self.is_pairs and "exact_match" not in self.measures:
-            raise CorpusError(f"{self.name}: measures must include exact_match; got {sorted(self.measures)}.")
+            raise CorpusError(
+                say(
+                    "{name}: measures must include exact_match; got {measures}.",
+                    name=self.name,
+                    measures=sorted(self.measures),
+                )
+            )
 
     @property
     def is_pairs(self) -> bool:

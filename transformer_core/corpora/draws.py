@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 
 Item = TypeVar("Item")
 
@@ -30,6 +31,10 @@ def draw_distinct(draw: Callable[[], Item], count: int, *, key: Callable[[Item],
         in_vain = 0 if len(items) > before else in_vain + 1
         if in_vain > _PATIENCE:
             raise CorpusError(
-                f"{count:,} different items were to be drawn, and there are about {before:,}; ask for less"
+                say(
+                    "{n:,} different items were to be drawn, and there are about {there:,}; ask for less",
+                    n=count,
+                    there=before,
+                )
             )
     return list(items.values())

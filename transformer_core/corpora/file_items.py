@@ -60,9 +60,9 @@ class FileItems(Sequence[Item]):
         """Read one item after another."""
         return map(self.read_as, self.files.read(self.spans))
 
-    def place(self, index: int) -> str:
-        """Name file and line of an item, for a message."""
-        return self.files.place(int(self.spans[index, 0]))
+    def path_and_line(self, index: int) -> tuple[str, int]:
+        """Return the file of an item, as a message names it, and its line, counted from 1."""
+        return self.files.path_and_line(int(self.spans[index, 0]))
 
 
 def as_text(raw: bytes) -> Text:

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.text_files import TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError
+from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 
 Division = Literal["stretches", "lines", "pairs", "files"]
 """What one text is: a stretch between blank lines, a line, the first two columns of a line, or a whole file."""
@@ -31,6 +33,24 @@ _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _LARGE = 2**24  # bytes of text; from here on it saves time to keep what was found
 _VERSION = "1"  # of how texts are found and held out
+_ONLY_ONE: dict[Division, str] = {
+    "stretches": mark(
+        "{path} holds only one text, and at least 2 different ones are needed, one to learn from and one to hold out; "
+        "add more, or at least so much ({n} bytes) that the end of it can be held out"
+    ),
+    "lines": mark(
+        "{path} holds only one line, and at least 2 different ones are needed, one to learn from and one to hold out; "
+        "add more, or at least so much ({n} bytes) that the end of it can be held out"
+    ),
+    "pairs": mark(
+        "{path} holds only one source, and at least 2 different ones are needed, one to learn from and one to hold "
+        "out; add more"
+    ),
+    "files": mark(
+        "{path} holds only one text file, and at least 2 different ones are needed, one to learn from and one to hold "
+        "out; open that file itself, to have its lines as texts, or add others"
+    ),
+}
 
 
 class OneTextError(CorpusError):
@@ -124,11 +144,21 @@ def _hashes(contents: Sequence[bytes]) -> NDArray[np.int64]:
 def _source(line: bytes, files: TextFiles, address: int) -> bytes:
     """Return the source of a line that is to be a pair."""
     pair = source_and_target(line)
-    if pair is None:
-        fault = "has an empty side" if b"\t" in line else "has no tab"
+    if pair is None and b"\t" in line:
         raise CorpusError(
-            f"{files.place(address)} {fault}; a line of a .tsv file has to be a source, a tab and a target: mend "
-            f"that line, or take it out"
+            say(
+                "{place} has an empty side; a line of a .tsv file has to be a source, a tab and a target: mend that "
+                "line, or take it out",
+                place=files.place(address),
+            )
+        )
+    if pair is None:
+        raise CorpusError(
+            say(
+                "{place} has no tab; a line of a .tsv file has to be a source, a tab and a target: mend that line, or "
+                "take it out",
+                place=files.place(address),
+            )
         )
     return pair[0].encode()
 
@@ -172,8 +202,12 @@ def _note(notes: "SpooledTemporaryFile[bytes]", found: NDArray[np.int64]) -> Non
         notes.write(found.tobytes())
     except OSError as error:
         raise CorpusError(
-            f"the folder for temporary files, {gettempdir()}, cannot be written ({error.strerror or error}); make room "
-            f"there, or set TMPDIR to another one"
+            say(
+                "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
+                "to another one",
+                folder=gettempdir(),
+                error=reason(error),
+            )
         ) from error
 
 
@@ -191,13 +225,5 @@ def _chosen(notes: "SpooledTemporaryFile[bytes]", files: TextFiles, division: Di
     for _, hashes in _noted(notes):
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]
     if len(smallest) < 2:
-        what = {"stretches": "text", "lines": "line", "pairs": "source", "files": "text file"}[division]
-        way_out = {
-            "pairs": "add more",
-            "files": "open that file itself, to have its lines as texts, or add others",
-        }.get(division, f"add more, or at least so much ({FEWEST_BYTES} bytes) that the end of it can be held out")
-        raise OneTextError(
-            f"{shown(files.path)} holds only one {what}, and at least 2 different ones are needed, one to learn from "
-            f"and one to hold out; {way_out}"
-        )
+        raise OneTextError(say(_ONLY_ONE[division], path=shown(files.path), n=FEWEST_BYTES))
     return smallest[: max(1, len(smallest) // _HELD_OUT_ONE_IN)]

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
@@ -14,15 +14,12 @@ from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.running_text import RunningText, running_text
 from transformer_core.corpora.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
 from transformer_core.errors import CorpusError
+from transformer_core.language import ENGLISH, say, say_number, speaking
+from transformer_core.reasons import reason
 
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
+_N_LEFT_OUT_TOLD = 3  # files without text
 _FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
-_IN_WORDS: dict[Division | Literal["stream"], tuple[str, str]] = {  # of one, of several
-    "stretches": ("text", "texts, between blank lines"),
-    "lines": ("line", "lines"),
-    "pairs": ("pair", "pairs"),
-    "files": ("text", "texts, a file each"),
-}
 
 
 def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) -> Corpus:
@@ -52,7 +49,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     """
     path = Path(path)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise CorpusError(f"{shown(path)} is neither a file nor a folder; give one of the two")
+        raise CorpusError(say("{path} is neither a file nor a folder; give one of the two", path=shown(path)))
     return _of_folder(path, reading) if os.path.isdir(path) else _of_file(path, reading)
 
 
@@ -60,13 +57,16 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     try:
         files = TextFiles(path, [check_text_file(path)])
     except NoTextError as error:
-        raise CorpusError(f"{error}; give a file with text in it") from error
+        raise CorpusError(say("{problem}; give a file with text in it", problem=error)) from error
     name = path.resolve().stem
     if _is_pair_file(path):
         if reading.division != "auto":
             raise CorpusError(
-                f"{shown(path)} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
-                f"another ending to read it as text"
+                say(
+                    "{path} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
+                    "another ending to read it as text",
+                    path=shown(path),
+                )
             )
         return _corpus(files, "pairs", reading, name=name)
     if reading.division != "auto":
@@ -85,19 +85,24 @@ def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
     for file in files_of(path):
         try:
             if _is_pair_file(file):
-                raise NoTextError(f"{shown(file)} holds pairs, to be opened by itself")
+                raise NoTextError(say("{path} holds pairs, to be opened by itself", path=shown(file)))
             texts.append(check_text_file(file))
         except NoTextError as error:
             left_out.append(str(error))
-    if not texts:
-        more = f"; and {len(left_out) - 3:,} more" if len(left_out) > 3 else ""
-        found = f" ({'; '.join(left_out[:3])}{more})" if left_out else ""
+    if not texts and not left_out:
         raise CorpusError(
-            f"the folder {shown(path)} has no text in it{found}; put text files there, or give another folder"
+            say("the folder {path} has no text in it; put text files there, or give another folder", path=shown(path))
         )
-    remark = f" Files without text that were left out: {len(left_out):,}." if left_out else ""
+    if not texts:
+        raise CorpusError(
+            say(
+                "the folder {path} has no text in it ({found}); put text files there, or give another folder",
+                path=shown(path),
+                found=_first_of(left_out),
+            )
+        )
     division = "files" if reading.division == "auto" else reading.division
-    return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, remark=remark)
+    return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, n_left_out=len(left_out))
 
 
 def _corpus(
@@ -106,25 +111,22 @@ def _corpus(
     reading: CorpusReading,
     *,
     name: str,
-    remark: str = "",
+    n_left_out: int = 0,
 ) -> Corpus:
     """Return the corpus of files that are checked."""
     name = _without_fingerprint(shown(Path(name))) or "files"  # the topmost folder has no name
     fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
-    size = f"{files.size / 1e6:,.1f} MB" if files.size >= 1e5 else f"{files.size / 1e3:,.1f} kB"
-    where = f"from {_without_fingerprint(shown(Path(files.path.resolve().name)))} ({size})"
     train: FileItems
     held_out: FileItems
     if division == "stream":
         train, held_out = running_text(files, fingerprint=fingerprint)
-        description = f"One running text, {where}; the last tenth of it is held out.{remark}"
     else:
         train, held_out = (
             FileItems(files, spans, as_pair if division == "pairs" else as_text, fingerprint=f"{fingerprint} {part}")
             for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
         )
-        what, are = _IN_WORDS[division][len(train) > 1], "are" if len(held_out) > 1 else "is"
-        description = f"{len(train):,} {what}, {where}; {len(held_out):,} more {are} held out.{remark}"
+    with speaking(ENGLISH):  # it goes into files; whoever shows it says it again
+        description = _description(files, division, len(train), len(held_out), n_left_out)
     examples = tuple(_openings(held_out)) or tuple(_openings(train))
     kind = "byte_bpe" if reading.tokens == "auto" else reading.tokens
     usual = min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
@@ -142,6 +144,55 @@ def _corpus(
     )
 
 
+def _description(
+    files: TextFiles, division: Division | Literal["stream"], n_train: int, n_held_out: int, n_left_out: int
+) -> str:
+    """Return what a corpus is, in one or two sentences."""
+    is_large = files.size >= 1e5
+    name = _without_fingerprint(shown(Path(files.path.resolve().name)))
+    size = f"{files.size / 1e6:,.1f} MB" if is_large else f"{files.size / 1e3:,.1f} kB"
+    if division == "stream":
+        description = say(
+            "One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size
+        )
+    else:
+        texts = {
+            "stretches": say_number(
+                n_train,
+                "{n:,} text, from {file} ({size})",
+                "{n:,} texts, between blank lines, from {file} ({size})",
+                file=name,
+                size=size,
+            ),
+            "lines": say_number(
+                n_train, "{n:,} line, from {file} ({size})", "{n:,} lines, from {file} ({size})", file=name, size=size
+            ),
+            "pairs": say_number(
+                n_train, "{n:,} pair, from {file} ({size})", "{n:,} pairs, from {file} ({size})", file=name, size=size
+            ),
+            "files": say_number(
+                n_train,
+                "{n:,} text, from {folder} ({size})",
+                "{n:,} texts, a file each, from {folder} ({size})",
+                folder=name,
+                size=size,
+            ),
+        }[division]
+        description = say_number(
+            n_held_out, "{texts}; {n:,} more is held out.", "{texts}; {n:,} more are held out.", texts=texts
+        )
+    if not n_left_out:
+        return description
+    return say("{corpus} Files without text that were left out: {n:,}.", corpus=description, n=n_left_out)
+
+
+def _first_of(left_out: Sequence[str]) -> str:
+    """Return why the first three files were left out, and how many more there are."""
+    first = "; ".join(left_out[:_N_LEFT_OUT_TOLD])
+    n_more = len(left_out) - _N_LEFT_OUT_TOLD
+    return say("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
+
+
 def _without_fingerprint(name: str) -> str:
     """Return the name of a file without what uploads.py puts into it."""
     return re.sub(r"(?<=.)\.[0-9a-f]{12}(?=\.(txt|tsv)$|$)", "", name)
@@ -155,7 +206,13 @@ def files_of(folder: Path) -> list[Path]:
     """
 
     def refuse(error: OSError) -> None:
-        raise CorpusError(f"the folder {error.filename} cannot be read ({error.strerror}); change its permissions")
+        raise CorpusError(
+            say(
+                "the folder {path} cannot be read ({error}); change its permissions",
+                path=error.filename,
+                error=reason(error),
+            )
+        )
 
     paths = []
     for place, folders, names in os.walk(folder, onerror=refuse):

@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
+from transformer_core.reasons import reason
 
 _MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; what is larger needs the folder
 _BLOCK = 2**20  # bytes that are read at a time
@@ -77,8 +79,12 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
             return arrays_in_memory(dtypes, fill)
         except _TooLargeError:
             raise CorpusError(
-                f"the cache folder {_chosen_folder()} cannot be written ({error.strerror or error}), and this corpus "
-                f"is too large to do without it; make room there, or set HEADLIGHT_CACHE to another folder"
+                say(
+                    "the cache folder {folder} cannot be written ({error}), and this corpus is too large to do "
+                    "without it; make room there, or set HEADLIGHT_CACHE to another folder",
+                    folder=_chosen_folder(),
+                    error=reason(error),
+                )
             ) from error
 
 
@@ -127,7 +133,7 @@ def cache_folder() -> Path:
     try:
         return Path(_chosen_folder()).expanduser()
     except RuntimeError as error:
-        raise OSError("there is no home folder to hold it") from error
+        raise OSError(say("there is no home folder to hold it")) from error
 
 
 def _chosen_folder() -> str:
@@ -206,7 +212,7 @@ def _rename(new: Path, folder: Path, dtypes: Dtypes) -> None:
             _read(folder, dtypes)
             return
         shutil.rmtree(folder, ignore_errors=True)
-    raise OSError(f"{folder} is damaged and cannot be removed")
+    raise OSError(say("{folder} is damaged and cannot be removed", folder=folder))
 
 
 def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
@@ -220,7 +226,7 @@ def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
         for name in dtypes:
             _check(folder / name, n_bytes=contents[name]["bytes"], checksum=contents[name]["crc32"])
     except (ValueError, LookupError, TypeError) as error:
-        raise OSError(f"{folder} is damaged") from error
+        raise OSError(say("{folder} is damaged", folder=folder)) from error
     with suppress(OSError):
         os.utime(folder / "contents.json")  # it was used today
     return {name: _mapped(folder / name, dtype) for name, dtype in dtypes.items()}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from transformer_core.corpora.corpus import Alignment, Pair, Text
 from transformer_core.corpora.kept_arrays import Sink
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 
 Item = Pair | Text
 
@@ -112,7 +113,13 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
     texts = [text.encode("utf-8") for item in items for text in _texts_of(item)]
     known = [item.alignment for item in items if item.alignment is not None]
     if len(known) not in (0, len(items)):
-        raise CorpusError(f"{len(known):,} of {len(items):,} items have an alignment; give one to all or to none")
+        raise CorpusError(
+            say(
+                "{n:,} of {n_items:,} items have an alignment; give one to all or to none",
+                n=len(known),
+                n_items=len(items),
+            )
+        )
     units = [unit for alignment in known for unit in alignment]
     sinks["text"].append(np.frombuffer(b"".join(texts), np.uint8))
     sinks["text_ends"].append(_ends(texts))

@@ -10,7 +10,27 @@ from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.file_items import FileItems
 from transformer_core.corpora.token_store import OnProgress, special_token, tokenize
 from transformer_core.errors import CorpusError
+from transformer_core.language import mark, say
 from transformer_core.text.tokenizer import Tokenizer
+
+_TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
+    (False, False): mark(
+        "the source of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
+        "that line, or raise max_seq_len"
+    ),
+    (False, True): mark(
+        "the target of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
+        "that line, or raise max_seq_len"
+    ),
+    (True, False): mark(
+        "the source of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
+        "shorten that line, or raise max_seq_len"
+    ),
+    (True, True): mark(
+        "the target of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
+        "shorten that line, or raise max_seq_len"
+    ),
+}
 
 
 class EncodedPairs:
@@ -35,18 +55,17 @@ class EncodedPairs:
         on_progress: OnProgress | None = None,
     ) -> None:
         if not len(pairs):
-            raise CorpusError("there are no sentence pairs to make batches of; the corpus must hold at least one")
+            raise CorpusError(say("there are no sentence pairs to make batches of; the corpus must hold at least one"))
         self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
         self.store = tokenize(pairs, tokenizer, on_progress=on_progress)
         # a source is read without its <bos>, and of a target <bos> and <eos> are never seen together
         lengths = self.store.lengths() - 1
         if lengths.max() > max_seq_len:
-            row, is_target = divmod(int(np.argmax(lengths > max_seq_len)), 2)
-            line = pairs.place(row) if isinstance(pairs, FileItems) else f"line {row + 1:,}"
-            raise CorpusError(
-                f"the {'target' if is_target else 'source'} of {line} has {lengths[2 * row + is_target]:,} tokens, its "
-                f"end included, and the model takes {max_seq_len:,} at most; shorten that line, or raise max_seq_len"
-            )
+            side = int(np.argmax(lengths > max_seq_len))
+            row, is_target = divmod(side, 2)
+            path, line = pairs.path_and_line(row) if isinstance(pairs, FileItems) else ("", row + 1)
+            sentence = _TOO_LONG[bool(path), bool(is_target)]
+            raise CorpusError(say(sentence, path=path, line=line, n=int(lengths[side]), most=max_seq_len))
 
     def __len__(self) -> int:
         """Count the pairs."""

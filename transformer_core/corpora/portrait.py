@@ -16,6 +16,8 @@ from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.text_files import shown
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
+from transformer_core.reasons import reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ class CorpusPortrait:
 
     name: str
     title: str
-    description: str
+    description: str  # in English; said again to who reads another language
     fingerprint: str  # of the corpus
     architecture: Architecture  # of the model that reads it
     items: Literal["pairs", "texts", "stretches"]  # what is counted; stretches are about 1,000 bytes of a running text
@@ -114,5 +116,5 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
         files = [path] if path.is_file() else files_of(path)
         known = [[str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
     except OSError as error:
-        raise CorpusError(f"{shown(path)} cannot be read ({error.strerror or error})") from error
+        raise CorpusError(say("{path} cannot be read ({error})", path=shown(path), error=reason(error))) from error
     return [*versions, *choices, json.dumps(known)]

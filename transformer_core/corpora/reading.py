@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from transformer_core.corpora.corpus import Corpus, Pair, TokenizerKind
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
 
 Tokens = Literal["auto", "word", "character", "byte_bpe"]
 Divided = Literal["auto", "stretches", "lines", "stream"]
@@ -34,14 +35,26 @@ class CorpusReading:
         """Check every field."""
         for name, kind in (("tokens", Tokens), ("division", Divided)):
             if getattr(self, name) not in get_args(kind):
-                raise CorpusError(f"{name} must be one of {', '.join(get_args(kind))}; got {getattr(self, name)!r}")
+                raise CorpusError(
+                    say(
+                        "{name} must be one of {choices}; got {value!r}",
+                        name=name,
+                        choices=", ".join(get_args(kind)),
+                        value=getattr(self, name),
+                    )
+                )
         fewest = min(_FEWEST_TOKENS.values()) if self.tokens == "auto" else _FEWEST_TOKENS[self.tokens]
         if self.vocab_size is not None and not (
             type(self.vocab_size) is int and fewest <= self.vocab_size <= _MOST_TOKENS
         ):
             raise CorpusError(
-                f"vocab_size must be a whole number from {fewest:,} to {_MOST_TOKENS:,}, or none for as many as suit "
-                f"the corpus; got {self.vocab_size!r}"
+                say(
+                    "vocab_size must be a whole number from {fewest:,} to {most:,}, or none for as many as suit the "
+                    "corpus; got {vocab_size!r}",
+                    fewest=fewest,
+                    most=_MOST_TOKENS,
+                    vocab_size=self.vocab_size,
+                )
             )
 
     def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
@@ -54,8 +67,12 @@ class CorpusReading:
             return usual
         if self.vocab_size < _FEWEST_TOKENS[kind]:
             raise CorpusError(
-                f"vocab_size ({self.vocab_size:,}) must be at least {_FEWEST_TOKENS[kind]:,} here, where each byte has "
-                f"a token of its own; raise it, or choose word or character as tokens"
+                say(
+                    "vocab_size ({vocab_size:,}) must be at least {fewest:,} here, where each byte has a token of its "
+                    "own; raise it, or choose word or character as tokens",
+                    vocab_size=self.vocab_size,
+                    fewest=_FEWEST_TOKENS[kind],
+                )
             )
         return self.vocab_size
 
@@ -79,8 +96,11 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
     """
     if reading.division != "auto":
         raise CorpusError(
-            f"{corpus.name} is made text by text, so there is nothing to divide; leave division at auto, which is for "
-            f"text files"
+            say(
+                "{name} is made text by text, so there is nothing to divide; leave division at auto, which is for "
+                "text files",
+                name=corpus.name,
+            )
         )
     kind = corpus.tokenizer_kind if reading.tokens == "auto" else reading.tokens
     if kind == corpus.tokenizer_kind:
@@ -132,7 +152,12 @@ def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
     if corpus.is_pairs and "exact_match" not in sound:
         right, wrong = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
         raise CorpusError(
-            f"{corpus.name} cannot be written in words: {right!r} would come out as {wrong!r}; choose character or "
-            f"byte_bpe as tokens"
+            say(
+                "{name} cannot be written in words: {right!r} would come out as {wrong!r}; choose character or "
+                "byte_bpe as tokens",
+                name=corpus.name,
+                right=right,
+                wrong=wrong,
+            )
         )
     return sound

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from transformer_core.errors import CorpusError
+from transformer_core.language import say
+from transformer_core.reasons import reason
 
 _BLOCK = 2**20  # bytes that are read at a time
 _TOGETHER = 2**12  # stretches whose places are looked up at a time
@@ -55,7 +57,13 @@ def check_text_file(path: Path) -> TextFile:
                 has_mark = block.startswith(codecs.BOM_UTF8)
             if b"\0" in block:
                 line = _line(path, n_read + block.index(b"\0"))
-                raise NoTextError(f"{shown(path)} is no text: line {line:,} holds a zero byte, as binary files do")
+                raise NoTextError(
+                    say(
+                        "{path} is no text: line {line:,} holds a zero byte, as binary files do",
+                        path=shown(path),
+                        line=line,
+                    )
+                )
             n_waiting = len(decoder.getstate()[0])  # bytes of a character that the block before began
             try:
                 text = decoder.decode(block)
@@ -66,8 +74,10 @@ def check_text_file(path: Path) -> TextFile:
             has_text = has_text or bool(text.removeprefix("\ufeff").strip())
         if waiting := decoder.getstate()[0]:
             raise _not_utf8(path, n_read - len(waiting), waiting[0])
+    if not n_read:
+        raise NoTextError(say("{path} is empty", path=shown(path)))
     if not has_text:
-        raise NoTextError(f"{shown(path)} {'holds nothing but white space' if n_read else 'is empty'}")
+        raise NoTextError(say("{path} holds nothing but white space", path=shown(path)))
     return TextFile(
         path=path,
         start=len(codecs.BOM_UTF8) if has_mark else 0,
@@ -116,7 +126,9 @@ class TextFiles:
                     handle = open_files.enter_context(opened(file.path))
                     status = file.path.stat()
                     if (status.st_size, status.st_mtime_ns) != (file.size, file.written):
-                        raise CorpusError(f"{shown(file.path)} was written while it was in use; start again")
+                        raise CorpusError(
+                            say("{path} was written while it was in use; start again", path=shown(file.path))
+                        )
                 handle.seek(start - first)
                 yield handle.read(end - start)
 
@@ -128,8 +140,13 @@ class TextFiles:
 
     def place(self, address: int) -> str:
         """Name file and line of an address, for a message."""
+        path, line = self.path_and_line(address)
+        return say("{path}, line {line:,}", path=path, line=line)
+
+    def path_and_line(self, address: int) -> tuple[str, int]:
+        """Return the file of an address, as a message names it, and its line, counted from 1."""
         file, first = self.file_of(address)
-        return f"{shown(file.path)}, line {_line(file.path, address - first):,}"
+        return shown(file.path), _line(file.path, address - first)
 
 
 @contextmanager
@@ -143,11 +160,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         with open(path, "rb", buffering=_READ_AHEAD) as file:
             yield file
     except FileNotFoundError as error:
-        raise CorpusError(f"there is no file or folder {shown(path)}") from error
+        raise CorpusError(say("there is no file or folder {path}", path=shown(path))) from error
     except PermissionError as error:
-        raise CorpusError(f"{shown(path)} may not be read by you; change its permissions, or copy it") from error
+        raise CorpusError(
+            say("{path} may not be read by you; change its permissions, or copy it", path=shown(path))
+        ) from error
     except OSError as error:
-        raise CorpusError(f"{shown(path)} cannot be read ({error.strerror or error})") from error
+        raise CorpusError(say("{path} cannot be read ({error})", path=shown(path), error=reason(error))) from error
 
 
 def shown(path: Path) -> str:
@@ -159,19 +178,27 @@ def _refuse_utf16(path: Path, beginning: bytes) -> None:
     """Say what a file is that begins with the byte order mark of UTF-16 or UTF-32."""
     for name, marks in _OTHER_MARKS.items():
         if beginning.startswith(marks):
-            raise CorpusError(f"{shown(path)} is {name} text, and only UTF-8 is read; {_way_out(name)}")
+            raise CorpusError(
+                say(
+                    "{path} is {encoding} text, and only UTF-8 is read; save it as UTF-8 in an editor, or with iconv "
+                    "-f {encoding} -t UTF-8",
+                    path=shown(path),
+                    encoding=name,
+                )
+            )
 
 
 def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
     """Return the error for the first byte that cannot be where it is."""
     return CorpusError(
-        f"{shown(path)}, line {_line(path, n_before):,}: the byte 0x{byte:02X} is not UTF-8 there; if the text is in "
-        f"Windows-1252 or Latin-1, {_way_out('WINDOWS-1252')}"
+        say(
+            "{path}, line {line:,}: the byte 0x{byte} is not UTF-8 there; if the text is in Windows-1252 or "
+            "Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 -t UTF-8",
+            path=shown(path),
+            line=_line(path, n_before),
+            byte=f"{byte:02X}",
+        )
     )
-
-
-def _way_out(encoding: str) -> str:
-    return f"save it as UTF-8 in an editor, or with iconv -f {encoding} -t UTF-8"
 
 
 def _line(path: Path, n_bytes: int) -> int:

@@ -6,7 +6,7 @@ from importlib.metadata import version
 from itertools import accumulate, chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -20,10 +20,29 @@ from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_ar
 from transformer_core.corpora.kept_items import KeptItems
 from transformer_core.corpora.running_text import RunningText
 from transformer_core.errors import CorpusError
+from transformer_core.language import mark, say
 from transformer_core.text.tokenizer import Tokenizer
 
 OnProgress = Callable[[int, int], None]
 """Is told how many are done, and how many there are in all."""
+
+Task = Literal["fills up a sequence", "begins a text", "ends a text", "masks another"]
+"""What batches need a special token for."""
+
+_LACKING: Mapping[Task, str] = {
+    "fills up a sequence": mark(
+        "this tokenizer has no token that fills up a sequence, and training needs one; use one that is made here"
+    ),
+    "begins a text": mark(
+        "this tokenizer has no token that begins a text, and training needs one; use one that is made here"
+    ),
+    "ends a text": mark(
+        "this tokenizer has no token that ends a text, and training needs one; use one that is made here"
+    ),
+    "masks another": mark(
+        "this tokenizer has no token that masks another, and training needs one; use one that is made here"
+    ),
+}
 
 _TOGETHER = 2**17  # characters that are encoded at the same time; a token takes some 250 bytes meanwhile
 _WORTH_KEEPING = 2**17  # characters of text; less is encoded in a few tenths of a second
@@ -110,14 +129,14 @@ def tokenize(
     return TokenStore(**arrays)
 
 
-def special_token(token: int | None, does: str) -> int:
+def special_token(token: int | None, does: Task) -> int:
     """Return a token that batches cannot do without.
 
     Raises:
         CorpusError: the tokenizer has no such token.
     """
     if token is None:
-        raise CorpusError(f"this tokenizer has no token that {does}, and training needs one; use one that is made here")
+        raise CorpusError(say(_LACKING[does]))
     return token
 
 

@@ -19,7 +19,8 @@ from typing import Literal, Protocol, runtime_checkable
 from transformer_core.corpora.encodings import decoded, encoding_of
 from transformer_core.corpora.files import open_corpus
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 
 MOST_BYTES = 2 * 2**30  # of what is taken in; larger files are better read where they are
 
@@ -28,6 +29,7 @@ _LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name, its ending not 
 _LONGEST_LINE = 2**22  # characters of a .csv file, which is read a line at a time
 _UNDER_WAY = ".taking-in-"  # how folders begin in which something is written
 _STALE_SECONDS = 24 * 3600.0  # after so long, nobody writes there any more
+_NAMELESS = mark("the text")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
 
 
@@ -45,7 +47,7 @@ class TakenIn:
     """A file of ours with what somebody gave."""
 
     path: Path  # for `load_corpus(str(path))`
-    remark: str  # what was done to the text on the way, in sentences; "" if nothing was
+    remark: str  # what was done to the text on the way, in sentences for who reads it now; "" if nothing was
 
 
 def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool | Literal["auto"] = "auto") -> TakenIn:
@@ -65,14 +67,16 @@ def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool |
         CorpusError: it is no text, or no corpus, or cannot be written; the message names the line where it can, and
             says what to do.
     """
-    title = _title(name)
-    is_pairs = PurePath(title).suffix.lower() in (".tsv", ".csv") if as_pairs == "auto" else as_pairs
+    called = _title(name)
+    title = called or say(_NAMELESS)
+    is_pairs = PurePath(called).suffix.lower() in (".tsv", ".csv") if as_pairs == "auto" else as_pairs
     source = BytesIO(file) if isinstance(file, bytes) else file
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
         with TemporaryDirectory(prefix=_UNDER_WAY, dir=folder) as place:
-            given, clean = Path(place, "given"), Path(place, f"{_file_name(title)}{'.tsv' if is_pairs else '.txt'}")
+            given = Path(place, "given")
+            clean = Path(place, f"{_file_name(called or _NAMELESS)}{'.tsv' if is_pairs else '.txt'}")
             _copy(source, given, title)
             remark, fingerprint = _write_clean(given, clean, title, is_pairs)
             _check(clean, title)
@@ -85,7 +89,7 @@ def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool |
                 "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
                 title=title,
                 folder=folder,
-                error=error.strerror or error,
+                error=reason(error),
             )
         ) from error
     return TakenIn(path=path, remark=remark)
@@ -144,11 +148,23 @@ def _tab_separated(texts: Iterable[str], title: str, remarks: list[str]) -> Iter
             cells = [" ".join(cell.split()) for cell in row]
             most_columns = max(most_columns, len(cells))
             if any(cells):
-                if len(cells) < 2 or not all(cells[:2]):
-                    fault = "has only one column" if len(cells) < 2 else "has an empty side"
+                if len(cells) < 2:
                     raise CorpusError(
-                        f"{title}, line {n_read + 1:,} {fault}; a row has to be a source and a target, with a comma or "
-                        f"a semicolon between them: mend that row, or take it out"
+                        say(
+                            "{title}, line {line:,} has only one column; a row has to be a source and a target, with a "
+                            "comma or a semicolon between them: mend that row, or take it out",
+                            title=title,
+                            line=n_read + 1,
+                        )
+                    )
+                if not all(cells[:2]):
+                    raise CorpusError(
+                        say(
+                            "{title}, line {line:,} has an empty side; a row has to be a source and a target, with a "
+                            "comma or a semicolon between them: mend that row, or take it out",
+                            title=title,
+                            line=n_read + 1,
+                        )
                     )
                 yield f"{cells[0]}\t{cells[1]}\n"
             n_read = rows.line_num
@@ -163,7 +179,7 @@ def _tab_separated(texts: Iterable[str], title: str, remarks: list[str]) -> Iter
             )
         ) from error
     if most_columns > 2:
-        remarks.append(f"Of the {most_columns} columns of {title} the first two are taken.")
+        remarks.append(say("Of the {n} columns of {title} the first two are taken.", n=most_columns, title=title))
 
 
 def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
@@ -194,10 +210,10 @@ def _check(clean: Path, title: str) -> None:
 
 
 def _title(name: str) -> str:
-    """Return what to call the text in a message: the last part of its name, with nothing in it that is not seen."""
+    """Return what a message calls the text: the last part of its name, with nothing in it that is not seen, or ""."""
     last = re.split(r"[/\\]", name)[-1]
     seen = "".join(character if character.isprintable() else " " for character in last)
-    return " ".join(seen.split())[:_LONGEST_TITLE] or "the text"
+    return " ".join(seen.split())[:_LONGEST_TITLE]
 
 
 def _file_name(title: str) -> str:

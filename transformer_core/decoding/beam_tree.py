@@ -115,5 +115,9 @@ def _room_behind(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | 
             say("a text has at most {max_positions} tokens here, and all are written", max_positions=tree.max_positions)
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
-        raise ConfigError(f"max_new_tokens ({max_new_tokens}) must be from 1 to {room}, the room behind this token")
+        raise ConfigError(
+            say(
+                "max_new_tokens ({n}) must be from 1 to {room}, the room behind this token", n=max_new_tokens, room=room
+            )
+        )
     return max_new_tokens or room

@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 
 def contrasted(
@@ -32,7 +33,9 @@ def contrasted(
     Differs: the amateur reads the whole text, at temperature 1; the paper's may read less, at temperature 0.5.
     """
     if not 0 < plausibility <= 1:
-        raise ConfigError(f"plausibility ({plausibility}) must be above 0 and at most 1; 0.1 is usual")
+        raise ConfigError(
+            say("plausibility ({plausibility}) must be above 0 and at most 1; 0.1 is usual", plausibility=plausibility)
+        )
     expert, amateur = expert_logits.float().log_softmax(dim=-1), amateur_logits.float().log_softmax(dim=-1)
     is_implausible = expert < expert.max() + math.log(plausibility)
     return (expert - amateur).masked_fill(is_implausible, -math.inf)

@@ -259,13 +259,23 @@ def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
         mine, others = getattr(config, name), getattr(other, name)
         if mine != others:
             raise ConfigError(
-                f"the amateur's {name} ({others}) must be that of the model ({mine}); choose two of one vocabulary"
+                say(
+                    "the amateur's {name} ({others}) must be that of the model ({mine}); choose two of one vocabulary",
+                    name=name,
+                    others=others,
+                    mine=mine,
+                )
             )
     room, other_room = tree.room_behind(tree.start), amateur.room_behind(amateur.start)
     if other_room < room:
         raise ConfigError(
-            f"the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the model's "
-            f"tree with max_new_tokens={other_room}"
+            say(
+                "the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the "
+                "model's tree with max_new_tokens={n}",
+                other_room=other_room,
+                room=room,
+                n=other_room,
+            )
         )
 
 

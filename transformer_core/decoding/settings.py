@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 from transformer_core.errors import ConfigError
+from transformer_core.language import mark, say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,20 +24,29 @@ class Sampling:
     def __post_init__(self) -> None:
         """Check every number."""
         checks = (
-            ("repetition_penalty", 0.01 <= self.repetition_penalty <= 100, "from 0.01 to 100; 1 changes nothing"),
             (
-                "temperature",
-                self.temperature == 0 or 0.001 <= self.temperature <= 1000,
-                "0, which always takes the most probable token, or from 0.001 to 1000",
+                self.repetition_penalty,
+                0.01 <= self.repetition_penalty <= 100,
+                mark("repetition_penalty ({value}) must be from 0.01 to 100; 1 changes nothing"),
             ),
-            ("top_k", self.top_k >= 0, "0 or above; 0 keeps all tokens"),
-            ("top_p", 0 < self.top_p <= 1, "above 0 and at most 1; 1 keeps all tokens"),
-            ("min_p", 0 <= self.min_p <= 1, "from 0 to 1; 0 keeps all tokens"),
+            (
+                self.temperature,
+                self.temperature == 0 or 0.001 <= self.temperature <= 1000,
+                mark(
+                    "temperature ({value}) must be 0, which always takes the most probable token, or from 0.001 to 1000"
+                ),
+            ),
+            (self.top_k, self.top_k >= 0, mark("top_k ({value}) must be 0 or above; 0 keeps all tokens")),
+            (
+                self.top_p,
+                0 < self.top_p <= 1,
+                mark("top_p ({value}) must be above 0 and at most 1; 1 keeps all tokens"),
+            ),
+            (self.min_p, 0 <= self.min_p <= 1, mark("min_p ({value}) must be from 0 to 1; 0 keeps all tokens")),
         )
-        for name, is_right, allowed in checks:
-            value = getattr(self, name)
+        for value, is_right, wrong in checks:
             if not is_right or not math.isfinite(value):
-                raise ConfigError(f"{name} ({value}) must be {allowed}")
+                raise ConfigError(say(wrong, value=value))
 
 
 GREEDY = Sampling(temperature=0.0)

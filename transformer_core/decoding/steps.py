@@ -167,6 +167,10 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
-            f"max_new_tokens ({max_new_tokens}) must be from 1 to {room}, what the model's positions allow"
+            say(
+                "max_new_tokens ({n}) must be from 1 to {room}, what the model's positions allow",
+                n=max_new_tokens,
+                room=room,
+            )
         )
     return max_new_tokens or room

@@ -10,7 +10,7 @@ from jaxtyping import Real
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape, heading
 from transformer_core.figures.theme import LIGHT, Theme, template
-from transformer_core.language import say
+from transformer_core.language import grouped, say
 
 _LEGEND = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 12}} | {
     "bgcolor": "rgba(0,0,0,0)",
@@ -164,7 +164,7 @@ def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
         "tickfont": {"size": 11},
         "tickmode": "array",
         "tickvals": ticks,
-        "ticktext": [f"{tick:,}" for tick in ticks],
+        "ticktext": [grouped(tick) for tick in ticks],
         "unifiedhovertitle": {"text": "<b>%{x:,d}</b>"},
     }
 
@@ -178,11 +178,11 @@ def _byte_ticks(low: float, high: float) -> dict[str, Any]:
     return {
         "tickmode": "array",
         "tickvals": [2.0**power for power in chosen],
-        "ticktext": [f"{2 ** (power % 10):,} {names[power // 10]}" for power in chosen],
+        "ticktext": [f"{grouped(2 ** (power % 10))} {names[power // 10]}" for power in chosen],
     }
 
 
 def _told(name: str, value: float, unit: str, *, in_bytes: bool) -> str:
     """Return a cost in words."""
-    told = f"{value / 2**20:,.2f} MiB" if in_bytes else f"{value:,.0f} {unit}"
+    told = f"{grouped(value / 2**20, ',.2f')} MiB" if in_bytes else f"{grouped(value, ',.0f')} {unit}"
     return f"{escape(name)}: {escape(told)}"

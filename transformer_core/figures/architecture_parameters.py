@@ -10,7 +10,7 @@ from transformer_core.figures.architecture_hues import PART_HUES
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import escape, heading
 from transformer_core.figures.theme import LIGHT, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import grouped, mark, say
 
 STACKS = {
     "encoder": mark("encoder"),
@@ -61,7 +61,7 @@ def parameter_bars(
         textposition="outside",
         cliponaxis=False,
         customdata=[
-            say("{part}: {n} parameters", part=escape(name), n=f"{value:,}")
+            say("{part}: {n} parameters", part=escape(name), n=grouped(value))
             for name, value in zip(names, values, strict=True)
         ],
         hovertemplate="%{customdata}<extra></extra>",
@@ -151,7 +151,7 @@ def _told(part: str, found: Sequence[int], totals: Sequence[int], names: Sequenc
             "{model}, {part}: {n} parameters, {share}",
             model=escape(name),
             part=say(PARTS[part]),
-            n=f"{count:,}",
+            n=grouped(count),
             share=f"{count / total:.1%}",
         )
         for name, count, total in zip(names, found, totals, strict=True)

@@ -131,7 +131,7 @@ def _lines(
                 customdata=chance,
                 mode="lines" if len(steps) > 1 else "markers",
                 line={"color": hues[layer], "width": 3.5 if is_chosen else 1.3},
-                opacity=1 if is_chosen else 0.75 if chosen is None else 0.4,
+                opacity=1 if is_chosen else 0.8 if chosen is None else 0.65,
                 legendgroup=f"layer {layer}",
                 hovertemplate=f"{name}<br>{told}<extra></extra>",
             )

@@ -18,7 +18,7 @@ _ROW = 26  # px that a row takes where there is room
 _MOST_ROWS_HEIGHT = 460  # px of all rows together
 _TOP, _NAME, _BOTTOM, _BAR = 34, 22, 34, 78  # px: title, names of panels, below, and the bar of colors
 _GAP, _BELOW = 26, 8  # px between two panels: side by side, and below each other beside the name
-_NUMBER = 30  # px that a number in a cell takes
+_NUMBER = 30  # px that a number in a cell takes at least
 _DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
 
 
@@ -92,7 +92,7 @@ def number_panels(
         "title": heading(title),
         "height": height,
         "margin": {"l": left, "r": right, "t": top, "b": _BOTTOM},
-        "meta": {"textFromWidth": round(left + right + across * n_columns * _NUMBER)},
+        "meta": {"textFromWidth": round(left + right + across * n_columns * _room(low, high, decimals))},
         axis: _colors(low, high, decimals, diverging=diverging, is_shown=with_colors),
         "annotations": [],
     }
@@ -137,6 +137,11 @@ def _labels_above(columns: Sequence[str], width: int, n_panels: int) -> tuple[bo
     longest = max((text_width(shorten(label)) for label in columns), default=0.0)
     is_slanted = longest > 0.75 * width / max(len(columns) * n_panels, 1)
     return is_slanted, longest / math.sqrt(2) + 14 if is_slanted else LINE + 8
+
+
+def _room(low: float, high: float, decimals: int) -> float:
+    """Return the px that a number in a cell takes."""
+    return max(_NUMBER, *(0.82 * text_width(rounded(end, decimals)) for end in (low, high)))
 
 
 def _limits(panels: Mapping[str, np.ndarray], *, diverging: bool) -> tuple[float, float]:
@@ -198,7 +203,7 @@ def _numbers(
 
 
 def _axis(name: str, labels: Sequence[str], n: int, pitch: float) -> dict[str, Any]:
-    room = LINE + 2 if labels else LINE + 8
+    room = LINE + 2 if labels else max(LINE + 8, text_width(str(n)) + 16)  # also in a narrower place
     step = max(1, math.ceil(room / max(pitch, 0.01)))
     if not labels and step > 1:
         step = next(s for s in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if s >= step)

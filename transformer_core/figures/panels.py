@@ -19,6 +19,7 @@ from transformer_core.language import say
 _LEFT = 58  # px, for the numbers of the panels' axes
 _LINE = 17  # px: the height of a line of text
 _LETTER = 6.2  # px: the width of a letter of a label, on the average
+_ENTRY = (46, 5.6)  # px: what a line takes in a legend beside its name, and a letter of the name
 _WRAP = 64  # letters of a sentence on one line of a hover text
 
 
@@ -91,7 +92,7 @@ def panels_over_steps(
         top = (below - headers[i]) / room
         below -= headers[i] + panel.height
         layout[f"yaxis{axis[1:]}"] = _PLAIN | panel.axis | {"domain": [max(0.0, below / room), top]}
-        layout[f"legend{i + 2}"] = _LEGEND | {"y": top}  # all but the first of plotly's look alike
+        layout[f"legend{i + 2}"] = _LEGEND | {"y": top + legends[i] / room}  # all but the first of plotly's look alike
         layout["annotations"].append(_TITLE | {"y": top, "yshift": legends[i], "text": panel.title})
         layout["annotations"] += _level_labels(panel, axis)
         layout["shapes"] += [
@@ -163,13 +164,14 @@ _BESIDE = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "font": {"si
 _LEFT_ABOVE = {"x": 0, "xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
 _TITLE = {**_LEFT_ABOVE, "showarrow": False, "align": "left", "font": {"size": 13}}
 _LEGEND = {**_LEFT_ABOVE, "orientation": "h", "font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30} | {
-    "tracegroupgap": 0
+    "tracegroupgap": 0,
+    "yanchor": "top",  # below the title, as many rows as there are
 }
 
 
 def _legend_height(panel: Panel, width: float) -> int:
     """Return how many px the lines' names take; they stand in columns where one row is too short."""
-    entries = [46 + _LETTER * len(trace.name) for trace in panel.traces if trace.showlegend]
+    entries = [_ENTRY[0] + _ENTRY[1] * len(trace.name) for trace in panel.traces if trace.showlegend]
     if not entries:
         return 0
     in_row = len(entries) if sum(entries) <= width else max(1, math.floor(width / max(entries)))

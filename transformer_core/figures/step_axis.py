@@ -43,7 +43,7 @@ def step_axis(first: int, last: int, *, log: bool) -> dict[str, Any]:
         return axis | {"range": [first - margin, last + margin], "nticks": 8, "tickformat": ",d"}
     low, high = float(max(first, 1)), float(max(last, 1))
     ticks = log_ticks(low, high, n_most=7)
-    texts = [f"{value:,.0f}" for value in ticks]
+    texts = [say("{n:,.0f}", n=value) for value in ticks]
     begin = low if first else _ZERO
     margin = 0.02 * max(math.log10(high / begin), 0.1)
     return axis | {

@@ -13,9 +13,18 @@ from transformer_core.figures.hues import FAINT, STRONG, WARM, layer_hues, trans
 from transformer_core.figures.panels import Panel, panels_over_steps, wrapped
 from transformer_core.figures.step_axis import log_ticks, places
 from transformer_core.figures.theme import LIGHT, Theme
-from transformer_core.language import say
+from transformer_core.language import mark, say
 
 _HELD_OUT = "held_out_"  # what the names of measurements begin with
+_MEASURES = {
+    "held_out_accuracy": mark("accuracy"),
+    "held_out_exact_match": mark("exact match"),
+    "held_out_pronoun": mark("pronoun"),
+    "held_out_continued": mark("continued"),
+    "held_out_determined_accuracy": mark("determined accuracy"),
+    "held_out_coherent": mark("coherent"),
+    "held_out_grammatical": mark("grammatical"),
+}
 _BY_BATCH = ("loss", "learning_rate", "gradient_norm")
 _N_POINTS = 800  # of a curve: there are no more px
 _FEW = 24  # points up to which each is marked
@@ -117,7 +126,7 @@ def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, lo
     """Return the panel of what is measured on held-out texts in [0, 1], if there is anything."""
     if names is None:
         names = {
-            name: say(name.removeprefix(_HELD_OUT).replace("_", " "))
+            name: say(_MEASURES.get(name, name.removeprefix(_HELD_OUT).replace("_", " ")))
             for name, curve in drawn.items()
             if name.startswith(_HELD_OUT) and name != "held_out_loss" and curve.values.max(initial=0) <= 1
         }

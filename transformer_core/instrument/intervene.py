@@ -10,6 +10,7 @@ from transformer_core.errors import InterventionError
 from transformer_core.hooks import Handler, HookPoint, first_position, handling, named_hook_points
 from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.sites import Site, matching
+from transformer_core.language import say
 
 Intervention = Callable[[Tensor, Site], Tensor]
 """Takes the value at a site and the site, and returns the value that the model goes on with."""
@@ -88,23 +89,36 @@ def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
     """
     if not isinstance(returned, Tensor):
         raise InterventionError(
-            f"the intervention at {site.name} returned {type(returned).__name__}; it must return a tensor, also where "
-            "it wrote on the one that it was given"
+            say(
+                "the intervention at {site} returned {kind}; it must return a tensor, also where it wrote on the one "
+                "that it was given",
+                site=site.name,
+                kind=type(returned).__name__,
+            )
         )
     allowed = [value.shape]
     if site.stem == "hook_mask" and site.n_heads is not None:
         allowed.append(torch.Size([value.shape[0], site.n_heads, *value.shape[2:]]))
     if returned.shape not in allowed or returned.dtype != value.dtype or returned.device != value.device:
         raise InterventionError(
-            f"the intervention at {site.name} returned {_described(returned)}; expected {_described(value)}, as it was "
-            "given"
+            say(
+                "the intervention at {site} returned {returned}; expected {given}, as it was given",
+                site=site.name,
+                returned=_described(returned),
+                given=_described(value),
+            )
         )
     return returned
 
 
 def _described(x: Tensor) -> str:
     """Return shape, type and device in words."""
-    return f"{str(x.dtype).removeprefix('torch.')} {tuple(x.shape)} on {x.device}"
+    return say(
+        "{dtype} {shape} on {device}",
+        dtype=str(x.dtype).removeprefix("torch."),
+        shape=tuple(x.shape),
+        device=x.device,
+    )
 
 
 def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n_keys: int) -> None:
@@ -118,6 +132,12 @@ def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n
         if missed is not None:
             what, index, n = missed
             raise InterventionError(
-                f"the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
-                "changed there"
+                say(
+                    "the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
+                    "changed there",
+                    name=name,
+                    what=say(what),
+                    index=index,
+                    n=n,
+                )
             )

@@ -11,6 +11,9 @@ from torch import Tensor
 
 from transformer_core.errors import InterventionError
 from transformer_core.instrument.sites import Site
+from transformer_core.language import mark, say
+
+_HEAD, _POSITION, _QUERY, _KEY = mark("head"), mark("position"), mark("query"), mark("key")
 
 Cell = tuple[int | None, int | None, int | None]
 """Head, query and key; None stands for every one there is."""
@@ -27,7 +30,7 @@ class Place:
     def __post_init__(self) -> None:
         """Check that one of both is named."""
         if self.cells is not None and (self.heads is not None or self.positions is not None):
-            raise InterventionError("cells name their heads and queries themselves; leave heads and positions out")
+            raise InterventionError(say("cells name their heads and queries themselves; leave heads and positions out"))
 
     @classmethod
     def of(
@@ -42,8 +45,8 @@ class Place:
             InterventionError: an index that is no whole number from 0 on, or cells beside heads or positions.
         """
         return cls(
-            heads=None if heads is None else tuple(_index("head", head) for head in heads),
-            positions=None if positions is None else tuple(_index("position", position) for position in positions),
+            heads=None if heads is None else tuple(_index(_HEAD, head) for head in heads),
+            positions=None if positions is None else tuple(_index(_POSITION, position) for position in positions),
             cells=None if cells is None else tuple(_cell(cell) for cell in cells),
         )
 
@@ -85,29 +88,40 @@ class Place:
 
     def missed(self, n_positions: int, n_keys: int) -> tuple[str, int, int] | None:
         """Return what is named behind the end of a text, as (axis, index, how many there are), or None."""
-        rows = "position" if self.cells is None else "query"
+        rows = _POSITION if self.cells is None else _QUERY
         named = [(rows, position, n_positions) for position in self.positions or ()]
         for _, query, key in self.cells or ():
-            named += [(rows, query or 0, n_positions), ("key", key or 0, n_keys)]
+            named += [(rows, query or 0, n_positions), (_KEY, key or 0, n_keys)]
         return next(((what, index, n) for what, index, n in named if index >= n), None)
 
     def _check(self, value: Tensor, site: Site) -> None:
         """Check that the axes are there, and the heads."""
         if self.cells is not None and not site.has_keys:
             raise InterventionError(
-                f"{site.name} has no cells, which are pairs of a query and a key; name heads or positions, or step in "
-                "at hook_pattern, hook_attn_scores or hook_mask"
+                say(
+                    "{site} has no cells, which are pairs of a query and a key; name heads or positions, or step in "
+                    "at hook_pattern, hook_attn_scores or hook_mask",
+                    site=site.name,
+                )
             )
         if self.heads is not None and value.ndim != 4:
             raise InterventionError(
-                f"{site.name} has no heads; name positions, or step in at a site of an attention, such as hook_z"
+                say(
+                    "{site} has no heads; name positions, or step in at a site of an attention, such as hook_z",
+                    site=site.name,
+                )
             )
         named = self.heads or [head for head, _, _ in self.cells or () if head is not None]
         for head in named:
             if head >= value.shape[1]:
                 raise InterventionError(
-                    f"there is no head {head} at {site.name}, which has {value.shape[1]}; the last is "
-                    f"{value.shape[1] - 1}"
+                    say(
+                        "there is no head {head} at {site}, which has {n}; the last is {last}",
+                        head=head,
+                        site=site.name,
+                        n=value.shape[1],
+                        last=value.shape[1] - 1,
+                    )
                 )
 
 
@@ -137,10 +151,11 @@ def _cell(cell: Cell) -> Cell:
         InterventionError: it is something else.
     """
     if not isinstance(cell, tuple) or len(cell) != 3:
-        raise InterventionError(f"a cell is (head, query, key), each a number or None for all; got {cell!r}")
+        raise InterventionError(
+            say("a cell is (head, query, key), each a number or None for all; got {cell!r}", cell=cell)
+        )
     head, query, key = (
-        None if index is None else _index(what, index)
-        for what, index in zip(("head", "query", "key"), cell, strict=True)
+        None if index is None else _index(what, index) for what, index in zip((_HEAD, _QUERY, _KEY), cell, strict=True)
     )
     return head, query, key
 
@@ -153,5 +168,7 @@ def _index(what: str, index: SupportsIndex) -> int:
     """
     is_whole = hasattr(index, "__index__") and not isinstance(index, bool)
     if not is_whole or operator.index(index) < 0:
-        raise InterventionError(f"a {what} is a whole number, counted from 0; got {index!r}")
+        raise InterventionError(
+            say("a {what} is a whole number, counted from 0; got {index!r}", what=say(what), index=index)
+        )
     return operator.index(index)

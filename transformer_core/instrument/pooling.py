@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_core.errors import ConfigError
+from transformer_core.language import say
 
 Reduce = Literal["max", "mean"]
 
@@ -38,7 +39,13 @@ class Overview:
             ConfigError: a size below 1.
         """
         if min(size) < 1:
-            raise ConfigError(f"an overview has at least one row and one column; got a size of {size[0]} x {size[1]}")
+            raise ConfigError(
+                say(
+                    "an overview has at least one row and one column; got a size of {n_rows} x {n_columns}",
+                    n_rows=size[0],
+                    n_columns=size[1],
+                )
+            )
         n_heads, n_queries, self.n_keys = pattern_shape
         self.row_ends = block_ends(n_queries, size[0])
         self.heights, self.widths = _lengths(n_queries, size[0], device), _lengths(self.n_keys, size[1], device)

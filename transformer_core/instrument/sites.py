@@ -9,6 +9,7 @@ from torch import nn
 
 from transformer_core.errors import SiteError
 from transformer_core.hooks import HookPoint, named_hook_points
+from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +59,21 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
     for site in sites:
         if not any(fnmatchcase(name, site) for name in hook_points):
             nearest = _nearest(site, hook_points)
-            hint = (
-                f"the nearest are {', '.join(nearest)}"
-                if nearest
-                else f"there are {len(hook_points)}; see site_names(model)"
+            if nearest:
+                raise SiteError(
+                    say(
+                        "the model has no site {site!r}; the nearest are {nearest}",
+                        site=site,
+                        nearest=", ".join(nearest),
+                    )
+                )
+            raise SiteError(
+                say(
+                    "the model has no site {site!r}; there are {n}; see site_names(model)",
+                    site=site,
+                    n=len(hook_points),
+                )
             )
-            raise SiteError(f"the model has no site {site!r}; {hint}")
     return {name: point for name, point in hook_points.items() if any(fnmatchcase(name, site) for site in sites)}
 
 

@@ -36,7 +36,7 @@ def who(scene: Scene) -> str:
     """Return which head is meant, as titles call it."""
     return say(
         "{attention}, layer {layer}, head {head}",
-        attention=say(ATTENTIONS[scene.attention].title).lower(),
+        attention=say(ATTENTIONS[scene.attention].inline),
         layer=scene.parameter("layer"),
         head=scene.parameter("head"),
     )
@@ -77,9 +77,9 @@ def draw_heads(scene: Scene) -> Plot:
     patterns = np.stack([values.array for values in found])  # [layer, head, query, key]
     title = say(attention.title)
     shown = scene.given.get("title") or (
-        say("All heads: {attention}", attention=title.lower())
+        say("All heads: {attention}", attention=say(attention.inline))
         if layer is None
-        else say("All heads of layer {layer}: {attention}", layer=layer, attention=title.lower())
+        else say("All heads of layer {layer}: {attention}", layer=layer, attention=say(attention.inline))
     )
     mask = _mask(scene, Values(array=patterns[0, 0], axes=found[0].axes[1:]))
     figure = all_heads({title: patterns}, {title: mask}, title=shown, theme=scene.theme, width=560)
@@ -138,7 +138,7 @@ def draw_mask(scene: Scene) -> Plot:
     """Draw a mask: 1 where a query may attend."""
     values = scene.ask(f"{scene.of} mask[{scene.attention}]", parameter="attention")
     rows, columns = (_labels(values, place) for place in (0, 1))
-    title = say("The mask: {attention}", attention=say(ATTENTIONS[scene.attention].title).lower())
+    title = say("The mask: {attention}", attention=say(ATTENTIONS[scene.attention].inline))
     figure = number_panels(
         {"": values.array.astype(np.float64)},
         rows,

@@ -8,7 +8,7 @@ import numpy as np
 from transformer_core.figures.label_bars import label_bars
 from transformer_core.figures.number_panels import number_panels
 from transformer_core.figures.plain_lines import plain_lines
-from transformer_core.language import say
+from transformer_core.language import grouped, say
 from transformer_core.lessons.drawn import Plot, Scene, Slider, csv_of
 from transformer_core.lessons.evaluation import plain_number
 from transformer_core.lessons.six_words import STEPS, WORDS, smoothed_target
@@ -129,7 +129,7 @@ def draw_warm_up(scene: Scene) -> Plot:
         np.concatenate([np.geomspace(1, last, _N_POINTS), np.linspace(1, last, _N_POINTS), [warmup]]).astype(int)
     )
     lines = {
-        say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=f"{warmup:,}"): (
+        say("d_model {d_model}, warm-up {warmup}", d_model=d_model, warmup=grouped(warmup)): (
             steps,
             _rates(steps, d_model, warmup),
         )
@@ -140,7 +140,7 @@ def draw_warm_up(scene: Scene) -> Plot:
     figure = plain_lines(
         lines,
         title=scene.given.get("title")
-        or say("Learning rate: highest {rate} at step {step}", rate=f"{highest:.2e}", step=f"{warmup:,}"),
+        or say("Learning rate: highest {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
         x_name=say("step"),
         y_name=say("learning rate"),
         y_format=".3e",

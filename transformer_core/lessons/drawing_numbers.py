@@ -7,7 +7,7 @@ import numpy as np
 
 from transformer_core.figures.label_bars import label_bars
 from transformer_core.figures.number_panels import number_panels
-from transformer_core.language import say, say_number
+from transformer_core.language import grouped, say, say_number
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Strip, Table, csv_of
 from transformer_core.lessons.evaluation import plain_number
 from transformer_core.lessons.faults import LessonError
@@ -81,7 +81,7 @@ def draw_matrix(scene: Scene) -> Plot:
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
         raise LessonError(
-            say("{n} numbers are too many for a figure; choose with “at”", n=f"{array.size:,}"),
+            say("{n} numbers are too many for a figure; choose with “at”", n=grouped(array.size)),
             line=scene.wish.lines["values"],
         )
     return _matrix(
@@ -114,7 +114,7 @@ def draw_bars(scene: Scene) -> Plot:
         bars,
         labels,
         title=title,
-        label_name=axis.name,
+        label_name=say(axis.name),
         value_name=say("value"),
         decimals=scene.given.get("decimals", 2),
         theme=scene.theme,
@@ -132,6 +132,7 @@ def draw_positions(scene: Scene) -> Plot:
         )
     layout = scene.given.get("layout", "interleaved")
     table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
+    with_numbers = scene.given.get("numbers", width <= 12)
     told = say("sines left, cosines right") if layout == "halves" else say("sine and cosine in turn")
     figure = number_panels(
         {"": table},
@@ -144,7 +145,8 @@ def draw_positions(scene: Scene) -> Plot:
         diverging=True,
         limits=(-1.0, 1.0),
         decimals=4 if width <= 8 else 2,
-        with_numbers=scene.given.get("numbers", width <= 12),
+        with_numbers=with_numbers,
+        with_colors=not with_numbers,
         theme=scene.theme,
         height=430 if n > 12 else None,
     )
@@ -164,7 +166,7 @@ def draw_shapes(scene: Scene) -> Table:
             if is_own:
                 raise
             continue  # this kind of model has no such part
-        rows.append((source, values.in_words(), f"{values.array.size:,}"))
+        rows.append((source, values.in_words(), grouped(values.array.size)))
     return Table(
         title=scene.given.get("title") or say("What passes through the model, on this text"),
         columns=(say("what"), say("shape"), say("numbers")),
@@ -223,8 +225,8 @@ def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals
         rows.labels,
         columns.labels,
         title=title,
-        row_name=rows.name,
-        column_name=columns.name,
+        row_name=say(rows.name),
+        column_name=say(columns.name),
         diverging=signed,
         decimals=decimals,
         with_numbers=numbers,

@@ -8,6 +8,7 @@ from transformer_core.language import ENGLISH, say
 from transformer_core.lessons.faults import LessonError
 from transformer_core.lessons.lesson import BrokenLesson, Lesson
 from transformer_core.lessons.reader import read_lesson
+from transformer_core.reasons import reason
 
 MOST_LESSONS = 200  # of a folder
 _NUMBER = re.compile(r"^\d+[-_ ]*")
@@ -65,7 +66,7 @@ def _read(
     except UnicodeDecodeError:
         why = say("{file}: this is no text in UTF-8; save it as such", file=file)
     except OSError as error:
-        why = say("{file}: it cannot be read ({reason})", file=file, reason=error.strerror or "")
+        why = say("{file}: it cannot be read ({reason})", file=file, reason=reason(error))
     title = _TITLE.search(text)
     return BrokenLesson(name=name, file=file, title=title[1].strip() if title else path.stem, group=group, why=why)
 

@@ -133,8 +133,10 @@ class Stack(nn.Module):
             if segments is None:
                 segments = torch.zeros_like(tokens)
             elif not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
-                raise TextError(f"this model has segments 0 to {self.n_segments - 1}, and others were given")
+                raise TextError(
+                    say("this model has segments 0 to {last}, and others were given", last=self.n_segments - 1)
+                )
             x = x + self.hook_segment_embed(self.segment_embed(segments))
         elif segments is not None:
-            raise TextError("this model tells no segments apart; leave them out")
+            raise TextError(say("this model tells no segments apart; leave them out"))
         return self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))

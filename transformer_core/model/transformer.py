@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, reading_from
+from transformer_core.language import say
 from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
@@ -104,8 +105,11 @@ class Transformer(nn.Module):
             TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
         """
         if (tgt is not None) != (self.config.architecture == "encoder_decoder"):
-            takes = "a source and a target" if tgt is None else "one text"
-            raise TextError(f"this model is {self.config.architecture.replace('_', '-')} and takes {takes}")
+            if tgt is None:
+                raise TextError(say("this model is encoder-decoder and takes a source and a target"))
+            if self.decoder is None:
+                raise TextError(say("this model is encoder-only and takes one text"))
+            raise TextError(say("this model is decoder-only and takes one text"))
         if self.decoder is None:
             return self.encode(tokens, segments=segments)
         if tgt is None:
@@ -119,7 +123,7 @@ class Transformer(nn.Module):
             TextError: the model has no encoder, or what is given does not fit it.
         """
         if self.encoder is None:
-            raise TextError("this model is decoder-only; it has no encoder")
+            raise TextError(say("this model is decoder-only; it has no encoder"))
         mask = AttentionMask.within(tokens, self.config.pad_id, is_causal=False, window=self.config.sliding_window)
         return self.encoder(tokens, mask, segments=segments)
 
@@ -156,10 +160,11 @@ class Transformer(nn.Module):
         """Return the decoder's final states [batch, tgt, d_model]."""
         config = self.config
         if self.decoder is None:
-            raise TextError("this model is encoder-only; it has no decoder")
+            raise TextError(say("this model is encoder-only; it has no decoder"))
         if (memory is None or src is None) != (self.encoder is None):
-            needs = "needs the memory and the source" if self.encoder is not None else "takes no memory and no source"
-            raise TextError(f"this model is {config.architecture.replace('_', '-')}: its decoder {needs}")
+            if self.encoder is None:
+                raise TextError(say("this model is decoder-only: its decoder takes no memory and no source"))
+            raise TextError(say("this model is encoder-decoder: its decoder needs the memory and the source"))
         mask = AttentionMask.within(
             tgt,
             config.pad_id,

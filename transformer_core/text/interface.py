@@ -10,10 +10,13 @@ from typing import SupportsInt
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError, TextError
-from transformer_core.language import say
+from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
+_NO_BEGIN = mark("this tokenizer has no token that begins a text; encode the text without it")
+_NO_END = mark("this tokenizer has no token that ends a text; encode the text without it")
 
 
 class Tokenizer(ABC):
@@ -56,7 +59,7 @@ class Tokenizer(ABC):
         Raises:
             TextError: the tokenizer has no such token.
         """
-        begin, end = self._end(self.bos_id, "begins", bos), self._end(self.eos_id, "ends", eos)
+        begin, end = _wanted(self.bos_id, _NO_BEGIN, bos), _wanted(self.eos_id, _NO_END, eos)
         return begin + self._ids(encodable(text)) + end
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
@@ -165,7 +168,7 @@ class Tokenizer(ABC):
             raise CheckpointError(say("there is no tokenizer at {path}", path=path)) from error
         except OSError as error:
             raise CheckpointError(
-                say("the tokenizer {path} cannot be read ({error})", path=path, error=error.strerror)
+                say("the tokenizer {path} cannot be read ({error})", path=path, error=reason(error))
             ) from error
         except Exception as error:  # the library raises bare Exception for what it cannot parse
             raise CheckpointError(
@@ -196,16 +199,6 @@ class Tokenizer(ABC):
     def _to_json(self) -> str:
         """Return what `save` writes."""
 
-    def _end(self, token: int | None, does: str, wanted: bool) -> list[int]:
-        """Return the token at an end of a sequence, if it is wanted."""
-        if not wanted:
-            return []
-        if token is None:
-            raise TextError(
-                say("this tokenizer has no token that {does} a text; encode the text without it", does=does)
-            )
-        return [token]
-
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
         """Return the tokens as plain whole numbers.
 
@@ -221,6 +214,15 @@ class Tokenizer(ABC):
         return known
 
 
+def _wanted(token: int | None, lacking: str, wanted: bool) -> list[int]:
+    """Return the token at an end of a sequence, if it is wanted."""
+    if not wanted:
+        return []
+    if token is None:
+        raise TextError(say(lacking))
+    return [token]
+
+
 def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
     """Return tokens as plain whole numbers; for a vocabulary above which a model may have further numbers.
 
@@ -229,7 +231,7 @@ def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
     """
     known = [int(i) for i in ids]
     if min(known, default=0) < 0:
-        raise TextError(f"token {min(known)} is not in the vocabulary, which begins with 0")
+        raise TextError(say("token {i} is not in the vocabulary, which begins with 0", i=min(known)))
     return known
 
 

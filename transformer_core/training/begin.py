@@ -18,6 +18,7 @@ from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.devices import choose_device
 from transformer_core.errors import ConfigError, RunError
+from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
 from transformer_core.text.tokenizer import OwnTokenizer
@@ -74,7 +75,10 @@ def begin(
         if not is_short_of_memory(error):
             raise
         raise RunError(
-            "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer layers"
+            say(
+                "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer "
+                "layers"
+            )
         ) from error
     job = Job(RunDirectory(path, request), corpus, tokenizer, model, processes=processes)
     processes.first_alone(job.directory.create)  # only now: a run that cannot begin leaves no folder
@@ -92,8 +96,10 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
     reading = CorpusReading(**settings.reading)
     if training.compile and reading.division != "stream":
         raise ConfigError(
-            "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
-            "division=stream for a running text, or leave out compile"
+            say(
+                "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
+                "division=stream for a running text, or leave out compile"
+            )
         )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
     wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
@@ -151,8 +157,12 @@ def go_on(
     corpus = processes.first_first(lambda: corpus_of(request))
     if corpus.fingerprint != request.corpus_fingerprint:
         raise RunError(
-            f"the corpus {request.corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; "
-            f"begin a new one in another folder"
+            say(
+                "the corpus {corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; begin "
+                "a new one in another folder",
+                corpus=request.corpus,
+                path=path,
+            )
         )
     steps = settings.training.get("steps", request.training.steps)
     if steps != request.training.steps:
@@ -246,8 +256,13 @@ def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | 
     for name, value in asked.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(
-                f"this run was begun with {name} = {begun[name]}, which cannot change to {value} on the way; "
-                f"leave it out to go on, or begin a new run in another folder"
+                say(
+                    "this run was begun with {name} = {begun}, which cannot change to {value} on the way; leave it out "
+                    "to go on, or begin a new run in another folder",
+                    name=name,
+                    begun=begun[name],
+                    value=value,
+                )
             )
 
 
@@ -257,10 +272,17 @@ def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress
         return
     if steps <= progress.step:
         raise RunError(
-            f"this run has done {progress.step:,} steps already; to train longer, --steps must be more than that"
+            say(
+                "this run has done {n:,} steps already; to train longer, --steps must be more than that",
+                n=progress.step,
+            )
         )
     if training.schedule == "cosine":
         raise RunError(
-            f"this run's learning rate falls to 0 at step {training.steps:,}, so with more steps it would have been "
-            f"another run; begin a new one with --steps {steps}"
+            say(
+                "this run's learning rate falls to 0 at step {last:,}, so with more steps it would have been another "
+                "run; begin a new one with --steps {steps}",
+                last=training.steps,
+                steps=steps,
+            )
         )

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from transformer_core.errors import RunError
 from transformer_core.language import say
+from transformer_core.reasons import reason
 
 CommandName = Literal["pause", "resume", "step", "stop", "snapshot", "look", "learning-rate"]
 """`look` wants the weights of this moment in `now/`; `learning-rate` says by what the scheduled one is multiplied."""
@@ -33,7 +34,7 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
         RunError: the value is no number above 0, or the run's folder cannot be written.
     """
     if not _is_possible(value):
-        raise RunError(f"{name} takes a number above 0, got {value!r}")
+        raise RunError(say("{name} takes a number above 0, got {value!r}", name=name, value=value))
     folder = run / _FOLDER
     new, now = folder / f".{name}.{uuid4().hex}", time.time_ns()
     try:
@@ -49,7 +50,7 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
             say(
                 "{folder} cannot be written ({error}), so the run cannot be told: {name}",
                 folder=folder,
-                error=error.strerror,
+                error=reason(error),
                 name=name,
             )
         ) from error
@@ -74,7 +75,7 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
         return []
     taken: list[tuple[int, Command]] = []
     for name in found:
-        mine = folder / f".{name}.taken"
+        mine = _taken(folder, name)
         try:
             (folder / name).replace(mine)  # what is asked from now on is another file
             value, asked_ns = float(mine.read_text(encoding="utf-8")), mine.stat().st_mtime_ns
@@ -84,13 +85,21 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
             taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names, as was seen
     for name in found:
         with suppress(OSError):
-            (folder / f".{name}.taken").unlink()
+            _taken(folder, name).unlink()
     return [command for _, command in sorted(taken, key=lambda asked: asked[0])]
 
 
 def clear(run: Path) -> None:
-    """Forget what was asked of a process that is no longer there."""
+    """Forget what was asked of a process that is no longer there, also what that was killed while taking."""
     take(run)
+    for name in _NAMES:
+        with suppress(OSError):
+            _taken(run / _FOLDER, name).unlink()
+
+
+def _taken(folder: Path, name: str) -> Path:
+    """Return where a command lies while it is taken: nobody but who works on the run touches it there."""
+    return folder / f".{name}.taken"
 
 
 def _is_possible(value: float) -> bool:

@@ -67,7 +67,9 @@ class TrainingConfig:
                     say("{name} must be a whole number of at least 1, got {value!r}", name=name, value=value)
                 )
         if type(self.seed) is not int or not 0 <= self.seed < 2**32:
-            raise ConfigError(f"seed must be a whole number from 0 to {2**32 - 1}, got {self.seed!r}")
+            raise ConfigError(
+                say("seed must be a whole number from 0 to {most}, got {seed!r}", most=2**32 - 1, seed=self.seed)
+            )
         if self.accumulate > self.batch_size:
             raise ConfigError(
                 say(
@@ -77,11 +79,23 @@ class TrainingConfig:
                 )
             )
         if type(self.film_megabytes) is not int or self.film_megabytes < 0:
-            raise ConfigError(f"film_megabytes must be a whole number of at least 0, got {self.film_megabytes!r}")
+            raise ConfigError(
+                say(
+                    "film_megabytes must be a whole number of at least 0, got {film_megabytes!r}",
+                    film_megabytes=self.film_megabytes,
+                )
+            )
         for name, choices in (("schedule", Schedule), ("optimizer", OptimizerName), ("precision", Precision)):
             value = getattr(self, name)
             if value not in get_args(choices):
-                raise ConfigError(f"{name} must be one of {', '.join(get_args(choices))}; got {value!r}")
+                raise ConfigError(
+                    say(
+                        "{name} must be one of {choices}; got {value!r}",
+                        name=name,
+                        choices=", ".join(get_args(choices)),
+                        value=value,
+                    )
+                )
         for name in ("label_smoothing", "learning_rate_floor", "adam_beta1", "adam_beta2"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
@@ -102,7 +116,7 @@ class TrainingConfig:
                 )
             )
         if type(self.compile) is not bool:
-            raise ConfigError(f"compile must be true or false, got {self.compile!r}")
+            raise ConfigError(say("compile must be true or false, got {compile!r}", compile=self.compile))
         self._check_rate_changes()
         if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
             raise ConfigError(
@@ -124,7 +138,19 @@ class TrainingConfig:
         former = 0
         for step, factor in self.rate_changes:
             if type(step) is not int or step <= former:
-                raise ConfigError(f"rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}")
+                raise ConfigError(
+                    say(
+                        "rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}",
+                        step=step,
+                        former=former,
+                    )
+                )
             if not is_number(factor) or not factor > 0:
-                raise ConfigError(f"rate_changes must multiply by a factor above 0, got {factor!r} at step {step}")
+                raise ConfigError(
+                    say(
+                        "rate_changes must multiply by a factor above 0, got {factor!r} at step {step}",
+                        factor=factor,
+                        step=step,
+                    )
+                )
             former = step

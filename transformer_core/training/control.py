@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
+from transformer_core.language import say
 from transformer_core.training import commands
 from transformer_core.training.job import Job
 
@@ -42,7 +43,7 @@ class Control:
         while True:
             for command in commands.take(self._job.directory.path):
                 if command.name == "stop":
-                    stop = "somebody stopped it"
+                    stop = say("somebody stopped it")
                 elif command.name == "learning-rate":
                     rate_factor = command.value
                 else:

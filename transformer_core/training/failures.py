@@ -4,7 +4,9 @@ import errno
 from contextlib import suppress
 
 from transformer_core.errors import HeadlightError, RunError
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.language import say
+from transformer_core.reasons import reason
+from transformer_core.training.run_directory import NotSavedError, RunDirectory
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # safetensors says the last one for all of them
 _NO_MEMORY = ("memory", "bad_alloc", "can't start new thread")  # what torch and Python say, in a RuntimeError
@@ -29,17 +31,33 @@ def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
     progress = None
     with suppress(HeadlightError, OSError):
         progress = directory.progress()
-    saved = f"What was saved after step {progress.step:,} is whole" if progress else "Nothing had been saved yet"
+    if progress is None:
+        saved = say("Nothing had been saved yet")
+    else:
+        saved = say("What was saved after step {step:,} is whole", step=progress.step)
     if is_short_of_memory(error):
         training = directory.request.training
         return RunError(
-            f"there is too little memory for step {step + 1:,}. {saved}. Start a new run with a smaller batch_size "
-            f"(now {training.batch_size:,}), with more parts by accumulate (now {training.accumulate}), or with a "
-            f"smaller model"
+            say(
+                "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
+                "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
+                step=step + 1,
+                saved=saved,
+                batch_size=training.batch_size,
+                accumulate=training.accumulate,
+            )
         )
     if isinstance(error, OSError):
-        what = "there is no room left on the disk" if error.errno in _NO_ROOM else (error.strerror or str(error))
-        return RunError(f"{directory.path} cannot be written: {what}. {saved}; make room, then go on with --resume")
-    if isinstance(error, RunError) and "could not be saved" not in str(error):
+        is_full = error.errno in _NO_ROOM
+        what = say("there is no room left on the disk") if is_full else reason(error)
+        return RunError(
+            say(
+                "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
+                path=directory.path,
+                what=what,
+                saved=saved,
+            )
+        )
+    if isinstance(error, RunError) and not isinstance(error, NotSavedError):
         return type(error)(f"{error}. {saved}")
     return error

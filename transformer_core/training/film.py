@@ -20,6 +20,7 @@ import torch
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
+from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import read_object
@@ -152,7 +153,7 @@ class Film:
         def read(place: Path) -> tuple[int, Transformer, Tokenizer]:
             values = read_object(place / _MOMENT)
             if values is None:
-                raise RunError(f"{self.now} holds no weights yet; ask the run to `look` first")
+                raise RunError(say("{folder} holds no weights yet; ask the run to `look` first", folder=self.now))
             return int(values["step"]), *read_checkpoint(
                 self.folder, device=device, dtype=None, weights=place / WEIGHTS
             )
@@ -160,9 +161,7 @@ class Film:
         try:
             return reading(self.now, read)
         except OSError as error:
-            raise CheckpointError(
-                say("{path} cannot be read ({error})", path=self.now, error=error.strerror)
-            ) from error
+            raise CheckpointError(say("{path} cannot be read ({error})", path=self.now, error=reason(error))) from error
 
     def _place(self, step: int) -> Path:
         return self.folder / f"{step:06}"
@@ -190,7 +189,7 @@ def _spread(step: int, steps: int) -> float:
 
 def _listed(moments: Sequence[int]) -> str:
     if not moments:
-        return "none"
+        return say("none")
     if len(moments) <= 12:
         return ", ".join(map(str, moments))
-    return f"{len(moments)} from {moments[0]:,} to {moments[-1]:,}"
+    return say("{n} from {first:,} to {last:,}", n=len(moments), first=moments[0], last=moments[-1])

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer_core.errors import RunError
-from transformer_core.language import say
+from transformer_core.language import say, say_again
+from transformer_core.reasons import reason
 
 _ROOT = Path(__file__).resolve().parents[2]  # where `python -m transformer_core` finds the package
 _NICENESS = 5  # whoever looks at the app comes first
@@ -38,8 +39,12 @@ class Started:
             lines = self.log.read_text(encoding="utf-8", errors="replace")[-_TOLD_CHARACTERS:].splitlines()
             for line in reversed(lines):
                 if line.startswith("error: "):
-                    return line.removeprefix("error: ")
-        return f"the training ended at once (exit status {status}); what it printed is in {self.log}"
+                    return say_again(line.removeprefix("error: "))
+        return say(
+            "the training ended at once (exit status {status}); what it printed is in {log}",
+            status=status,
+            log=self.log,
+        )
 
 
 class Launcher:
@@ -78,7 +83,7 @@ class Launcher:
                 raise RunError(
                     say(
                         "the training cannot be started ({error}); make room, or end other programs",
-                        error=error.strerror or error,
+                        error=reason(error),
                     )
                 ) from error
             self._started = [

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_core.errors import RunError
+from transformer_core.language import say
 
 
 class RecordFile:
@@ -47,9 +48,13 @@ class RecordFile:
         try:
             records = [json.loads(line) for line in lines]
             if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
-                raise ValueError("a line is no record of a step")
+                raise ValueError(say("a line is no record of a step"))
         except ValueError as error:  # not JSON, or not UTF-8
             raise RunError(
-                f"{self.path} is damaged ({error}); move it away, and --resume goes on without it"
+                say(
+                    "{path} is damaged ({error}); move it away, and --resume goes on without it",
+                    path=self.path,
+                    error=error,
+                )
             ) from error
         return [(record, len(line) + 1) for record, line in zip(records, lines, strict=True)]

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from transformer_core.corpora.batching import IGNORED
 from transformer_core.errors import TextError
+from transformer_core.language import say
 
 
 def label_smoothed_cross_entropy(
@@ -44,7 +45,7 @@ def label_smoothed_cross_entropy(
     if not counts.all():
         logits, targets = logits[counts], targets[counts]
     if not targets.numel():
-        raise TextError("no target counts, so there is no loss to take the mean of; leave such a batch out")
+        raise TextError(say("no target counts, so there is no loss to take the mean of; leave such a batch out"))
     return _SmoothedCrossEntropy.apply(logits.flatten(0, -2), targets.flatten(), smoothing)
 
 

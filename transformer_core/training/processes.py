@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer_core.corpora.batching import IGNORED, Batch
 from transformer_core.errors import ConfigError, RunError
+from transformer_core.language import say
 
 Agreed = TypeVar("Agreed")
 
@@ -68,18 +69,29 @@ class Processes:
             return wanted
         if self.local_rank >= n_gpus:
             raise ConfigError(
-                f"process {self.local_rank} of this machine has no GPU of its own, there are {n_gpus}; start torchrun "
-                f"with --nproc-per-node {max(1, n_gpus)}, or train with --device cpu"
+                say(
+                    "process {process} of this machine has no GPU of its own, there are {n_gpus}; start torchrun with "
+                    "--nproc-per-node {most}, or train with --device cpu",
+                    process=self.local_rank,
+                    n_gpus=n_gpus,
+                    most=max(1, n_gpus),
+                )
             )
         return f"cuda:{self.local_rank}"
 
     def join(self, device: torch.device) -> None:
-        """Find the other processes: over NCCL between GPUs, over Gloo between CPUs."""
+        """Find the other processes, over NCCL between GPUs, over Gloo between CPUs; return once all have found all.
+
+        Raises:
+            OtherProcessError: one of them ended.
+        """
         if self.size > 1 and not dist.is_initialized():
             if device.type == "cuda":
                 torch.cuda.set_device(device)
             backend = "cpu:gloo,cuda:nccl" if device.type == "cuda" else "gloo"
-            dist.init_process_group(backend, timeout=_PATIENCE)
+            with self.connected():
+                dist.init_process_group(backend, timeout=_PATIENCE)
+            self.total(torch.zeros(1))  # the first, whom all ask for the others, may end only now
 
     def leave(self) -> None:
         """Part from the other processes."""
@@ -168,8 +180,11 @@ class Processes:
             if self.size == 1 or not (isinstance(error, dist.DistError) or "gloo" in str(error)):
                 raise
             raise OtherProcessError(
-                f"one of the {self.size} processes of this training ended or was killed, and the others with it; go on "
-                f"with --resume"
+                say(
+                    "one of the {n} processes of this training ended or was killed, and the others with it; go on with "
+                    "--resume",
+                    n=self.size,
+                )
             ) from error
 
     def _telling_failure(self, act: Callable[[], Agreed]) -> Agreed:
@@ -184,7 +199,7 @@ class Processes:
 
     def _go_on_with_first(self) -> None:
         if not self.agree(True):
-            raise OtherProcessError("the first process of this training could not go on, and says why")
+            raise OtherProcessError(say("the first process of this training could not go on, and says why"))
 
     def step_seed(self, seed: int, step: int) -> int:
         """Mix seed, step and rank to the seed of one step's dropout; neighbours get unrelated ones."""

@@ -29,6 +29,7 @@ from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
+from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training import commands
 from transformer_core.training.config import TrainingConfig
@@ -74,7 +75,7 @@ class RunRequest:
         for kind, names in _KINDS.items():
             for name in names:
                 if not isinstance(values[name], kind):
-                    raise TypeError(f"{name} is {values[name]!r}")
+                    raise TypeError(say("{name} is {value!r}", name=name, value=values[name]))
         CorpusReading(**values.get("reading", {}))
         model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
         return cls(**{**values, "model": model, "training": training})
@@ -100,6 +101,10 @@ class SavedRun:
     progress: Progress
 
 
+class NotSavedError(RunError):
+    """A step could not be saved; the message says from which one the run can go on."""
+
+
 class RunDirectory:
     """A run's folder; `create` makes a new one, `open` finds an old one, `claim` takes it over."""
 
@@ -119,14 +124,16 @@ class RunDirectory:
             RunError: it holds a run, or anything else.
         """
         if path.exists() and not path.is_dir():
-            raise RunError(f"{path} is a file; a run needs a folder of its own")
+            raise RunError(say("{path} is a file; a run needs a folder of its own", path=path))
         names = (
             {entry.name for entry in path.iterdir()} if path.is_dir() else set()
         )  # once: another may begin meanwhile
         if "run.json" in names:
-            raise RunError(f"{path} already holds a run; go on with it by --resume, or choose another folder")
+            raise RunError(
+                say("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
+            )
         if not all(name.startswith(_BEFORE_A_RUN) for name in names):
-            raise RunError(f"{path} is not empty, and what it holds is not a run; choose another folder")
+            raise RunError(say("{path} is not empty, and what it holds is not a run; choose another folder", path=path))
 
     def create(self) -> None:
         """Make the folder of a new run, and claim it.
@@ -139,13 +146,19 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             if not self._claim.take() or (self.path / "run.json").exists():  # of two that try at once, one is later
                 self.release()
-                raise RunError(f"another process has just begun a run in {self.path}; choose another folder")
+                raise RunError(
+                    say("another process has just begun a run in {path}; choose another folder", path=self.path)
+                )
             write_json(self.path / "run.json", self.request.to_dict())
             self.write_status("queued", step=0)
         except OSError as error:
             self.release()
             raise RunError(
-                say("{path} cannot be written ({error}); choose another folder", path=self.path, error=error.strerror)
+                say(
+                    "{path} cannot be written ({error}); choose another folder",
+                    path=self.path,
+                    error=reason(error),
+                )
             ) from error
 
     @classmethod
@@ -199,7 +212,9 @@ class RunDirectory:
         except OSError as error:
             raise RunError(
                 say(
-                    "{path} cannot be written ({error}); make room, and try again", path=self.path, error=error.strerror
+                    "{path} cannot be written ({error}); make room, and try again",
+                    path=self.path,
+                    error=reason(error),
                 )
             ) from error
 
@@ -264,9 +279,14 @@ class RunDirectory:
                 save_file(dict(optimizer_tensors), folder / "optimizer.safetensors")
                 write_json(folder / "training.json", asdict(progress))
         except (OSError, SafetensorError) as error:
-            raise RunError(
-                f"step {progress.step:,} could not be saved in {self.path} ({error}); "
-                f"make room, then go on from the save before with --resume"
+            raise NotSavedError(
+                say(
+                    "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
+                    "with --resume",
+                    step=progress.step,
+                    path=self.path,
+                    error=error,
+                )
             ) from error
 
     def progress(self) -> Progress | None:
@@ -293,7 +313,11 @@ class RunDirectory:
             tensors = load_file(last / "optimizer.safetensors")
         except (OSError, SafetensorError) as error:
             raise RunError(
-                f"the training state in {last} is damaged ({error}); the weights there can still be used"
+                say(
+                    "the training state in {folder} is damaged ({error}); the weights there can still be used",
+                    folder=last,
+                    error=error,
+                )
             ) from error
         return SavedRun(
             model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
@@ -305,4 +329,6 @@ def _read_progress(last: Path) -> Progress | None:
     try:
         return None if values is None else Progress(**{**values, "position": BatchPosition(**values["position"])})
     except (KeyError, TypeError) as error:
-        raise RunError(f"{last / 'training.json'} was written by another version ({error})") from error
+        raise RunError(
+            say("{path} was written by another version ({error})", path=last / "training.json", error=error)
+        ) from error

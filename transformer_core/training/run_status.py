@@ -13,7 +13,8 @@ from typing import Any, Literal, get_args
 from filelock import FileLock, Timeout
 
 from transformer_core.errors import RunError
-from transformer_core.language import say
+from transformer_core.language import mark, say, say_again
+from transformer_core.reasons import reason
 from transformer_core.weights.folder import write_json
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
@@ -24,7 +25,7 @@ _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
 _SILENT_SECONDS = 60.0  # a process of another machine that has not written for this long is taken for gone
 _CLAIM_SECONDS = 1.0  # for which a claim waits, since whoever only looks holds the lock for a moment
 _RESERVE_BYTES = 64 * 1024  # room on the disk to say that there is no room
-_KILLED = (
+_KILLED = mark(
     "its process ended without a word: it was killed, ran out of memory, or the machine was restarted. What was saved "
     "is whole; resume goes on from there"
 )
@@ -124,14 +125,15 @@ class RunClaim:
 
 
 def read_status(path: Path) -> RunStatus | None:
-    """Return how a run stands as last written; None before the first time.
+    """Return how a run stands as last written, its reason in the reader's language; None before the first time.
 
     Raises:
         RunError: status.json is damaged.
     """
     values = read_object(path / _STATUS)
     try:
-        return None if values is None else RunStatus(**values)
+        status = None if values is None else RunStatus(**values)
+        return status and replace(status, reason=say_again(status.reason))
     except (TypeError, ValueError) as error:
         raise RunError(
             say("{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error)
@@ -148,7 +150,7 @@ def standing(path: Path) -> RunStatus | None:
     if status is None or not status.is_at_work or is_held(path, status):
         return status
     now = read_status(path)  # it may have ended in order meanwhile
-    return replace(status, state="failed", reason=_KILLED) if now == status else now
+    return replace(status, state="failed", reason=say(_KILLED)) if now == status else now
 
 
 def is_held(path: Path, status: RunStatus) -> bool:
@@ -178,9 +180,9 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (RecursionError, ValueError) as error:  # nested without end; not JSON, or not UTF-8
-        raise RunError(say("{path} is damaged and cannot be read ({error})", path=path, error=error)) from error
+        raise RunError(say("{path} is damaged and cannot be read ({error})", path=path, error=reason(error))) from error
     except OSError as error:
-        raise RunError(say("{path} cannot be read ({error})", path=path, error=error.strerror)) from error
+        raise RunError(say("{path} cannot be read ({error})", path=path, error=reason(error))) from error
     if not isinstance(values, Mapping):
         raise RunError(say("{path} is damaged: it holds no JSON object", path=path))
     return dict(values)

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 from transformer_core.training import commands
 from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import RunClaim, RunState, RunStatus, read_object, read_status, standing
@@ -61,7 +62,11 @@ class TrialDirectory:
         except OSError as error:
             directory.release()
             raise RunError(
-                say("{path} cannot be written ({error}); choose another folder", path=path, error=error.strerror)
+                say(
+                    "{path} cannot be written ({error}); choose another folder",
+                    path=path,
+                    error=reason(error),
+                )
             ) from error
         return directory
 

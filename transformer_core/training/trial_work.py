@@ -7,6 +7,7 @@ from time import perf_counter
 
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.language import say
+from transformer_core.reasons import reason
 from transformer_core.training.failures import is_short_of_memory
 from transformer_core.training.queue import wait_for_place
 from transformer_core.training.trial_arms import Arm, TrialData
@@ -140,6 +141,6 @@ def _told(error: Exception, directory: TrialDirectory) -> Exception:
     if is_short_of_memory(error):
         return RunError(say("there is too little memory for this trial; choose fewer arms, or end other programs"))
     if isinstance(error, OSError):
-        told = {"path": directory.path, "error": error.strerror or error}
+        told = {"path": directory.path, "error": reason(error)}
         return RunError(say("{path} cannot be written ({error}); make room, and start again", **told))
     return error

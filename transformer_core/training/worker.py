@@ -8,6 +8,7 @@ from typing import Literal
 
 import torch
 
+from transformer_core.language import mark, say
 from transformer_core.training import commands, failures
 from transformer_core.training.begin import asked_further
 from transformer_core.training.control import Control, Wish
@@ -19,6 +20,15 @@ from transformer_core.training.queue import Place, n_at_once, take_place, wait_f
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.training.run_status import RunState
 
+_FIRST_IN_LINE = mark("it begins when another ends: this machine trains {most} at once, and a paused one counts")
+_ONE_BEFORE = mark(
+    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} waits before it"
+)
+_SOME_BEFORE = mark(
+    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} wait before it"
+)
+_MEASURING_PAIRS = mark("measuring on {n:,} held-out pairs")
+_MEASURING_TEXTS = mark("measuring on {n:,} held-out texts")
 _LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the configuration says
 
 
@@ -74,7 +84,7 @@ def work(
         if job.processes.is_first:
             place = _queue(directory, job.step, stop_reason) if waits else take_place()
         if job.processes.agree(waits and job.processes.is_first and place is None):
-            _tell(job, "stopped", reason="it was stopped while it waited")
+            _tell(job, "stopped", reason=say("it was stopped while it waited"))
             return
         yield from _train(job, stop_reason, on_moment)
     except Exception as error:
@@ -147,9 +157,8 @@ def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -
     told: list[str] = []
 
     def is_wanted(n_before: int) -> bool:
-        reason = f"it begins when another ends: this machine trains {n_at_once()} at once, and a paused one counts"
-        if n_before:
-            reason += f"; {n_before} {'waits' if n_before == 1 else 'wait'} before it"
+        words = _FIRST_IN_LINE if n_before == 0 else _ONE_BEFORE if n_before == 1 else _SOME_BEFORE
+        reason = say(words, most=n_at_once(), n=n_before)
         if told != [reason]:
             told[:] = [reason]
             directory.write_status("queued", step=step, reason=reason)
@@ -188,7 +197,8 @@ def _measure(job: Job) -> Measurement:
     pairs = held_out if job.is_complete else held_out[:: max(1, len(held_out) // n_items)][:n_items]
     kind: Literal["pairs", "texts"] = "pairs" if job.corpus.is_pairs else "texts"
     if job.processes.is_first:
-        _tell(job, "running", reason=f"measuring on {len(pairs):,} held-out {kind}")
+        n = len(pairs)
+        _tell(job, "running", reason=say(_MEASURING_PAIRS if job.corpus.is_pairs else _MEASURING_TEXTS, n=n))
         job.metrics = evaluate(job.model, job.tokenizer, job.corpus, pairs)
         held_out_metrics = {f"held_out_{name}": value for name, value in job.metrics.items()}
         job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics)

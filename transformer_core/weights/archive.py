@@ -13,6 +13,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
 from transformer_core.language import mark, say
+from transformer_core.reasons import reason
 from transformer_core.weights.bring_in import card_of
 from transformer_core.weights.checkpoint import CARD, CONFIG, is_foreign, read_json, reading_folder, write_parts
 from transformer_core.weights.convert import family_of
@@ -86,11 +87,11 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise CheckpointError(
-            say("this is not a zip file that can be read ({error}); pack the model's folder again", error=error)
+            say("this is not a zip file that can be read ({error}); pack the model's folder again", error=reason(error))
         ) from error
     except OSError as error:
         raise CheckpointError(
-            say("the model cannot be written ({error}); make room, then try again", error=error.strerror)
+            say("the model cannot be written ({error}); make room, then try again", error=reason(error))
         ) from error
 
 
@@ -100,10 +101,10 @@ def remove(folder: Path) -> None:
     Raises:
         CheckpointError: it holds no model, or cannot be deleted.
     """
-    if not (folder / CONFIG).is_file():
-        raise CheckpointError(say("there is no model in {folder}, so nothing was deleted", folder=folder))
     going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
     try:
+        if not (folder / CONFIG).is_file():
+            raise CheckpointError(say("there is no model in {folder}, so nothing was deleted", folder=folder))
         if folder.is_symlink():
             folder.unlink()
         else:
@@ -111,7 +112,7 @@ def remove(folder: Path) -> None:
             shutil.rmtree(going)  # follows no link
     except OSError as error:
         raise CheckpointError(
-            say("{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=error.strerror)
+            say("{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=reason(error))
         ) from error
 
 
@@ -124,7 +125,7 @@ def _take_in(unpacked: Path, new: Path, name: str) -> None:
     """
     try:
         _refuse_boundless(unpacked)
-        model, tokenizer = load(Source(unpacked, _THIS))
+        model, tokenizer = load(Source(unpacked, say(_THIS)))
         write_parts(new, model, tokenizer, card_of(unpacked, model, name=name))
     except HeadlightError as error:
         raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), say(_THIS))) from error
@@ -146,7 +147,7 @@ def _refuse_boundless(folder: Path) -> None:
     """
     values = read_json(folder, CONFIG)
     if is_foreign(folder):
-        config = family_of(values, where=_THIS).config(values, where=CONFIG)
+        config = family_of(values, where=say(_THIS)).config(values, where=CONFIG)
     else:
         try:
             config = ModelConfig.from_dict(values)
@@ -155,7 +156,7 @@ def _refuse_boundless(folder: Path) -> None:
                 say("{config} does not describe a model: {error}", config=CONFIG, error=error)
             ) from error
     n_layers = config.n_encoder_layers + config.n_decoder_layers
-    n_tensors = len(TensorFiles(find_tensor_files(folder, where=_THIS)))
+    n_tensors = len(TensorFiles(find_tensor_files(folder, where=say(_THIS))))
     if n_layers > n_tensors:
         raise CheckpointError(
             say(

@@ -6,8 +6,9 @@ from typing import Any
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.language import ENGLISH, say, speaking
 from transformer_core.model.transformer import Transformer
+from transformer_core.reasons import reason
 from transformer_core.weights.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
 from transformer_core.weights.load import find, load
 from transformer_core.weights.tensor_files import OnProgress
@@ -45,7 +46,11 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
         save(folder, model, tokenizer, card)
     except OSError as error:
         raise CheckpointError(
-            say("{folder} cannot be written ({error}); make room, then try again", folder=folder, error=error.strerror)
+            say(
+                "{folder} cannot be written ({error}); make room, then try again",
+                folder=folder,
+                error=reason(error),
+            )
         ) from error
     return card
 
@@ -70,11 +75,13 @@ def card_of(folder: Path, model: Transformer, *, name: str) -> dict[str, Any]:
 def _card(config: ModelConfig, name: str) -> dict[str, Any]:
     """Return what can be said of a model that somebody else trained."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
+    with speaking(ENGLISH):  # it goes into a file; whoever shows it says it again
+        description = say("Trained elsewhere; brought in from {name}.", name=name)
     return {
         "name": title,
         "kind": config.architecture.replace("_", "-"),
         "title": title,
-        "description": f"Trained elsewhere; brought in from {name}.",
+        "description": description,
         "source": {"name": name},
         "examples": list(EXAMPLES[config.architecture]),
     }

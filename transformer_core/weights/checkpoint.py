@@ -17,6 +17,7 @@ from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, ConfigError
 from transformer_core.language import say
 from transformer_core.model.transformer import Transformer, assemble
+from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
 from transformer_core.weights.folder import reading, replacing, write_json
 from transformer_core.weights.placement import DeviceMap, Filling, plan, put
@@ -57,14 +58,16 @@ def refuse_to_replace(folder: Path) -> None:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
     if not (folder / CONFIG).is_file() or is_foreign(folder):
-        raise CheckpointError(f"{folder} holds something that is not a checkpoint; save the model at another place")
+        raise CheckpointError(
+            say("{folder} holds something that is not a checkpoint; save the model at another place", folder=folder)
+        )
 
 
 def is_foreign(folder: Path) -> bool:
     """Return whether config.json is one of the `transformers` library: a `model_type` where ours says parts."""
     try:
         values = read_json(folder, CONFIG)
-    except CheckpointError:
+    except (CheckpointError, OSError):  # whoever reads the folder says what is wrong with it
         return False
     return "model_type" in values or "architectures" in values
 
@@ -168,7 +171,7 @@ def read_checkpoint(
             say("{path} does not describe a model: {error}", path=folder / CONFIG, error=error)
         ) from error
     path = existing(folder, WEIGHTS) if weights is None else weights
-    files = TensorFiles([path], on_progress=on_progress, what=f"reading {folder.name}")
+    files = TensorFiles([path], on_progress=on_progress, what=say("reading {model}", model=folder.name))
     tokenizer = Tokenizer.load(existing(folder, TOKENIZER))
     refuse_other_tokenizer(str(folder), config, tokenizer)
     saved_in = _precision(files, path)
@@ -201,7 +204,7 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
     try:
         return reading(Path(folder), read)
     except OSError as error:
-        raise CheckpointError(say("{folder} cannot be read ({error})", folder=folder, error=error.strerror)) from error
+        raise CheckpointError(say("{folder} cannot be read ({error})", folder=folder, error=reason(error))) from error
 
 
 def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer) -> None:
@@ -232,17 +235,32 @@ def _precision(files: TensorFiles, path: Path) -> torch.dtype:
     """
     dtypes = {files.dtype(name) for name in files}
     if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
-        held = ", ".join(sorted(map(str, dtypes))) or "no weights"
-        raise CheckpointError(f"{path} holds {held}; one floating-point type is expected")
+        if not dtypes:
+            raise CheckpointError(say("{path} holds no weights; one floating-point type is expected", path=path))
+        held = ", ".join(sorted(map(str, dtypes)))
+        raise CheckpointError(say("{path} holds {held}; one floating-point type is expected", path=path, held=held))
     return dtypes.pop()
 
 
 def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], path: Path) -> None:
     """Check that every name is there exactly once, with the shape that the configuration asks for."""
     missing, unknown = shapes.keys() - files.keys(), files.keys() - shapes.keys()
-    if missing or unknown:
-        kind, name = ("lacks", min(missing)) if missing else ("has an unknown", min(unknown))
-        raise CheckpointError(f"{path} {kind} weight {name!r}; it does not belong to the config.json beside it")
+    if missing:
+        raise CheckpointError(
+            say(
+                "{path} lacks weight {name!r}; it does not belong to the config.json beside it",
+                path=path,
+                name=min(missing),
+            )
+        )
+    if unknown:
+        raise CheckpointError(
+            say(
+                "{path} has an unknown weight {name!r}; it does not belong to the config.json beside it",
+                path=path,
+                name=min(unknown),
+            )
+        )
     for name, shape in shapes.items():
         if files.shape(name) != shape:
             raise CheckpointError(
@@ -283,7 +301,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
-        raise CheckpointError(say("{path} is not valid JSON ({error})", path=path, error=error)) from error
+        raise CheckpointError(say("{path} is not valid JSON ({error})", path=path, error=reason(error))) from error
     if not isinstance(values, dict):
         raise CheckpointError(
             say("{path} must hold a JSON object, not a {kind}", path=path, kind=type(values).__name__)

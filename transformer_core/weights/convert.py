@@ -72,15 +72,17 @@ def family_of(values: Mapping[str, Any], *, where: str) -> Family:
     """
     model_type = values.get("model_type")
     if not isinstance(model_type, str) or model_type not in FAMILIES:
-        named = (
-            "names no model_type" if model_type is None else f"is of model_type {model_type!r}, which is not supported"
-        )
+        families = ", ".join(sorted(FAMILIES))
+        if model_type is None:
+            raise CheckpointError(
+                say("{where} names no model_type; supported are {families}", where=where, families=families)
+            )
         raise CheckpointError(
             say(
-                "{where} {named}; supported are {families}",
+                "{where} is of model_type {model_type!r}, which is not supported; supported are {families}",
                 where=where,
-                named=named,
-                families=", ".join(sorted(FAMILIES)),
+                model_type=model_type,
+                families=families,
             )
         )
     return FAMILIES[model_type]
@@ -232,7 +234,7 @@ class _Source:
                     "was made",
                     where=self._where,
                     name=self._keys[key],
-                    reason=ignored.reason,
+                    reason=say(ignored.reason),
                 )
             )
         return True

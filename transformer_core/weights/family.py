@@ -23,6 +23,7 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError
+from transformer_core.language import say
 from transformer_core.weights.options import Options
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
@@ -105,6 +106,8 @@ class Family:
         try:
             config = self.read(options)
         except ConfigError as error:
-            raise CheckpointError(f"{where} does not describe a model that can be built: {error}") from error
+            raise CheckpointError(
+                say("{where} does not describe a model that can be built: {error}", where=where, error=error)
+            ) from error
         options.finish()
         return config

@@ -22,7 +22,7 @@ from huggingface_hub.utils import tqdm
 
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.language import language, say, speaking
 from transformer_core.weights.convert import family_of
 from transformer_core.weights.hub_errors import explained
 from transformer_core.weights.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
@@ -162,7 +162,7 @@ class _Transfer:
             done = min(max(self._done + self._arrived, shown), total)
             if on_progress is not None and done > shown:
                 shown = done
-                on_progress(done, total, f"downloading {self._hub_id}")
+                on_progress(done, total, say("downloading {model}", model=self._hub_id))
 
         if missing:
             self._waiting(lambda: [self._fetch(name) for name in missing], report)
@@ -243,8 +243,14 @@ class _Transfer:
 
     def _waiting(self, work: Callable[[], Result], report: Callable[[], None]) -> Result:
         """Return what `work` returns, which is done in another thread while this one reports."""
+        reader = language()  # who asks is not known in another thread
+
+        def in_this_language() -> Result:
+            with speaking(reader):
+                return work()
+
         with ThreadPoolExecutor(max_workers=1) as executor:
-            future = executor.submit(work)
+            future = executor.submit(in_this_language)
             try:
                 report()
                 while not wait([future], timeout=_SECONDS).done:

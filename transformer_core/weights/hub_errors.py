@@ -18,6 +18,7 @@ from huggingface_hub.errors import (
 
 from transformer_core.errors import CheckpointError
 from transformer_core.language import say
+from transformer_core.reasons import reason
 
 _LOGIN = "`hf auth login`"
 
@@ -119,7 +120,7 @@ def _not_written(error: OSError, repo: str, file: str | None) -> str:
         return say(
             "{cache} cannot be written ({error}); set HF_HOME to a folder that can",
             cache=constants.HF_HUB_CACHE,
-            error=error.strerror,
+            error=reason(error),
         )
     return say(
         "{file} of {repo} came with the wrong length, and was not kept; load the model again",

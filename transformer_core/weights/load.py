@@ -9,6 +9,7 @@ import torch
 
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError
+from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.foreign import load_foreign
 from transformer_core.text.interface import Tokenizer
@@ -99,7 +100,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
-            raise CheckpointError(f"{error}; or is {nearest} meant?") from error
+            raise CheckpointError(say("{error}; or is {nearest} meant?", error=error, nearest=nearest)) from error
         raise
     return Source(fetched.folder, str(hub_id), fetched.commit)
 
@@ -136,7 +137,7 @@ def _read_foreign(
         dtype=torch.float32 if dtype is None else choose_precision(dtype),
         where=where,
     )
-    files = TensorFiles(paths, on_progress=on_progress, what=f"reading {where}")
+    files = TensorFiles(paths, on_progress=on_progress, what=say("reading {model}", model=where))
     with Filling(placement, files) as filling:
         model = convert(values, files, where=where, place=filling.place)
         filling.finish(model)

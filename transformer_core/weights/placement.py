@@ -22,11 +22,13 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.devices import available_devices, choose_device, free_memory, in_words
 from transformer_core.errors import CheckpointError, ConfigError
+from transformer_core.language import say
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer, assemble
+from transformer_core.reasons import reason
 from transformer_core.weights.tensor_files import TensorFiles
 
 Place = torch.device | Literal["disk"]
@@ -81,7 +83,9 @@ def plan(
             devices = devices[:1]
         places = spread(sizes, [(device, free_memory(device)) for device in devices])
     elif isinstance(device_map, str):
-        raise ConfigError(f'device_map must be "auto" or a device for each part by its name; got {device_map!r}')
+        raise ConfigError(
+            say('device_map must be "auto" or a device for each part by its name; got {value!r}', value=device_map)
+        )
     else:
         places = _follow(device_map, [*sizes])
     home_place = places.pop("")
@@ -117,8 +121,11 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
         if not left:
             if not places:
                 raise ConfigError(
-                    f"the embeddings and the last layer need {in_words(size)}, which no device of this machine has "
-                    'free; a lower precision (dtype="bfloat16") needs less'
+                    say(
+                        "the embeddings and the last layer need {size}, which no device of this machine has free; a "
+                        'lower precision (dtype="bfloat16") needs less',
+                        size=in_words(size),
+                    )
                 )
             places[part] = "disk"
             continue
@@ -173,8 +180,12 @@ class Filling:
             return value.to(place, dtype, copy=is_view and place.type == "cpu")
         except torch.OutOfMemoryError as error:
             raise ConfigError(
-                f'{place} has no memory left for {name!r}; close what else uses it, load with dtype="bfloat16", or '
-                'spread the model with device_map="auto"'
+                say(
+                    '{place} has no memory left for {name!r}; close what else uses it, load with dtype="bfloat16", '
+                    'or spread the model with device_map="auto"',
+                    place=place,
+                    name=name,
+                )
             ) from error
 
     def finish(self, model: Transformer) -> None:
@@ -204,8 +215,12 @@ class Filling:
                 self._disk.write(piece.to(self._placement.dtype).view(torch.uint8).numpy().data)
         except OSError as error:
             raise CheckpointError(
-                f"the blocks for the disk could not be written to {tempfile.gettempdir()} ({error.strerror}); make "
-                "room there, or set TMPDIR to a folder with more"
+                say(
+                    "the blocks for the disk could not be written to {folder} ({error}); make room there, or set "
+                    "TMPDIR to a folder with more",
+                    folder=tempfile.gettempdir(),
+                    error=reason(error),
+                )
             ) from error
         return torch.empty_like(value, device="meta")
 
@@ -259,16 +274,28 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
     for name in device_map:
         if name not in known:
             nearest = get_close_matches(name, known, n=1)
-            hint = (
-                f"did you mean {nearest[0]!r}?"
-                if nearest and nearest[0]
-                else f"there are {', '.join(sorted(known)[1:])}"
+            if nearest and nearest[0]:
+                raise ConfigError(
+                    say(
+                        "device_map names {name!r}, which is no part that can be placed; did you mean {nearest!r}?",
+                        name=name,
+                        nearest=nearest[0],
+                    )
+                )
+            raise ConfigError(
+                say(
+                    "device_map names {name!r}, which is no part that can be placed; there are {known}",
+                    name=name,
+                    known=", ".join(sorted(known)[1:]),
+                )
             )
-            raise ConfigError(f"device_map names {name!r}, which is no part that can be placed; {hint}")
     if device_map.get("", "disk") == "disk":
         raise ConfigError(
-            'device_map must name a device for "": embeddings, last layer, and all else that is not named; for example '
-            '{"": "cpu", "decoder.blocks.3": "disk"}'
+            say(
+                'device_map must name a device for "": embeddings, last layer, and all else that is not named; for '
+                "example {example}",
+                example='{"": "cpu", "decoder.blocks.3": "disk"}',
+            )
         )
     places: dict[str, Place] = {}
     for part in parts:
@@ -280,8 +307,22 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
 def _too_large(where: str, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> str:
     """Return the message about a model that a device has no room for."""
     half = needed * torch.bfloat16.itemsize // dtype.itemsize
-    smaller = f'load it with dtype="bfloat16", which needs {in_words(half)}, or ' if half <= room else ""
-    return (
-        f"{where} needs {in_words(needed)} in {str(dtype).removeprefix('torch.')}, and {device} has {in_words(room)} "
-        f'free; {smaller}spread it over devices and disk with device_map="auto"'
+    told = {
+        "where": where,
+        "needed": in_words(needed),
+        "precision": str(dtype).removeprefix("torch."),
+        "device": device,
+        "room": in_words(room),
+    }
+    if half <= room:
+        return say(
+            '{where} needs {needed} in {precision}, and {device} has {room} free; load it with dtype="bfloat16", which '
+            'needs {half}, or spread it over devices and disk with device_map="auto"',
+            half=in_words(half),
+            **told,
+        )
+    return say(
+        "{where} needs {needed} in {precision}, and {device} has {room} free; spread it over devices and disk with "
+        'device_map="auto"',
+        **told,
     )

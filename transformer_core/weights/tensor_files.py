@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer_core.errors import CheckpointError
 from transformer_core.language import say
+from transformer_core.reasons import reason
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
@@ -57,6 +58,7 @@ class TensorFiles(Mapping[str, Tensor]):
                     raise CheckpointError(
                         say("{path} is missing; copy or download the model again", path=path)
                     ) from error
+                _refuse_locked(path)
                 raise _damaged(path, error) from error
             for key in keys:
                 if key in self._files:
@@ -194,11 +196,19 @@ def _parts(folder: Path) -> list[str]:
     return parts
 
 
+def _refuse_locked(path: Path) -> None:
+    """Check that a file may be read: of one that may not, the library says that it is not there."""
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise CheckpointError(say("{path} cannot be read ({error})", path=path, error=reason(error))) from error
+
+
 def _damaged(path: Path, error: Exception) -> CheckpointError:
     return CheckpointError(
         say(
             "{path} is damaged or cut off ({error}); copy or download it again, or train it again",
             path=path,
-            error=error,
+            error=reason(error),
         )
     )

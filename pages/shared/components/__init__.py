@@ -82,8 +82,8 @@ def head_overview(
 
     Args:
         groups: for each attention: attention, title, layers, heads, queries and keys, the rows and columns of its
-            pictures (of a long text fewer than tokens), and `strongest`, words for each layer and head; with a film,
-            without `strongest`.
+            pictures (of a long text fewer than tokens), and `strongest`, for each layer and head the query, the key and
+            the weight; with a film, without `strongest`.
         levels: one byte a cell, group by group, as `figures.levels` makes them; with a film, moment by moment.
         chosen: attention, layer and head of the chosen one.
         version: the component draws anew where this changes.
@@ -106,7 +106,7 @@ def head_overview(
         theme.name: {"sequential": sequential_scale(theme), "forbidden": theme.forbidden} for theme in (LIGHT, DARK)
     }
     header = {
-        "groups": [{**group, "title": say(group["title"])} for group in groups],  # which are kept for all readers
+        "groups": [{**group, **_words_of(group)} for group in groups],
         "chosen": chosen,
         "version": version,
         "scales": scales,
@@ -147,6 +147,20 @@ def head_overview(
         "color": WARM,
     }
     overview(key=key, data=packed(header, b""), on_moment_change=film.on_moment, **callbacks)
+
+
+def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a group says to this reader; what it is made of is kept for all of them."""
+    words: dict[str, Any] = {"title": say(group["title"])}
+    if "strongest" in group:
+        words["strongest"] = [
+            [
+                say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=weight)
+                for query, key, weight in of_layer
+            ]
+            for of_layer in group["strongest"]
+        ]
+    return words
 
 
 def _said(measure: Measure, groups: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   root.style.height = header.height === null ? "" : `${header.height}px`;
   take(view, header.sampling);
   show(view, moments[0]);
+  fillsItsPlace(root);
 }
 
 function show(view, moment) {

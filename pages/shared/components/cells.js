@@ -3,14 +3,14 @@
 // or a window {queries, keys} of first and last places.
 
 const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-const TWICE = 600; // ms: two clicks that plotly takes for one double click lie closer together
+const STILL = 4; // px: what moves further between press and release is no click
 const READ = say("Arrow keys go from cell to cell.");
 const CHOOSE = `${READ} ${say("Enter chooses one, Escape lets it go.")}`;
 const NEARER = `${READ} ${say("Enter shows what lies in one.")}`;
 
 function makeCells(view) {
   view.cursor = null; // the cell that the keyboard is at
-  view.pressed = []; // where the pointer was pressed last: cells, or null
+  view.press = {}; // the last one of the pointer, {at: px of the page, cell: or null, isSecond: of a double click}
   view.outline = element("div", "cell");
   view.outline.hidden = true;
   view.said = element("div", "said");
@@ -21,26 +21,17 @@ function makeCells(view) {
 }
 
 function listen(view) {
-  // Once the figure is drawn for the first time: plotly's own events.
-  view.plot.addEventListener("mousedown", (event) => pressed(view, event), { capture: true });
+  // Once the figure is drawn for the first time: plotly's own events, and whether a press is the second of a double
+  // click, which the browser knows; plotly takes two clicks for one where the page is busy, and one for two.
+  view.plot.addEventListener("pointerdown", (event) => pressed(view, event), { capture: true });
+  view.plot.addEventListener("mousedown", (event) => pressedTwice(view, event), { capture: true });
   view.plot.on("plotly_click", ({ points }) => {
-    const cell = cellAt(points) && view.pressed.at(-1);
-    if (!cell || view.isDouble) return;
+    const { cell, isSecond } = view.press;
+    if (!cellAt(points) || !cell || isSecond) return;
     view.plot.focus({ preventScroll: true, focusVisible: false });
-    view.click = { former: view.data.cell, time: performance.now() };
+    const opens = isOverview(view) && view.data.windows;
+    view.press.former = { cell: view.data.cell, opens, isWhole: isWhole(view) };
     choose(view, cell);
-  });
-  view.plot.on("plotly_doubleclick", () => {
-    // The first of the two clicks is taken back; the second is told right after this. Two quick clicks on different
-    // cells are what they are.
-    const [first, second] = view.pressed.slice(-2);
-    if (first && second && (first.row !== second.row || first.column !== second.column)) return;
-    view.isDouble = true;
-    setTimeout(() => (view.isDouble = false));
-    const isOnCell = performance.now() - view.click?.time < TWICE;
-    if (isOnCell && view.data.clicks && !isOverview(view)) sendCell(view, view.click.former);
-    if (isWhole(view)) window.Plotly.relayout(view.plot, rangesOf(view.figure));
-    else view.send("window", { queries: null, keys: null });
   });
   view.plot.on("plotly_relayout", (change) => {
     showCursor(view);
@@ -51,7 +42,32 @@ function listen(view) {
 }
 
 function pressed(view, event) {
-  view.pressed = [view.pressed.at(-1), cellUnder(view, event)];
+  view.before = view.press;
+  const { clientX, clientY } = event;
+  view.press = { at: { clientX, clientY }, cell: cellUnder(view, event), isSecond: false };
+}
+
+function pressedTwice(view, event) {
+  // Two quick clicks on different cells are what they are: on cells of what is drawn now, which may have changed.
+  const [first, second] = [view.before, view.press].map(({ at }) => at && cellUnder(view, at));
+  const isElsewhere = first && second && (first.row !== second.row || first.column !== second.column);
+  if (event.button !== 0 || event.detail !== 2 || isElsewhere || !event.target.closest(".draglayer")) return;
+  view.press.isSecond = true;
+  const { former } = view.before;
+  const onRelease = ({ clientX, clientY }) => {
+    const isClick = Math.hypot(clientX - event.clientX, clientY - event.clientY) <= STILL;
+    if (isClick) setTimeout(() => doubleClicked(view, former)); // behind what plotly does with it
+  };
+  window.addEventListener("mouseup", onRelease, { once: true, capture: true });
+}
+
+function doubleClicked(view, former) {
+  // Leads back to the whole text, and what the first of the two clicks chose is taken back; but the part of a whole
+  // overview that it asked for is what both ask for.
+  if (former?.opens && former.isWhole) return;
+  if (former && view.data.clicks && !former.opens) sendCell(view, former.cell);
+  window.Plotly.relayout(view.plot, view.ranges); // a box that the server has not answered is undone here
+  if (!isWhole(view)) sendWindow(view, { queries: null, keys: null });
 }
 
 function updateCells(view) {
@@ -123,7 +139,7 @@ function choose(view, { row, column }) {
   const { rows, columns } = view.grid;
   if (isOverview(view)) {
     const places = (starts, i) => [starts[i], starts[i + 1] - 1];
-    if (view.data.windows) view.send("window", { queries: places(rows, row), keys: places(columns, column) });
+    if (view.data.windows) sendWindow(view, { queries: places(rows, row), keys: places(columns, column) });
   } else if (view.data.clicks) {
     const cell = { query: rows[row], key: columns[column] };
     sendCell(view, isSame(cell, view.data.cell) ? null : cell);
@@ -145,11 +161,17 @@ function zoomed(view) {
   const { rows, columns } = view.grid;
   const [queries, keys] = [whole(yaxis.range, rows), whole(xaxis.range, columns)];
   const isPart = ([first, last], starts) => first > starts[0] || last < starts.at(-1) - 1;
-  if (isPart(queries, rows) || isPart(keys, columns)) view.send("window", { queries, keys });
+  if (isPart(queries, rows) || isPart(keys, columns)) sendWindow(view, { queries, keys });
+}
+
+function sendWindow(view, { queries, keys }) {
+  // null: of the whole text.
+  view.data.isWindow = queries !== null; // until the server answers
+  view.send("window", { queries, keys });
 }
 
 function rangesOf(figure) {
-  // The ranges that the figure was made with, for `relayout`.
+  // For `relayout`; plotly writes those that a person zooms to into the figure.
   const axes = Object.keys(figure.layout).filter((name) => /^[xy]axis\d*$/.test(name));
   return Object.fromEntries(
     axes.map((name) => {

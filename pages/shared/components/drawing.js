@@ -15,6 +15,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const [kind, hue] of Object.entries(data.hues)) root.style.setProperty(`--${kind}`, hue);
   for (const stack of data.stacks) view.layers[stack.name] = Math.min(stack.layer, stack.layers - 1);
   draw(view);
+  fillsItsPlace(root);
 }
 
 function makeView(root) {

@@ -10,10 +10,10 @@ from typing import Any
 import streamlit as st
 
 from pages.shared.components.mounting import component
-from transformer_core.analysis.blueprint import Blueprint, Box, has_added_positions
+from transformer_core.analysis.blueprint.plan import Blueprint, Box, has_added_positions
 from transformer_core.figures.architecture_hues import PART_HUES
 from transformer_core.figures.theme import KEY, QUERY, VALUE
-from transformer_core.language import say
+from transformer_core.language import grouped, say
 
 _LONGEST = 100  # characters of a name that a browser may send
 _TEXT = 34  # characters of a text that stand under a stack
@@ -76,7 +76,7 @@ def drawing(
                 "name": stack,
                 "input": inputs[stack] if is_pair else say("Inputs"),
                 "text": _short(texts[stack]),
-                "shape": f"{lengths[stack]:,} × {plan.config.d_model:,}",
+                "shape": f"{grouped(lengths[stack])} × {grouped(plan.config.d_model)}",
                 "layers": plan.layers(stack),
                 "layer": open_layers[stack],
                 "whole": next(box for box in inside if box["kind"] == "layer"),
@@ -87,7 +87,7 @@ def drawing(
         )
     last = lengths[plan.stacks[-1]]
     head = [
-        box | {"shape": f"{last:,} × {plan.config.vocab_size:,}" if box["kind"] == "linear" else ""}
+        box | {"shape": f"{grouped(last)} × {grouped(plan.config.vocab_size)}" if box["kind"] == "linear" else ""}
         for box in boxes
         if not box["stack"]
     ]

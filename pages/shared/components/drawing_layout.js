@@ -7,7 +7,7 @@ const MARGIN = 18; // on the other side
 const OUTSIDE = 44; // beside a frame, for how many layers there are
 const GAP = 66; // between two stacks, for the memory
 const FRAME = LANE + WIDE + MARGIN;
-const PILL = 100; // what stands beside the stream
+const PILL = 124; // what stands beside the stream
 const RADIUS = 11; // of a sum
 const HIGH = { attention: 48, feed_forward: 42, embedding: 44, linear: 42, softmax: 30, transform: 28 };
 const ROW = 28; // every other box
@@ -65,7 +65,7 @@ function raise({ plan, data, stack, side, frame, x, open, isLast }) {
   const inside = stack.before.find(({ kind, added }) => kind === "positions" && !added);
   if (inside) y += 14;
   const beside = (box, to, level) =>
-    plan.items.set(box.name, { box, ...where, x: x + to * (RADIUS + 26 + PILL / 2), y: level, width: PILL, height: 40, pill: to });
+    plan.items.set(box.name, { box, ...where, x: x + to * (RADIUS + 20 + PILL / 2), y: level, width: PILL, height: 40, pill: to });
   if (inside) beside(inside, -side, y + 18);
   for (const box of stack.before) {
     if (box.kind === "positions" && box.added) beside(box, side, sum.y);

@@ -62,10 +62,12 @@ function draw(view) {
     const figure = JSON.parse(view.data.figure);
     readGrids(figure);
     fillInWords(figure);
-    layOut(figure, width, height);
+    layOut(figure, width, height, view.data.height === null ? 0 : view.saving.opener.offsetWidth);
+    if (view.root.lang !== "en") figure.layout.separators = ".\u202f"; // as texts set thousands apart
     figure.layout.template = JSON.parse(view.data.templates[view.theme()]);
     const isFirst = !view.figure;
     view.figure = figure;
+    view.ranges = rangesOf(figure);
     window.Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
     if (isFirst) listen(view);
   }

@@ -98,7 +98,7 @@ def live_figure(
     }
     callbacks = {"open": lambda: None, "cell": on_cell, "window": on_window}
     given = {f"on_{event}_change": callback for event, callback in callbacks.items() if callback}
-    _component()(key=key, data=data, **given)
+    _component()(key=key, data=data, height=height or "content", **given)
 
 
 def sent_cell(key: str) -> tuple[int, int] | None:

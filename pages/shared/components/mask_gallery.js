@@ -21,6 +21,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   for (const name of [...new Set(view.items.map(({ group }) => group))]) root.append(makeGroup(view, name));
   root.querySelector(`button[data-name="${focused}"]`)?.focus();
   paintAll(view);
+  fillsItsPlace(root);
 }
 
 function makeGroup(view, name) {

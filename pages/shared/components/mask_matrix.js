@@ -25,6 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   fillOutputs(view);
   nameParts(view);
   fit(view);
+  fillsItsPlace(root);
 }
 
 function makeView(root) {

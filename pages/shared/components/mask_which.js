@@ -30,6 +30,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   if (header.note) root.append(element("p", "note", header.note));
   root.querySelector(`button[data-name="${focused}"]`)?.focus();
   paintAll(view);
+  fillsItsPlace(root);
 }
 
 function makeCard(view, item, setTriggerValue) {

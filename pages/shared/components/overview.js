@@ -129,7 +129,11 @@ function showFrame(view, film, place, isChosen) {
     for (const item of view.heads.slice(next, (next += heads))) {
       Object.assign(item, { levels: film.levels.subarray(offset, (offset += rows * columns)), rows, columns });
       const [query, key, hundredths] = film.strongest.subarray(cell, (cell += 3));
-      item.strongest = `“${queries[query]}” → “${keys[key]}” ${(hundredths / 100).toFixed(2)}`;
+      item.strongest = say("“{query}” → “{key}” {weight}", {
+        query: queries[query],
+        key: keys[key],
+        weight: (hundredths / 100).toFixed(2),
+      });
       if (isChosen) sayName(item);
     }
   }

@@ -12,7 +12,7 @@ async function makePage({ figure, templates, height }) {
     `const TEMPLATES = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const HEIGHT = ${height};`,
-    ...[readGrids, rowsOf, fillInWords, layOut, dropTightTexts, thinOut, drawPage].map(String),
+    ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, dropTightTexts, thinOutColumns, fitLying, thinOut, drawPage].map(String),
     "drawPage();",
   ].join("\n");
   return [

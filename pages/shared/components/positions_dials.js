@@ -94,7 +94,7 @@ function makeDial(view, pair, speed, longest) {
   const bar = element("span", "share");
   const wave = (2 * Math.PI) / speed;
   const digits = wave < 100 ? 1 : 0;
-  const length = wave.toLocaleString("en", { maximumFractionDigits: digits, minimumFractionDigits: digits });
+  const length = thousands(wave, { maximumFractionDigits: digits, minimumFractionDigits: digits });
   words.append(element("span", "wave", `${pair}: λ ${length}`), number, bar);
   figure.append(face, words);
   figure.title = say("Pair {pair} turns by {speed} radians a position; drag a hand to move", {

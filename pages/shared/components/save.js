@@ -16,7 +16,7 @@ const TYPES = { svg: "image/svg+xml", png: "image/png", csv: "text/csv", html: "
 function makeSaving(view) {
   const saving = { view, width: WIDTHS[0], files: null, buttons: [] };
   saving.bar = element("div", "tools");
-  saving.whole = button("tool whole", say("Whole text"), () => view.send("window", { queries: null, keys: null }));
+  saving.whole = button("tool whole", say("Whole text"), () => sendWindow(view, { queries: null, keys: null }));
   saving.whole.setAttribute("aria-label", say("Show the whole text"));
   saving.opener = button("tool", say("Save"), () => (saving.menu.hidden ? open(saving) : close(saving)));
   saving.opener.setAttribute("aria-haspopup", "dialog");

@@ -2,4 +2,4 @@
 
 const say = (text, values = {}) => (WORDS[text] ?? text).replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 
-const thousands = (n) => n.toLocaleString("en").replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");
+const thousands = (n, form) => n.toLocaleString("en", form).replaceAll(",", LANGUAGE === "en" ? "," : "\u202f");

@@ -13,39 +13,17 @@ const SPEEDS = [
 ];
 const USUAL = 1; // of the speeds
 const PATIENCE = 15_000; // ms, after which an answer is no longer waited for
-const DRAWN = {
-  begin: "M4 3v10M12 3 7 8l5 5",
-  back: "M10 3 5 8l5 5",
-  play: "M5 3l8 5-8 5z",
-  pause: "M5 3h2v10H5zM9 3h2v10H9z",
-  forward: "M6 3l5 5-5 5",
-  end: "M12 3v10M4 3l5 5-5 5",
-};
 
 function makeStepper(view) {
   Object.assign(view, { goal: null, asked: null, isPlaying: false, isHurried: false, sentAt: 0, lastId: 0, atOnce: 1 });
-  const buttons = {
+  const [player, buttons] = makePlayButtons(say("Player"), {
     begin: [say("To the beginning (Home)"), () => go(view, 0)],
     back: [say("One step back (←)"), () => step(view, -1)],
     play: [say("Play (space)"), () => togglePlay(view)],
     forward: [say("One step forward (→)"), () => step(view, 1)],
     end: [say("To the end (End)"), () => goToEnd(view)],
-  };
-  const player = element("div", "player");
-  player.setAttribute("role", "group");
-  player.setAttribute("aria-label", say("Player"));
-  view.buttons = {};
-  for (const [name, [title, onClick]] of Object.entries(buttons)) {
-    const button = element("button", name);
-    button.type = "button";
-    const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    icon.setAttribute("viewBox", "0 0 16 16");
-    icon.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
-    button.append(icon);
-    button.addEventListener("click", onClick);
-    view.buttons[name] = button;
-    nameButton(button, name, title);
-  }
+  });
+  view.buttons = buttons;
   view.speed = element("select", "speed");
   view.speed.setAttribute("aria-label", say("Speed"));
   view.speed.append(...SPEEDS.map(({ name, title }, index) => Object.assign(new Option(name, index), { title })));
@@ -58,7 +36,7 @@ function makeStepper(view) {
   view.busy = element("span", "busy", say("writing …"));
   view.says = element("span", "says");
   view.says.setAttribute("role", "status");
-  player.append(...Object.values(view.buttons), view.speed, view.count, view.busy, view.says);
+  player.append(view.speed, view.count, view.busy, view.says);
   player.addEventListener("mousedown", (event) => {
     if (!event.target.closest("button")) return;
     event.preventDefault(); // the keys stay those of the whole: space plays, whatever was clicked last
@@ -66,12 +44,6 @@ function makeStepper(view) {
   });
   stopElsewhere(view);
   return player;
-}
-
-function nameButton(button, icon, title) {
-  button.title = title;
-  button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
-  button.querySelector("path").setAttribute("d", DRAWN[icon]);
 }
 
 function stopElsewhere(view) {
@@ -188,8 +160,7 @@ function showStepper(view) {
   const { buttons, header, nWritten, place, isPlaying } = view;
   if (!header) return;
   const over = isOver(view, view.goal ?? place);
-  const title = isPlaying ? say("Pause (space)") : over ? say("Play again (space)") : say("Play (space)");
-  nameButton(buttons.play, isPlaying ? "pause" : "play", title);
+  showPlaying(buttons.play, isPlaying, over);
   setDisabled(buttons.begin, place === 0 && !view.goal);
   setDisabled(buttons.back, place === 0 && !view.goal);
   setDisabled(buttons.forward, over);
@@ -200,9 +171,4 @@ function showStepper(view) {
   const said = over && place === nWritten ? header.ended : "";
   if (view.says.textContent !== said) view.says.textContent = said;
   view.busy.hidden = !view.asked;
-}
-
-function setDisabled(button, is) {
-  // Not the attribute of that name: a button that has the focus keeps it.
-  if (button.getAttribute("aria-disabled") !== String(is)) button.setAttribute("aria-disabled", String(is));
 }

@@ -25,6 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   view.figure.style.height = `${view.lines.height}px`;
   measure(view);
   showAll(view);
+  fillsItsPlace(root);
 }
 
 function makeView(root) {

@@ -47,7 +47,7 @@ HUES = {  # the fixed hues; "weight": the sequential scale; all else is orange b
     **dict.fromkeys(("v", "z", "concat", "cross_concat", "weighted"), "value"),
     "pattern": "weight",
 }
-CAPTIONS = {"product": "q·k", "scaled": "÷√d", "biased": "+B", "mask": "M"}  # where the symbol is too long for a cell
+CAPTIONS = {"product": "q·k", "scaled": "÷√d", "biased": "+B", "mask": mark("mask")}  # short enough for a cell
 PAIRS = {  # what belongs to a query and each key: made in the browser
     "elementwise": ("q ⊙ k", mark("Query and key, multiplied number by number")),
     "weighted": ("A v", mark("Values, multiplied by their weights")),
@@ -162,8 +162,8 @@ def _quantity(quantity: Quantity, whole: Mapping[str, int]) -> dict[str, Any]:
     n_rows, n_columns = whole[quantity.rows], whole.get(quantity.columns, width)
     return {
         "name": quantity.name,
-        "symbol": quantity.symbol,
-        "caption": CAPTIONS.get(quantity.name, quantity.symbol),
+        "symbol": say(quantity.symbol),
+        "caption": say(CAPTIONS.get(quantity.name, quantity.symbol)),
         "title": say(quantity.title),
         "rows": quantity.rows,
         "columns": quantity.columns,

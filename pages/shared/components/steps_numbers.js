@@ -53,7 +53,7 @@ function writeNumber(value, decimals = 4) {
 }
 
 function tokenOf({ header }, side, index) {
-  return `${header.first[side] + index} “${header[side][index]}”`;
+  return say("{place} “{token}”", { place: header.first[side] + index, token: header[side][index] });
 }
 
 function wordsOf(view, quantity, row, column) {

@@ -1,7 +1,7 @@
 // Paints the figure onto its canvas: what is done is calm, the present stage is bright, what comes is faint.
 
 const DONE = 0.6; // opacity
-const TO_COME = 0.18;
+const TO_COME = { light: 0.18, dark: 0.28 }; // what is bright on white is dim on black
 const NUMBERS = { width: 38, height: 11 }; // px that a number in a cell needs
 const HEAD_GAP = 3; // px between the heads of a vector
 
@@ -30,7 +30,7 @@ function paint(view) {
 
 function opacityOf(view, name, stage) {
   if (view.header.stages[stage].shown.has(name)) return 1;
-  return view.born.get(name) < stage ? DONE : TO_COME;
+  return view.born.get(name) < stage ? DONE : TO_COME[view.palette.theme];
 }
 
 function opacityNow(view, name) {

@@ -1,43 +1,16 @@
 // The stages in a line, and the buttons and keys that go along them.
 
 const PERIOD = 3200; // ms that a stage is looked at while it plays
-const DRAWN = {
-  back: "M10 3 5 8l5 5",
-  play: "M5 3l8 5-8 5z",
-  pause: "M5 3h2v10H5zM9 3h2v10H9z",
-  forward: "M6 3l5 5-5 5",
-};
 
 function makePlayer(view) {
-  view.player = element("div", "player");
-  view.player.setAttribute("role", "group");
-  view.player.setAttribute("aria-label", say("Stages"));
-  const buttons = {
+  [view.player, view.buttons] = makePlayButtons(say("Stages"), {
     back: [say("One stage back (←)"), () => step(view, -1)],
     play: [say("Play (space)"), () => togglePlay(view)],
     forward: [say("One stage forward (→)"), () => step(view, 1)],
-  };
-  view.buttons = {};
-  for (const [name, [title, onClick]] of Object.entries(buttons)) {
-    const button = element("button", name);
-    button.type = "button";
-    const icon = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    icon.setAttribute("viewBox", "0 0 16 16");
-    icon.append(document.createElementNS("http://www.w3.org/2000/svg", "path"));
-    button.append(icon);
-    button.addEventListener("click", onClick);
-    view.buttons[name] = button;
-    nameButton(button, name, title);
-  }
+  });
   view.line = element("ol", "line");
-  view.player.append(...Object.values(view.buttons), view.line);
+  view.player.append(view.line);
   return view.player;
-}
-
-function nameButton(button, icon, title) {
-  button.title = title;
-  button.setAttribute("aria-label", title.replace(/ \(.*/, ""));
-  button.querySelector("path").setAttribute("d", DRAWN[icon]);
 }
 
 function fillPlayer(view) {
@@ -65,10 +38,9 @@ function showPlayer(view) {
     else button.removeAttribute("aria-current");
   });
   const isLast = stage === stops.length - 1;
-  const again = isLast ? say("Play again (space)") : say("Play (space)");
-  nameButton(buttons.play, isPlaying ? "pause" : "play", isPlaying ? say("Pause (space)") : again);
-  buttons.back.setAttribute("aria-disabled", String(stage === 0));
-  buttons.forward.setAttribute("aria-disabled", String(isLast));
+  showPlaying(buttons.play, isPlaying, isLast);
+  setDisabled(buttons.back, stage === 0);
+  setDisabled(buttons.forward, isLast);
 }
 
 function goTo(view, stage) {

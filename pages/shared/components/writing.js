@@ -22,6 +22,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   look(view);
   hear(view, former);
   if (view.pointed) point(view, view.pointed);
+  fillsItsPlace(root);
 }
 
 function makeView(root) {

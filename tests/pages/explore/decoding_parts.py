@@ -40,7 +40,7 @@ def script(part: str) -> None:
 
 def opened(part: str, /, **parameters: Any) -> AppTest:
     """Open a part by a link."""
-    app = AppTest.from_function(script, default_timeout=60, args=(part,))
+    app = AppTest.from_function(script, default_timeout=300, args=(part,))
     for name, value in parameters.items():
         app.query_params[name] = str(value)
     return again(app)

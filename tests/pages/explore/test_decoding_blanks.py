@@ -39,7 +39,7 @@ def page() -> None:
 
 
 def opened(text: str = TEXT, model: str = "gaps", **parameters: str) -> AppTest:
-    app = AppTest.from_function(page, default_timeout=60)
+    app = AppTest.from_function(page, default_timeout=300)
     for name, value in {"model": model, "text": text, **parameters}.items():
         app.query_params[name] = value
     app.run()

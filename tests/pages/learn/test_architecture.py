@@ -131,6 +131,12 @@ def test_parts_of_all_kinds_are_drawn_and_their_code_runs(
     if part == "parameters":
         assert f"{total:,} parameters" in figures[0]["layout"]["title"]["text"] and "63,082,496" in words_of(app)
         assert sum(figures[0]["data"][0]["x"]) == total
+        stack = "encoder" if model == "gaps" else "decoder"
+        of_layer = [
+            sum(p.numel() for p in loaded.get_submodule(f"{stack}.blocks.0.{name}").parameters())
+            for name in ("mlp", "self_attn")
+        ]
+        assert "has {:,} parameters and an attention {:,}".format(*of_layer) in words_of(app)
     elif part == "cost":
         assert len(figures) == (3 if model == "gaps" else 4)
     else:

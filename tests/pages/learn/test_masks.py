@@ -18,9 +18,9 @@ import transformer_core as tc
 from pages.shared.models import ROOT
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, component, url_of, words_of
 from tests.pages.explore.decoding_parts import arrays_of, numbers, redrawn
-from transformer_core.analysis.mask_rules import MaskChoice
-from transformer_core.analysis.mask_run import run_masked, write_masked
-from transformer_core.analysis.mask_text import mask_text
+from transformer_core.analysis.masks.rules import MaskChoice
+from transformer_core.analysis.masks.run import run_masked, write_masked
+from transformer_core.analysis.masks.text import mask_text
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OpenApp = Callable[..., AppTest]
@@ -108,8 +108,14 @@ def test_every_part_is_there_for_every_kind_of_model(
     for part in ("which", "leak", "inference"):
         app = opened(open_app, model=model, text=text, attention=attention, part=part)
         if part == "which":
-            which, _ = sent(app, "mask_which")
+            which, pictures = sent(app, "mask_which")
             assert which["chosen"] == attention and bool(which["joins"]) == (model == "en-fr")
+            said, offset = printed(app, monkeypatch), 0
+            for item in which["items"]:
+                size = item["rows"] * item["columns"]
+                cells = np.frombuffer(pictures, np.uint8, size, offset).reshape(item["rows"], item["columns"])
+                assert f"{item['name']}\n{cells}\n" in said
+                offset += size
         elif model == "gaps" and part == "inference":
             assert "There is no future to hide" in words_of(app)
         else:

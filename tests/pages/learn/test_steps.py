@@ -174,6 +174,28 @@ def test_of_a_long_text_the_tokens_around_the_query_are_shown(open_steps: OpenAp
     assert "24 queries and 24 keys have room here" in words_of(app)
 
 
+def test_of_a_long_text_the_key_is_shown_that_the_query_looks_at_most_or_it_is_named(
+    open_steps: OpenApp, three_kinds: Any
+):
+    text = " ".join([PROMPTS[0]] * 6)
+    model, tokenizer = tc.load(three_kinds / "tales")
+    tokens = torch.tensor([tokenizer.encode(text, bos=True)])
+    with torch.inference_mode(), tc.capture(model, "decoder.blocks.0.self_attn.hook_pattern") as acts:
+        model(tokens)
+    pattern = acts["decoder.blocks.0.self_attn.hook_pattern"][0, 0].numpy()
+    strongest = pattern.argmax(axis=-1)
+    far = [query - key for query, key in enumerate(strongest)]
+    near, beyond = far.index(max(n for n in far if n < 24)), far.index(max(far))
+    assert far[near] > 12 and far[beyond] >= 24
+    for query in (near, beyond):
+        app = open_steps(model="tales", text=text, attention="decoder", layer="0", head="0", query=str(query))
+        header, _ = figure(app)
+        first, key = header["first"]["key"], strongest[query]
+        is_shown = first <= key < first + len(header["key"])
+        assert is_shown == (query == near) and first <= query < first + len(header["query"])
+        assert (f"most of it to {key} “" in words_of(app)) != is_shown
+
+
 def test_a_score_is_split_into_its_sources(open_steps: OpenApp):
     app = open_steps(**HEAD, query="3", key="1")
     _, values = figure(app)

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour_writing import EXAMPLE
-from pages.shared import lessons, tour_state
+from pages.shared import lessons
 from tests.pages.conftest import url_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -98,8 +98,7 @@ def test_a_teachers_lessons_and_a_broken_one(
     assert "It has 32 numbers." in prose_of(app)
     tour_state_of = {"own.lies": "this does not hold: d_head == 31 (left is 32, right is 31)", "own.elsewhere": "none"}
     for name, told in tour_state_of.items():
-        app.session_state[tour_state.LESSON.key] = name
-        app.session_state["acted"] = True
+        app.query_params["lesson"] = name
         app.run()
         assert not app.exception
         assert told in html_of(app)

@@ -6,38 +6,24 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Button
 
-from pages.shared import models, run_readings, runs
+from pages.shared import corpora, models, run_readings, runs
 from tests.pages.conftest import url_of, words_of
-from transformer_core.analysis.head_history import HeadHistory
-from transformer_core.analysis.head_meter import HeadMeter
-from transformer_core.training.begin import Settings, begin
+from tests.pages.train.small_runs import train_copy
 from transformer_core.training.launch import Launcher
-from transformer_core.training.worker import Moment, work
 
 pytestmark = pytest.mark.slow
 
 OpenApp = Callable[..., AppTest]
-SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run named "copy", of three steps."""
     folder = tmp_path_factory.mktemp("trained")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))
-        training = {"steps": 3, "log_every": 1, "evaluate_pairs": 4, "batch_size": 8, "film_megabytes": 1}
-        job = begin(
-            folder / "copy", corpus_name="copy", preset="tiny", settings=Settings(model=SMALL, training=training)
-        )
-        meter = HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:2])
-        for event in work(job):
-            if isinstance(event, Moment):
-                job.directory.film.heads.append(HeadHistory.to_record(event.step, meter.measure(job.model)))
-        torch.set_flush_denormal(False)
+    train_copy(folder)
     return folder
 
 
@@ -68,6 +54,11 @@ def open_train(open_app: OpenApp) -> OpenApp:
     return open_at
 
 
+def keep(app: AppTest) -> Button:
+    (button,) = [button for button in app.button if button.label == "Keep as a model"]
+    return button
+
+
 def labels(app: AppTest) -> list[str]:
     return [button.label for button in app.button]
 
@@ -92,6 +83,26 @@ def test_settings_that_do_not_fit_are_refused_in_a_sentence(place: Path, open_tr
     assert "Start training" not in labels(app)
     app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(8).run()
     assert "Start training" in labels(app)
+
+
+def test_one_file_after_the_other_is_taken_in_or_refused(place: Path, open_train: OpenApp):
+    app = open_train()
+    app.session_state[corpora.SOURCE] = "Your own text"
+    app.run()
+    for name, content, said in (
+        ("nothing.txt", b"", "nothing.txt is empty"),
+        ("no-text.txt", bytes(range(256)), "no-text.txt is no text"),
+        ("pairs.tsv", b"a\tb\nno tab\n", "line 2"),
+        ("rhyme.txt", b"one two three\nfour five six\n" * 20, ""),
+        ("nothing.txt", b"", "nothing.txt is empty"),
+    ):
+        app.file_uploader[0].upload(name, content, "text/plain").run()
+        assert not app.exception
+        assert [
+            warning.value for warning in app.warning if "not taken in" in warning.value and said in warning.value
+        ] or not said
+    (taken,) = app.selectbox(key=corpora.OWN).options
+    assert taken.startswith("rhyme.")
 
 
 def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch):
@@ -170,10 +181,25 @@ def test_what_nobody_planned_for_is_read_or_refused(place: Path, open_train: Ope
         assert not app.error
 
 
+def test_why_a_model_was_not_kept_is_said_until_the_next_click(
+    place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    full = place / "full"
+    full.write_text("no folder")
+    app = open_train(run="copy")
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(full))
+    app = keep(app).click().run().run()
+    assert not app.exception
+    assert any("The model was not kept" in warning.value for warning in app.warning)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(place / "models"))
+    app = keep(app).click().run()
+    assert not app.warning
+    assert "copy" in models.available()
+
+
 def test_kept_it_is_a_model_and_deleted_it_is_gone(place: Path, open_train: OpenApp):
     app = open_train(run="copy")
-    (keep,) = [button for button in app.button if button.label == "Keep as a model"]
-    app = keep.click().run()
+    app = keep(app).click().run()
     assert not app.exception
     assert models.available()["copy"].title == "Copy"
     app = app.button(key="delete-run-really").click().run()

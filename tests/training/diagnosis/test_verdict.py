@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, get_args
 
 import hypothesis.strategies as st
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 
 from tests.training.diagnosis.records import evidence, falling, logged, measured
 from transformer_core.training.diagnosis import Finding, FindingKind, Sample, diagnose
@@ -16,7 +16,10 @@ CONTRARY = [
     {"well", "no_better_than_guessing", "guesses_by_frequency", "looks_one_token_back"},
     {"well", "undertrained", "plateau", "learning_rate_too_high", "learning_rate_too_low", "nothing_unusual"},
     {"well", "failed", "too_early", "sees_its_answer", "undertrained"},
-    {"overfitting", "undertrained", "plateau", "few_tokens", "less_than_one_epoch"},
+    {"overfitting", "undertrained", "plateau"},
+    {"overfitting", "few_tokens", "less_than_one_epoch"},
+    {"plateau", "few_tokens"},  # but what is still learning may have seen too little, too
+    {"plateau", "less_than_one_epoch"},
     {"ends_at_once", "never_ends", "same_output"},
     {"ends_at_once", "repeats_itself"},
     {"less_than_one_epoch", "few_tokens"},
@@ -85,6 +88,7 @@ def check(found: list[Finding]) -> None:
         },
     ),
 )
+@example(curve=[(0.0, None, 0.0)], measures=[], samples=[], changes={"steps": 1, "tokens_seen": 0})
 def test_whatever_comes_in(curve: list, measures: list, samples: list, changes: dict[str, Any]):
     log = [
         {"step": 20 * i, "loss": loss, "learning_rate": rate, "gradient_norm": norm}

@@ -10,7 +10,7 @@ from transformer_core.language import mark
 class Description:
     """What is the same of a quantity in all models."""
 
-    symbol: str
+    symbol: str  # a word is English, marked
     title: str  # English, marked
     columns: str  # as in `Quantity`
     rows: str = "query"
@@ -31,7 +31,7 @@ DESCRIPTIONS: Mapping[str, Description] = {
     "scaled": Description("Q Kᵀ / √d_k", mark("Dot products, divided"), "key"),
     "bias": Description("B", mark("What the distance adds"), "key"),
     "biased": Description("Q Kᵀ / √d_k + B", mark("Scores with what the distance adds"), "key"),
-    "mask": Description("allowed", mark("Mask: 1 where a query may look"), "key"),
+    "mask": Description(mark("allowed"), mark("Mask: 1 where a query may look"), "key"),
     "attn_scores": Description("S", mark("Scores, −∞ where not allowed"), "key"),
     "pattern": Description("A", mark("Pattern: the attention weights"), "key"),
     "z": Description("Z", mark("What the head has found"), "d_head"),

@@ -85,7 +85,7 @@ class Number:
         """Where the number stands, in the reader's words: "Q, query 3 'it', dimension 12 of the head"."""
         row = say(PLACE_WORDS[self.row_kind], place=self.row_place)
         column = say(PLACE_WORDS[self.column_kind], place=self.column_place)
-        return f"{self.symbol}, {row}, {column}"
+        return f"{say(self.symbol)}, {row}, {column}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 import torch
 
 from transformer_core.config import ModelConfig
+from transformer_core.language import mark, say
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
 
@@ -14,9 +15,11 @@ def read(options: Options) -> ModelConfig:
 
     Source: Devlin et al. 2019, sec. 3, and the library's class.
     """
-    options.must_be("position_embedding_type", "absolute", "this core has BERT's absolute positions only")
-    options.must_be("is_decoder", False, "a BERT that writes is another model; choose one that fills in masked tokens")
-    options.must_be("add_cross_attention", False, "this core has cross-attention in decoders only")
+    options.must_be("position_embedding_type", "absolute", say("this core has BERT's absolute positions only"))
+    options.must_be(
+        "is_decoder", False, say("a BERT that writes is another model; choose one that fills in masked tokens")
+    )
+    options.must_be("add_cross_attention", False, say("this core has cross-attention in decoders only"))
     options.idle("pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
     return ModelConfig(
         architecture="encoder_only",
@@ -85,9 +88,13 @@ FAMILIES = (
         prefix="bert.",
         renamed={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
         ignored=(
-            Ignored(r"bert\.pooler\.dense\.(weight|bias)", "made for judging whole texts; masked tokens do not use it"),
-            Ignored(r"cls\.seq_relationship\.(weight|bias)", "tells whether one sentence follows another, and no more"),
-            Ignored(r"bert\.embeddings\.position_ids", "positions are counted anew, from 0", counts_up),
+            Ignored(
+                r"bert\.pooler\.dense\.(weight|bias)", mark("made for judging whole texts; masked tokens do not use it")
+            ),
+            Ignored(
+                r"cls\.seq_relationship\.(weight|bias)", mark("tells whether one sentence follows another, and no more")
+            ),
+            Ignored(r"bert\.embeddings\.position_ids", mark("positions are counted anew, from 0"), counts_up),
         ),
     ),
 )

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
+from transformer_core.language import mark, say
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
 
@@ -109,7 +110,7 @@ def read_rotary(options: Options) -> Rotary:
     options.idle("rope_scaling", "rope_parameters")
     inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
     for said in (options, inner):
-        said.must_be("partial_rotary_factor", 1.0, "models of this family turn whole heads")
+        said.must_be("partial_rotary_factor", 1.0, say("models of this family turn whole heads"))
         said.idle("original_max_position_embeddings")
     base = inner.number("rope_theta", options.number("rope_theta", 10000.0))
     scaling = inner.choice("type" if "type" in inner and "rope_type" not in inner else "rope_type", SCALINGS, "default")
@@ -141,7 +142,7 @@ def window_of_all_layers(options: Options) -> int | None:
         return None
     if width is None or kinds != ["sliding_attention"] * len(slides):
         name = "layer_types" if "layer_types" in options else "max_window_layers"
-        raise options.error(name, "this core has a sliding window in every layer, or in none")
+        raise options.error(name, say("this core has a sliding window in every layer, or in none"))
     return width
 
 
@@ -177,7 +178,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
 INV_FREQ = Ignored(
     r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
-    "how fast each pair turns, which follows from the configuration",
+    mark("how fast each pair turns, which follows from the configuration"),
 )
 FAMILIES = tuple(
     Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", ignored=(INV_FREQ,))

@@ -1,0 +1,56 @@
+"""What the page Masks keeps of what was tried: texts as a model reads them, and all that was made of them."""
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pages.shared import kept, models
+from pages.shared.sources import Source
+from pages.shared.state import View
+from transformer_core.language import mark
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.masks.text import MaskText
+
+MOST_MIB = 64  # of all that was tried
+STORE = mark("masks tried")
+T = TypeVar("T")
+
+
+def of_text(source: Source, view: View, key: Hashable, make: Callable[[], T]) -> T:
+    """Return what was made of a text before, or make it on the model's device.
+
+    Args:
+        source: the model.
+        view: whose text and target it is.
+        key: plain words and numbers that say what it is.
+        make: computes it.
+    """
+    tried: kept.Store[Any] = kept.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
+
+    def run() -> T:
+        with models.on(source.device):
+            return make()
+
+    made: T = tried.get((source, view.text, view.target, key), run)
+    return made
+
+
+def text(source: Source, view: View, *, max_tokens: int) -> "MaskText":
+    """Return the text and what the model says to it, of so many tokens at most."""
+    from transformer_core.analysis.masks.text import mask_text
+
+    def make() -> "MaskText":
+        model, tokenizer = source.load()
+        return mask_text(model, tokenizer, view.text, target=view.target, max_tokens=max_tokens)
+
+    return of_text(source, view, ("text", max_tokens), make)
+
+
+def _n_bytes(made: Any) -> int:
+    """Return about how much something takes: the arrays in it, and what is around them."""
+    if hasattr(made, "nbytes"):
+        return int(made.nbytes)
+    if isinstance(made, Mapping):
+        return 1024 + sum(map(_n_bytes, made.values()))
+    parts = getattr(made, "__dataclass_fields__", ())
+    return 1024 + sum(_n_bytes(getattr(made, part)) for part in parts)

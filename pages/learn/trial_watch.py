@@ -1,0 +1,190 @@
+"""A trial that is watched: how it stands, its curves while they grow, and what its page draws beside them."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
+from pages.shared import components, prose, trials
+from pages.shared.style import theme
+from pages.shared.trials import Trial
+from transformer_core.errors import HeadlightError
+from transformer_core.language import mark, say, say_again, say_number
+from transformer_core.training.trial import TrialRequest
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.curves import Curve
+    from transformer_core.analysis.trial_reading import TrialReading
+
+TICK = 1.0  # seconds between two looks at a trial that is at work
+STATES = {  # in words, and the color of the badge
+    "starting": (mark("starting"), "gray"),
+    "queued": (mark("waiting"), "gray"),
+    "running": (mark("training"), "primary"),
+    "stopped": (mark("stopped"), "orange"),
+    "finished": (mark("finished"), "green"),
+    "failed": (mark("failed"), "red"),
+}
+
+
+def watch(laboratory: Laboratory, trial: Trial) -> None:
+    """Draw a trial; while it is at work, each second anew."""
+    st.session_state[_at_work_key(laboratory)] = trial.is_at_work
+    st.fragment(_live, run_every=TICK if trial.is_at_work else None)(laboratory, trial.name)
+
+
+def _live(laboratory: Laboratory, name: str) -> None:
+    """Draw how a trial stands now."""
+    from transformer_core.analysis.trial_reading import read_trial
+
+    trial = trials.find(name)
+    if trial is None:  # deleted meanwhile
+        st.rerun()
+    with st.container():
+        _head(laboratory, trial)
+    request = trial.request
+    if request is not None:
+        try:
+            reading = read_trial(trials.records(trial), request.arms)
+        except HeadlightError as error:
+            st.warning(say("The measurements of this trial cannot be read: {reason}.", reason=error))
+            return
+        if reading.held_out:
+            _draw(laboratory, trial, request, reading)
+    if st.session_state.get(_at_work_key(laboratory)) and not trial.is_at_work:
+        st.session_state[_at_work_key(laboratory)] = False
+        st.rerun()  # to look no more
+
+
+def _head(laboratory: Laboratory, trial: Trial) -> None:
+    """Say which trial it is, how it stands and how far it is."""
+    words, color = STATES[trial.state]
+    request, is_chosen = trial.request, trials.FIELDS[laboratory.kind].value == trial.name
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"hl-trial-head-{laboratory.kind}"
+    ):
+        st.badge(say(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        far = "" if request is None else _how_far(trial, request, is_chosen=is_chosen)
+        st.html(f"<p class='hl-small hl-trial-far'>{html.escape(far)}</p>", width="stretch")
+        if trial.is_at_work and is_chosen:
+            st.button(
+                say("Stop"),
+                key=f"{laboratory.kind}-trial-stop",
+                icon=":material/stop:",
+                disabled=trial.state == "starting",
+                on_click=_stop,
+                args=(trial,),
+            )
+    if request is not None and trial.state == "running":
+        st.progress(trial.step / request.steps)
+    if said := _what_happens(trial):
+        prose.note(said)
+
+
+def _how_far(trial: Trial, request: TrialRequest, *, is_chosen: bool) -> str:
+    """Return what a trial is of, and how far it is; of one that nobody chose, that it is the last one."""
+    far = mark("{task}, seed {seed}: step {step:,} of {steps:,} of each")
+    if not is_chosen:
+        far = mark("The last one on this machine: {task}, seed {seed}, step {step:,} of {steps:,} of each")
+    return say(
+        far,
+        task=say(TASK_NAMES[request.task]),
+        seed=request.seed,
+        step=trial.step,
+        steps=request.steps,
+    )
+
+
+def _what_happens(trial: Trial) -> str:
+    """Return what a person should know of a trial that draws nothing new; "" where there is nothing to say."""
+    match trial.state:
+        case "starting":
+            return say("Its process begins: it loads what training takes. The first points come in a few seconds.")
+        case "queued":
+            n_before = int(trial.reason) if trial.reason.isdecimal() else 0
+            if not n_before:
+                return say("Another trial is at work on this machine; this one begins when that has ended.")
+            return say_number(
+                n_before,
+                "Another trial is at work on this machine, and one more waits before this one.",
+                "Another trial is at work on this machine, and {n} more wait before this one.",
+            )
+        case "running" if not trial.step:
+            return say("It reads the task and makes the models. The first points come in a few seconds.")
+        case "stopped":
+            return (
+                say("It was stopped on the way; what it had learned by then is below.")
+                if trial.step
+                else say("It was stopped before it began.")
+            )
+        case "failed":
+            return say("This trial could not go on: {reason}.", reason=trial.reason.removesuffix("."))
+    return ""
+
+
+def _stop(trial: Trial) -> None:
+    try:
+        trials.stop(trial)
+    except HeadlightError as error:
+        st.session_state[NOTE] = say("That did not reach the trial: {reason}.", reason=error)
+
+
+def _draw(laboratory: Laboratory, trial: Trial, request: TrialRequest, reading: "TrialReading") -> None:
+    """Draw what was measured so far."""
+    with st.container(key=f"hl-trial-stage-{laboratory.kind}"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        _curves(laboratory, request, reading)
+    with right:
+        laboratory.draw(trial, reading)
+    for arm, reason in reading.ended.items():
+        ended = say("{arm} could go no further: {reason}.", arm=say(laboratory.arms[arm]), reason=say_again(reason))
+        prose.note(ended)
+    look = laboratory.look_for(request)
+    prose.look_for(look)
+    st.html(f"<p class='hl-small'>{html.escape(laboratory.remarks(request))}</p>")
+    with st.expander(say("Show the command"), icon=":material/terminal:"):
+        said = say("In a shell at the project’s root; it gives the same numbers.")
+        st.html(f"<p class='hl-small'>{html.escape(said)}</p>")
+        st.code(request.command, language="bash")
+
+
+def _curves(laboratory: Laboratory, request: TrialRequest, reading: "TrialReading") -> None:
+    """Draw losses and shares over the steps."""
+    from transformer_core.figures.trial_curves import trial_curves
+
+    figure = trial_curves(
+        laboratory.names(request),
+        reading.smoothed_losses(),
+        held_out_losses=reading.held_out["loss"] if laboratory.has_held_out_losses else None,
+        shares=reading.held_out["exact_match"],
+        n_steps=request.steps,
+        theme=theme(),
+    )
+    measured = {f"held_out_{name}": curves for name, curves in reading.held_out.items()}
+    components.live_figure(
+        figure,
+        name=f"trial-{laboratory.kind}",
+        csv=_csv({"loss": reading.losses, **measured}),
+        key=f"{laboratory.kind}-trial-curves",
+        height=figure.layout.height,
+    )
+
+
+def _csv(curves: "Mapping[str, Mapping[str, Curve]]") -> str:
+    """Return all curves as a table, a line a step and a column for each measure of each arm."""
+    import pandas as pd
+
+    columns = {
+        f"{name} {arm}": pd.Series(curve.values, index=curve.steps)
+        for name, of_arms in curves.items()
+        for arm, curve in of_arms.items()
+    }
+    return str(pd.DataFrame(columns).rename_axis("step").to_csv())
+
+
+def _at_work_key(laboratory: Laboratory) -> str:
+    """Return the session key that says whether the shown trial was at work when it was last drawn."""
+    return f"{laboratory.kind}-trial-at-work"

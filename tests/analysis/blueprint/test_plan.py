@@ -1,0 +1,157 @@
+"""The plan of a model, against the modules that the model really has and the way that values really take."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.model.building import VARIATIONS, each_variation, odd_config, varied_model
+from transformer_core.analysis.blueprint.code import code_of
+from transformer_core.analysis.blueprint.plan import Arrow, Box, blueprint_of
+from transformer_core.analysis.blueprint.shapes import sites_of, stages
+from transformer_core.analysis.blueprint.words import does, sources, title
+from transformer_core.model.presets import transformer_base
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@each_variation
+def test_every_module_that_computes_is_a_box(variation: str):
+    model = varied_model(variation)
+    plan = blueprint_of(model.config)
+    modules = dict(model.named_modules())
+    there = {box.module for box in plan.boxes.values() if box.module}
+    assert there <= {*modules}
+    parts = ("Attention", "FeedForward", "Norm", "Embedding", "Positions", "Linear", "Block", "Transform")
+    inner = ("_norm", ".q", ".k", ".v", ".out", ".up", ".down", ".gate", ".linear", ".norm")
+    for name, module in modules.items():
+        is_part = any(type(module).__name__.endswith(part) for part in parts)
+        if is_part and not name.endswith(inner):
+            assert name in there, name
+    for stack in plan.stacks:
+        assert plan.layers(stack) == len(getattr(model, stack).blocks)
+    assert plan.first_to_look_at() in plan.boxes
+
+
+@each_variation
+def test_the_first_code_of_a_box_is_its_modules_class(variation: str):
+    model = varied_model(variation)
+    for box in blueprint_of(model.config).boxes.values():
+        parts = code_of(model.config, box)
+        assert all(part.text.strip() and part.line > 0 for part in parts)
+        names = [part.name for part in parts]
+        if box.module and box.kind not in ("linear",):
+            assert type(model.get_submodule(box.module)).__name__ in names, box
+        assert title(model.config, box) and does(model.config, box) and sources(model.config, box)
+
+
+def test_code_is_what_stands_in_the_file():
+    config = odd_config()
+    plan = blueprint_of(config)
+    for part in code_of(config, plan.boxes["encoder.0.ln1"]):
+        lines = (ROOT / part.file).read_text(encoding="utf-8").splitlines()[part.line - 1 :]
+        assert [line.strip() for line in part.text.splitlines()] == [
+            line.strip() for line in lines[: len(part.text.splitlines())]
+        ]
+
+
+def flows(config: tc.ModelConfig) -> set[tuple[str, str, str]]:
+    return {(arrow.start, arrow.end, arrow.flow) for arrow in blueprint_of(config).arrows}
+
+
+def test_the_papers_figure_has_the_papers_arrows():
+    """Vaswani et al. 2017, figure 1, read off by hand, with one layer."""
+    found = flows(transformer_base_with_one_layer())
+    stream = {
+        ("encoder.embed", "encoder.sum"),
+        ("encoder.pos_embed", "encoder.sum"),
+        ("encoder.0.self_attn", "encoder.0.ln1"),
+        ("encoder.0.ln1", "encoder.0.mlp"),
+        ("encoder.0.mlp", "encoder.0.ln2"),
+        ("decoder.embed", "decoder.sum"),
+        ("decoder.pos_embed", "decoder.sum"),
+        ("decoder.0.self_attn", "decoder.0.ln1"),
+        ("decoder.0.cross_attn", "decoder.0.ln_cross"),
+        ("decoder.0.ln_cross", "decoder.0.mlp"),
+        ("decoder.0.mlp", "decoder.0.ln2"),
+        ("decoder.0.ln2", "unembed"),
+        ("unembed", "softmax"),
+    }
+    residual = {
+        ("encoder.sum", "encoder.0.ln1"),
+        ("encoder.0.ln1", "encoder.0.ln2"),
+        ("decoder.sum", "decoder.0.ln1"),
+        ("decoder.0.ln1", "decoder.0.ln_cross"),
+        ("decoder.0.ln_cross", "decoder.0.ln2"),
+    }
+    reads = {("encoder.sum", "encoder.0.self_attn"), ("decoder.sum", "decoder.0.self_attn")}
+    assert {(start, end) for start, end, flow in found if flow == "stream"} == stream
+    assert {(start, end) for start, end, flow in found if flow == "residual"} == residual
+    queries = reads | {("decoder.0.ln1", "decoder.0.cross_attn")}
+    assert {(start, end) for start, end, flow in found if flow == "query"} == queries
+    for flow in ("key", "value"):  # of cross-attention they come from the encoder's output
+        of_memory = {("encoder.0.ln2", "decoder.0.cross_attn")}
+        assert {(start, end) for start, end, of in found if of == flow} == reads | of_memory
+
+
+def transformer_base_with_one_layer() -> tc.ModelConfig:
+    return tc.ModelConfig.from_dict(
+        transformer_base(vocab_size=50).to_dict() | {"n_encoder_layers": 1, "n_decoder_layers": 1}
+    )
+
+
+def test_pre_norm_is_drawn_as_it_is():
+    found = flows(odd_config(norm_position="pre", n_encoder_layers=1, n_decoder_layers=1))
+    assert ("encoder.sum", "encoder.0.ln1", "stream") in found
+    assert ("encoder.0.ln1", "encoder.0.self_attn", "query") in found
+    assert ("encoder.sum", "encoder.0.add1", "residual") in found
+    assert ("encoder.0.add1", "encoder.0.add2", "residual") in found
+    assert ("encoder.ln_final", "decoder.0.cross_attn", "key") in found
+    assert ("decoder.0.ln_cross", "decoder.0.cross_attn", "query") in found
+
+
+@pytest.mark.parametrize("variation", ["the paper's", "pre-norm, no biases of norms", "decoder, rotary", "encoder"])
+def test_a_box_that_changes_moves_all_that_its_arrows_lead_to_and_nothing_else(variation: str):
+    """What a box hands out reaches a hook point exactly where arrows lead from one to the other."""
+    model = varied_model(variation)
+    plan = blueprint_of(model.config)
+    inputs = tuple(torch.randint(1, 37, (1, 5)) for _ in plan.stacks)
+    last = {name: sites_of(model.config, box)[-1] for name, box in plan.boxes.items() if reaches(model.config, box)}
+    with torch.inference_mode(), tc.capture(model) as before:
+        model(*inputs)
+    for name, site in last.items():
+        with (
+            torch.inference_mode(),
+            tc.intervene(model, {site: tc.replace(before[site] + torch.randn_like(before[site]))}),
+            tc.capture(model) as after,
+        ):
+            model(*inputs)
+        behind = downstream(plan.arrows, name)
+        for other, there in last.items():
+            if other != name:
+                moved = not torch.equal(before[there], after[there])
+                assert moved == (other in behind), (name, other)
+
+
+def reaches(config: tc.ModelConfig, box: Box) -> bool:
+    """Whether it has a hook point at its end."""
+    return box.kind != "layer" and stages(config, box)[-1].is_hook_point
+
+
+def downstream(arrows: Sequence[Arrow], name: str) -> set[str]:
+    """Every box that something leads to from this one."""
+    found: set[str] = set()
+    open_ends = {name}
+    while open_ends:
+        open_ends = {arrow.end for arrow in arrows if arrow.start in open_ends} - found
+        found |= open_ends
+    return found
+
+
+def test_all_variations_have_a_plan_of_their_own():
+    plans = {tuple(blueprint_of(odd_config(**changes)).boxes) for changes in VARIATIONS.values()}
+    assert len(plans) > len(VARIATIONS) // 2

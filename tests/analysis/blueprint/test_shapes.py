@@ -1,0 +1,97 @@
+"""Shapes in symbols, against what a real forward captured, and against the published walk-throughs."""
+
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.model.building import VARIATIONS, each_variation, odd_config, random_inputs, shaken_model, varied_model
+from transformer_core.analysis.blueprint.capture import probabilities
+from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.blueprint.shapes import PROBABILITIES, in_numbers, sites_of, sizes, stages
+from transformer_core.instrument.sites import site_names
+
+LENGTHS = {"encoder": 7, "decoder": 9}
+
+
+def lengths_of(config: tc.ModelConfig) -> dict[str, int]:
+    return LENGTHS if config.architecture == "encoder_decoder" else {"encoder": 7, "decoder": 7}
+
+
+@each_variation
+def test_shapes_are_those_of_a_forward_and_every_hook_point_has_one(variation: str):
+    model = varied_model(variation)
+    config, plan = model.config, blueprint_of(model.config)
+    with torch.inference_mode(), tc.capture(model) as acts:
+        model(*random_inputs(model))
+    told: set[str] = set()
+    for box in plan.boxes.values():
+        numbers = sizes(config, box, batch=3, lengths=lengths_of(config))
+        for stage in stages(config, box):
+            if stage.is_hook_point:
+                assert tuple(acts[stage.site].shape) == in_numbers(stage.axes, numbers), stage
+                told.add(stage.site)
+            else:
+                assert all(size > 0 for size in in_numbers(stage.axes, numbers))
+        assert set(sites_of(config, box)) <= told
+    assert told == set(site_names(model))
+
+
+def published(config: tc.ModelConfig, name: str, **lengths: int) -> dict[str, tuple[int, ...]]:
+    """Shapes in numbers, by what they are."""
+    box = blueprint_of(config).boxes[name]
+    numbers = sizes(config, box, batch=lengths.pop("batch"), lengths=lengths)
+    return {stage.what: in_numbers(stage.axes, numbers) for stage in stages(config, box)}
+
+
+def test_the_published_forward_shape_by_shape():
+    """Batch 4, sequence 10, d_model 6, 2 heads, d_ff 12, GPT-2's vocabulary."""
+    config = tc.ModelConfig(
+        vocab_size=50257, d_model=6, n_heads=2, d_ff=12, n_encoder_layers=1, n_decoder_layers=1, max_seq_len=10
+    )
+    how = {"batch": 4, "encoder": 10, "decoder": 10}
+    assert published(config, "encoder.embed", **how)["tokens"] == (4, 10)
+    assert published(config, "encoder.sum", **how)["the sum"] == (4, 10, 6)
+    for name in ("encoder.0.self_attn", "decoder.0.self_attn"):
+        shapes = published(config, name, **how)
+        assert shapes["queries, keys and values side by side, as in one product"] == (4, 10, 18)
+        assert shapes["the same, head by head"] == (4, 10, 2, 9)
+        assert shapes["the same, heads first"] == (4, 2, 10, 9)
+        assert shapes["queries"] == shapes["keys"] == shapes["values"] == (4, 2, 10, 3)
+        assert shapes["scores, -inf where the mask forbids"] == (4, 2, 10, 10)
+        assert shapes["the pattern: each row sums to 1"] == (4, 2, 10, 10)
+        assert shapes["weighted sum of the values, z"] == (4, 2, 10, 3)
+        assert shapes["the heads' z side by side"] == (4, 10, 6)
+        assert shapes["what is added to the stream"] == (4, 10, 6)
+    for name in ("encoder.0.ln1", "encoder.0.mlp", "encoder.0.ln2", "decoder.0.cross_attn", "decoder.0.mlp"):
+        assert [*published(config, name, **how).values()][-1] == (4, 10, 6)
+    assert published(config, "encoder.0.mlp", **how)["the hidden layer"] == (4, 10, 12)
+    assert published(config, "softmax", **how)["probabilities, each row sums to 1"] == (4, 10, 50257)
+
+    model = shaken_model(config)
+    tokens = torch.randint(3, 50257, (4, 10))
+    with torch.inference_mode(), tc.capture(model, "encoder.blocks.0.self_attn.hook_[qkv]") as acts:
+        probs = probabilities(model(tokens, tokens))
+    assert torch.cat([*acts.values()], dim=-1).shape == (4, 2, 10, 9)
+    assert probs.shape == (4, 10, 50257)
+    torch.testing.assert_close(probs.sum(dim=-1), torch.ones(4, 10))
+
+
+def test_the_second_published_example():
+    """Batch 32, source 128, target 64, d_model 512, 8 heads of 64."""
+    config = tc.ModelConfig(vocab_size=5000)
+    how = {"batch": 32, "encoder": 128, "decoder": 64}
+    assert published(config, "unembed", **how)["logits, one a token of the vocabulary"] == (32, 64, 5000)
+    shapes = published(config, "decoder.5.cross_attn", **how)
+    assert shapes["queries"] == (32, 8, 64, 64)
+    assert shapes["keys"] == shapes["values"] == (32, 8, 128, 64)
+    assert shapes["the pattern: each row sums to 1"] == (32, 8, 64, 128)
+    assert shapes["what keys and values are made of: the encoder's output"] == (32, 128, 512)
+    assert published(config, "encoder.0.mlp", **how)["the hidden layer"] == (32, 128, 2048)
+
+
+@pytest.mark.parametrize(("variation", "name"), [("the paper's", "tgt"), ("decoder", "pos"), ("encoder", "pos")])
+def test_positions_have_the_name_of_their_text(variation: str, name: str):
+    config = odd_config(**VARIATIONS[variation])
+    last = stages(config, blueprint_of(config).boxes["softmax"])[-1]
+    assert last.site == PROBABILITIES
+    assert last.axes == ("batch", name, "vocab")

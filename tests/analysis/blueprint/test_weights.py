@@ -1,0 +1,48 @@
+"""Every weight at its box, against the built model's own count and the published sizes."""
+
+import pytest
+
+from tests.model.building import each_variation, varied_model
+from transformer_core.analysis.blueprint.plan import blueprint_of
+from transformer_core.analysis.blueprint.weights import all_weights, n_parameters, weights_of
+from transformer_core.analysis.inventory import parameters_by_part
+from transformer_core.config import ModelConfig
+from transformer_core.model.presets import gpt2, transformer_base, transformer_big
+
+
+@each_variation
+def test_weights_are_the_models_own_each_at_one_box(variation: str):
+    model = varied_model(variation)
+    config, plan = model.config, blueprint_of(model.config)
+    parameters = dict(model.named_parameters(remove_duplicate=False))
+    found = all_weights(config)
+    assert sorted(weight.name for weight in found) == sorted(parameters)
+    assert all(weight.shape == tuple(parameters[weight.name].shape) for weight in found)
+    assert n_parameters(config) == sum(p.numel() for p in model.parameters())
+    assert n_parameters(config) == sum(parameters_by_part(config).values())
+    for weight in found:
+        if weight.shared_with:
+            assert parameters[weight.name] is parameters[weight.shared_with] and weight.n_parameters == 0
+    for name, box in plan.boxes.items():
+        if box.kind == "layer":
+            inside = [
+                w
+                for other in plan.boxes.values()
+                if other.layer == box.layer and other.stack == box.stack and other.kind != "layer"
+                for w in weights_of(config)[other.name]
+            ]
+            assert {w.name for w in weights_of(config)[name]} == {w.name for w in inside}
+
+
+@pytest.mark.parametrize(("preset", "millions"), [(transformer_base, 65), (transformer_big, 213), (gpt2, 124)])
+def test_published_sizes(preset: object, millions: int):
+    """Vaswani et al. 2017, table 3: 65 and 213 million, the big one's vocabulary is of about 37,000; GPT-2's 124."""
+    config: ModelConfig = preset()  # type: ignore[operator]
+    assert n_parameters(config) / 1e6 == pytest.approx(millions, rel=0.035)
+
+
+def test_attention_of_the_base_model_by_hand():
+    weights = {weight.symbol: weight for weight in weights_of(transformer_base())["decoder.3.cross_attn"]}
+    assert weights["W_Q"].shape == (512, 512) and weights["W_O"].n_parameters == 512 * 512
+    assert weights["b_K"].shape == (512,)
+    assert sum(weight.n_parameters for weight in weights.values()) == 4 * (512 * 512 + 512)

@@ -1,0 +1,46 @@
+"""Which presets say something about which model."""
+
+import pytest
+
+from tests.model.building import DECODER, ENCODER, odd_config
+from transformer_core.analysis.masks.presets import PRESETS, attention_for, padded_sides, presets_of
+
+
+def test_every_preset_says_what_it_is_and_every_mistake_what_goes_wrong():
+    assert all(preset.title and preset.what and preset.name == name for name, preset in PRESETS.items())
+    assert [name for name, preset in PRESETS.items() if preset.is_mistake] == [
+        "flipped",
+        "cross",
+        "forgotten",
+        "unshifted",
+    ]
+
+
+def test_a_model_is_offered_what_concerns_it():
+    assert set(presets_of(odd_config())) == set(PRESETS)
+    assert set(PRESETS) - set(presets_of(odd_config(**DECODER))) == {"cross"}
+    assert set(PRESETS) - set(presets_of(odd_config(**ENCODER))) == {"cross", "unshifted"}
+    without_padding = presets_of(odd_config(**DECODER, pad_id=None))
+    assert not any(preset.needs_padding for preset in without_padding.values())
+
+
+@pytest.mark.parametrize(
+    ("preset", "attention", "sides"),
+    [
+        ("padding", "encoder", ("source",)),
+        ("padding", "cross", ("source",)),
+        ("padding", "decoder", ("target",)),
+        ("forgotten", "decoder", ("source",)),
+    ],
+)
+def test_padding_stands_behind_the_keys_or_where_it_is_forgotten(preset: str, attention: str, sides: tuple[str]):
+    assert padded_sides(PRESETS[preset], attention, odd_config()) == sides
+    assert padded_sides(PRESETS["forgotten"], "decoder", odd_config(**DECODER)) == ("target",)
+
+
+def test_a_preset_that_an_attention_does_not_show_is_looked_at_elsewhere():
+    forgotten = PRESETS["forgotten"]
+    assert attention_for(forgotten, "decoder", odd_config()) == "cross"
+    assert attention_for(forgotten, "encoder", odd_config()) == "encoder"
+    assert attention_for(forgotten, "decoder", odd_config(**DECODER)) == "decoder"
+    assert attention_for(PRESETS["window"], "decoder", odd_config()) == "decoder"

@@ -1,0 +1,55 @@
+"""Products of positions against loops, and against turns in the complex plane."""
+
+import cmath
+
+import numpy as np
+import pytest
+
+from tests.model.building import odd_config
+from transformer_core.analysis.positions.products import by_distance, table_products, turned_products
+from transformer_core.analysis.positions.tables import fixed_table, rotary_config
+
+
+def test_products_of_rows():
+    table = np.random.default_rng(0).standard_normal((5, 7)).astype(np.float32)
+    found = table_products(table)
+    for i in range(5):
+        for j in range(5):
+            assert found[i, j] == pytest.approx(
+                sum(float(a) * float(b) for a, b in zip(table[i], table[j], strict=True))
+            )
+
+
+def test_sinusoidal_products_depend_on_the_distance_alone_and_begin_at_half_the_width():
+    found = by_distance(table_products(fixed_table("sinusoidal_halves", 40, 32).values))
+    assert found.spread < 1e-5
+    assert found.mean[0] == pytest.approx(16)
+    assert found.mean[0] == found.mean.max()
+
+
+@pytest.mark.parametrize("encoding", ["rotary_halves", "rotary_interleaved"])
+def test_turned_products_are_the_mean_of_turned_unit_numbers(encoding):
+    config = rotary_config(encoding, 8)
+    found = turned_products(config, 12)
+    speeds = [10_000 ** (-2 * pair / 8) for pair in range(4)]
+    vector = (1 + 1j) / abs(1 + 1j)
+    for query in range(12):
+        for key in range(12):
+            turned = [vector * cmath.exp(1j * speed * place) for speed in speeds for place in (query, key)]
+            expected = sum((a * b.conjugate()).real for a, b in zip(turned[0::2], turned[1::2], strict=True)) / 4
+            assert found[query, key] == pytest.approx(expected, abs=1e-6)
+    assert by_distance(found).spread < 1e-6
+
+
+def test_only_the_rotated_part_of_a_head_takes_part():
+    config = odd_config(positions="rotary_halves", rotary_fraction=0.5)
+    assert turned_products(config, 3)[1, 1] == pytest.approx(1)
+
+
+def test_by_distance_takes_each_pair_above_the_diagonal():
+    products = np.array([[1.0, 2.0, 7.0], [2.0, 3.0, 6.0], [7.0, 6.0, 5.0]])
+    found = by_distance(products)
+    np.testing.assert_array_equal(found.mean, [3, 4, 7])
+    np.testing.assert_array_equal(found.least, [1, 2, 7])
+    np.testing.assert_array_equal(found.most, [5, 6, 7])
+    assert found.spread == 4

@@ -1,0 +1,188 @@
+"""What a person reads of a corpus, and of what is wrong with one, in German: whole sentences, with no English left."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transformer_core.corpora import CorpusReading, Pair, load_corpus
+from transformer_core.corpora.batching import batches_for, refuse_misfit
+from transformer_core.corpora.files import open_corpus
+from transformer_core.corpora.text_files import NoTextError, check_text_file
+from transformer_core.corpora.token_store import special_token
+from transformer_core.corpora.uploads import take_in
+from transformer_core.errors import CorpusError
+from transformer_core.language import say_again, speaking
+from transformer_core.text.tokenizer import train_tokenizer
+
+PAIRS = (Pair("ab", "ba"), Pair("abcdefgh", "ba"))
+
+
+def in_both(act: Callable[[], object]) -> tuple[str, str]:
+    """Return the sentence of the error that something ends with, in English and in German."""
+    sentences = []
+    for spoken in ("en", "de"):
+        with speaking(spoken), pytest.raises(CorpusError) as caught:
+            act()
+        sentences.append(str(caught.value))
+    return sentences[0], sentences[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "english", "german"),
+    [
+        (
+            "paper.pdf",
+            b"%PDF-1.7 ...",
+            "paper.pdf is a PDF, not plain text; copy the text out of it into a text file, and give that",
+            "paper.pdf ist ein PDF, kein reiner Text; kopiere den Text daraus in eine Textdatei und nimm diese",
+        ),
+        (
+            "table.xlsx",
+            b"PK\x03\x04 ...",
+            "table.xlsx is an Excel workbook, not plain text; save the sheet as .csv, and give that file",
+            "table.xlsx ist eine Excel-Arbeitsmappe, kein reiner Text; speichere das Blatt als .csv und nimm diese "
+            "Datei",
+        ),
+        (
+            "poem.txt",
+            "Grün ".encode() * 60 + b"Gr\xfcn\n",
+            "poem.txt, line 1: the byte 0xFC is not UTF-8 there, though the rest of the text is; mend that place, or "
+            "save the text anew as UTF-8",
+            "poem.txt, Zeile 1: Das Byte 0xFC ist dort kein UTF-8, obwohl der übrige Text es ist; bessere die Stelle "
+            "aus oder speichere den Text neu als UTF-8",
+        ),
+        (
+            "words.csv",
+            b"one,eins\ntwo\n",
+            "words.csv, line 2 has only one column; a row has to be a source and a target, with a comma or a semicolon "
+            "between them: mend that row, or take it out",
+            "words.csv, Zeile 2, hat nur eine Spalte; eine Zeile muss eine Quelle und ein Ziel sein, mit einem Komma "
+            "oder einem Semikolon dazwischen: Bessere diese Zeile aus oder nimm sie heraus",
+        ),
+        (
+            "words.tsv",
+            b"one\teins\ntwo zwei\n",
+            "words.tsv, line 2 has no tab; a line of a .tsv file has to be a source, a tab and a target: mend that "
+            "line, or take it out",
+            "words.tsv, Zeile 2 hat keinen Tabulator; eine Zeile einer .tsv-Datei muss eine Quelle, ein Tabulator und "
+            "ein Ziel sein: Bessere diese Zeile aus oder nimm sie heraus",
+        ),
+        (
+            "",
+            b"",
+            "the text is empty; give a file with text in it",
+            "der Text ist leer; nimm eine Datei, in der Text steht",
+        ),
+        (
+            "short.txt",
+            b"only this line\n",
+            "short.txt holds only one line, and at least 2 different ones are needed, one to learn from and one to "
+            "hold out; add more, or at least so much (200 bytes) that the end of it can be held out",
+            "short.txt enthält nur eine Zeile, und mindestens 2 verschiedene werden gebraucht, eine zum Lernen und "
+            "eine zum Zurückhalten; nimm mehr, oder wenigstens so viel (200 Bytes), dass ihr Ende zurückgehalten "
+            "werden kann",
+        ),
+    ],
+)
+def test_what_is_not_taken_in(tmp_path: Path, name: str, content: bytes, english: str, german: str):
+    assert in_both(lambda: take_in(content, name, tmp_path)) == (english, german)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_was_done_on_the_way(tmp_path: Path):
+    content = "one;eins;1\ntwo;zwölf;2\n".encode("cp1252")
+    with speaking("de"):
+        taken = take_in(content, "Wörter.csv", tmp_path)
+    assert taken.remark == (
+        "Wörter.csv war kein UTF-8 und wurde als Windows-1252 (Latin-1) gelesen; behalten wird der Text als UTF-8. "
+        "Wörter.csv hat 3 Spalten; genommen sind die ersten beiden."
+    )
+    assert take_in(content, "Wörter.csv", tmp_path).remark == (
+        "Wörter.csv was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8. "
+        "Of the 3 columns of Wörter.csv the first two are taken."
+    )
+
+
+def test_a_nameless_text_has_the_same_file_in_every_language(tmp_path: Path):
+    english = take_in(b"one\ntwo\n", "", tmp_path).path
+    with speaking("de"):
+        assert take_in(b"one\ntwo\n", "", tmp_path).path == english
+    assert english.name.startswith("the-text.")
+
+
+def test_what_a_corpus_is(tmp_path: Path):
+    lines = "".join(f"line {i}\n" for i in range(1200))
+    (tmp_path / "lines.txt").write_text(lines)
+    (tmp_path / "two.tsv").write_text("a\tb\nc\td\n")
+    (tmp_path / "folder").mkdir()
+    for i in range(40):
+        (tmp_path / "folder" / f"{i}.txt").write_text(f"text {i}")
+    (tmp_path / "folder" / "empty.txt").touch()
+    for name, reading, german in (
+        (
+            "lines.txt",
+            CorpusReading(division="lines"),
+            "1\u202f140 Zeilen aus lines.txt (10.9 kB); 60 weitere sind zurückgehalten.",
+        ),
+        (
+            "lines.txt",
+            CorpusReading(division="stream"),
+            "Ein durchgehender Text aus lines.txt (10.9 kB); sein letztes Zehntel ist zurückgehalten.",
+        ),
+        ("two.tsv", CorpusReading(), "1 Paar aus two.tsv (0.0 kB); zurückgehalten ist 1 mehr."),
+        (
+            "folder",
+            CorpusReading(),
+            "38 Texte, jeder eine Datei, aus folder (0.3 kB); 2 weitere sind zurückgehalten. Ausgelassene Dateien ohne "
+            "Text: 1.",
+        ),
+    ):
+        corpus = open_corpus(tmp_path / name, reading)
+        with speaking("de"):
+            assert say_again(corpus.description) == german
+    with speaking("de"):  # it goes into files, which are English
+        again = open_corpus(tmp_path / "two.tsv")
+    assert again.description == "1 pair, from two.tsv (0.0 kB); 1 more is held out."
+
+
+def test_what_a_model_cannot_learn_from(tmp_path: Path):
+    assert in_both(lambda: refuse_misfit(PAIRS, "decoder_only"))[1] == (
+        "dieser Korpus enthält Paare, und ein Decoder allein lernt aus Texten; wähle für ihn einen Encoder-Decoder "
+        "oder einen Korpus aus Texten: eine Textdatei oder einen Ordner mit Textdateien"
+    )
+    assert in_both(lambda: special_token(None, "masks another")) == (
+        "this tokenizer has no token that masks another, and training needs one; use one that is made here",
+        "dieser Tokenizer hat kein Token, das ein anderes maskiert, und das Training braucht eines; nimm einen "
+        "Tokenizer, der hier gemacht ist",
+    )
+    tokenizer = train_tokenizer(["abcdefgh"], kind="character")
+
+    def too_long() -> None:
+        batches_for(PAIRS, tokenizer, "encoder_decoder", max_seq_len=4, batch_size=2, seed=0)
+
+    assert in_both(too_long) == (
+        "the source of line 2 has 9 tokens, its end included, and the model takes 4 at most; shorten that line, or "
+        "raise max_seq_len",
+        "die Quelle in Zeile 2 hat 9 Token, ihr Ende mitgezählt, und das Modell nimmt höchstens 4; kürze diese Zeile "
+        "oder erhöhe max_seq_len",
+    )
+
+
+def test_what_is_not_there(tmp_path: Path):
+    english, german = in_both(lambda: load_corpus("revers"))
+    assert english.startswith(
+        "there is no corpus 'revers', and no file or folder of that name; did you mean 'reverse'?"
+    )
+    assert german == (
+        "es gibt keinen Korpus 'revers' und keine Datei und keinen Ordner, die so heißen; meinst du 'reverse'? bekannt "
+        "sind copy, reverse, sort, addition, dates, brackets, en-fr, induction, stories"
+    )
+    (tmp_path / "empty.txt").touch()
+    with speaking("de"):
+        with pytest.raises(NoTextError, match=r"empty\.txt ist leer$"):
+            check_text_file(tmp_path / "empty.txt")
+        with pytest.raises(
+            CorpusError, match=r"^im Ordner .* ist kein Text \(.*empty\.txt ist leer\); lege Textdateien"
+        ):
+            open_corpus(tmp_path)

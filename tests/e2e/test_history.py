@@ -1,0 +1,87 @@
+"""Back and Forward in a real Chromium: a step is what a person did, and no page holds anybody back."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+
+def heading(page: Page, name: str) -> None:
+    """The page of this name is there, and has completed its address."""
+    expect(page.get_by_role("heading", name=name, exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?.*layer=\d"))
+
+
+@pytest.mark.parametrize("address", ["/", "/heads", "/steps?model=en-fr", "/masks"])
+def test_one_step_back_leads_out_again(page: Page, address: str):
+    page.goto("about:blank")
+    page.goto(address)
+    expect(page.locator(".hl-lead").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?.*layer=\d"))
+    assert page.evaluate("history.length") == 2
+    page.go_back()
+    expect(page).to_have_url("about:blank")
+
+
+def test_each_act_is_a_step(page: Page):
+    page.goto("/heads?attention=cross&layer=0&head=0")
+    heading(page, "Heads")
+    for i in (1, 2):
+        page.get_by_role("button", name=f"Cross-attention, layer 0, head {i}.").click()
+        expect(page).to_have_url(re.compile(f"layer=0&head={i}"))
+    page.get_by_role("link", name="Architecture", exact=True).click()
+    heading(page, "Architecture")
+    seen = [("Heads", "head=2"), ("Heads", "head=1"), ("Heads", "head=0")]
+    for name, head in seen:
+        page.go_back()
+        heading(page, name)
+        expect(page).to_have_url(re.compile(head))
+        expect(page.locator("button.head[aria-pressed=true]")).to_have_accessible_name(
+            re.compile(f"layer 0, {head.replace('=', ' ')}")
+        )
+    for _ in seen:
+        page.go_forward()
+        expect(page).to_have_url(re.compile(r"\?.*layer=\d"))
+        page.wait_for_timeout(500)  # a page that stepped forth and ended the way would do it now
+    heading(page, "Architecture")
+
+
+def test_a_link_of_the_tour_is_one_step(page: Page):
+    page.goto("/tour?lesson=cross-attention")
+    heading(page, "Tour")
+    page.locator("[class*=st-key-hl-tour-question-0] button").get_by_text("street", exact=True).click()
+    page.get_by_role("button", name=re.compile("elle: a street can be wide")).click()
+    page.get_by_role("link", name=re.compile("Stop at the pronoun")).click()
+    heading(page, "Decoding")
+    expect(page).to_have_url(re.compile("attention=cross&layer=1&head=3.*step="))  # as the page completes it
+    page.go_back()
+    heading(page, "Tour")
+    expect(page).to_have_url(re.compile("lesson=cross-attention"))
+    expect(page.locator(".hl-tour-title")).to_be_visible()
+
+
+def test_a_page_that_was_left_writes_no_more(page: Page):
+    page.goto("/heads?attention=cross&layer=0&head=0")
+    heading(page, "Heads")
+    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    expect(page).to_have_url(re.compile("head=1"))
+    page.go_back()
+    expect(page).to_have_url(re.compile("head=0"))
+    before = page.url
+    page.evaluate("history.pushState({}, '', '/heads?late=1')")  # as Streamlit does, of a run that is on its way
+    assert page.url == before
+    page.get_by_role("button", name="Cross-attention, layer 0, head 2.").click()
+    expect(page).to_have_url(re.compile("head=2"))
+    page.go_back()
+    expect(page).to_have_url(before)
+
+
+def test_a_key_is_an_act_too(page: Page):
+    page.goto("/heads?attention=cross&layer=0&head=0")
+    heading(page, "Heads")
+    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").press("Enter")
+    expect(page).to_have_url(re.compile("head=1"))
+    page.go_back()
+    expect(page).to_have_url(re.compile("head=0"))

@@ -1,0 +1,48 @@
+"""While a page loads nothing that is already to be seen moves: the places of what comes later are kept free."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+pytestmark = pytest.mark.browser
+
+TOLERANCE = 24  # px, about a row of text; without the places it is 86 to 280
+TRACE = """
+window.seen = {};
+const look = () => {
+  for (const selector of WATCHED) {
+    const top = document.querySelector(selector)?.getBoundingClientRect().y;
+    if (top !== undefined) (window.seen[selector] ??= []).push(Math.round(top));
+  }
+  requestAnimationFrame(look);
+};
+requestAnimationFrame(look);
+"""
+TITLE, LOOK = ".hl-title", ".hl-look"
+PAGES = {  # of each: what is watched beside its title, and what is there at the end
+    "tour": ([".st-key-tour-wide-other-12"], ".st-key-tour-wide-other-12 button"),
+    "steps": ([".st-key-steps-figure", LOOK], ".st-key-steps-figure canvas"),
+    "masks": ([".st-key-masks-gallery", ".st-key-masks-matrix", LOOK], ".st-key-masks-matrix canvas"),
+    "architecture": ([".st-key-architecture-view-box"], ".st-key-architecture-drawing svg"),
+    "heads": ([".st-key-overview", ".st-key-heatmap"], ".figure .gtitle"),
+    "decoding": ([".st-key-decoding-writing", ".st-key-decoding-candidates"], ".st-key-decoding-candidates .row"),
+    "models": ([".st-key-hl-model-list-4", ".st-key-hl-models .stTabs"], ".st-key-hl-models .stTabs p"),
+}
+
+
+@pytest.mark.parametrize(
+    ("address", "width"), [*((address, 1440) for address in PAGES), ("steps", 1024), ("masks", 1024)]
+)
+def test_what_is_seen_stays_where_it_is(address: str, width: int, new_page: Callable[..., Page]):
+    page = new_page(viewport={"width": width, "height": 900})
+    selectors, last = PAGES[address]
+    page.add_init_script(f"const WATCHED = {[TITLE, *selectors]!r};{TRACE}")
+    page.goto(f"/{address}")
+    expect(page.locator(last).first).to_be_visible()
+    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0)
+    page.wait_for_timeout(500)
+    seen = page.evaluate("window.seen")
+    assert seen.keys() == {TITLE, *selectors}
+    for selector, tops in seen.items():
+        assert max(tops) - min(tops) <= TOLERANCE, (selector, sorted(set(tops)))

@@ -1,0 +1,41 @@
+"""What pages say stands as text: in its element, with its class, and never as markup."""
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.shared import prose
+
+MARKUP = "a <b>bold</b> & 'quoted' text"
+ESCAPED = "a &lt;b&gt;bold&lt;/b&gt; &amp; &#x27;quoted&#x27; text"
+
+
+def drawn(name: str, *words: str) -> list[str]:
+    """The HTML that one of the functions puts on a page."""
+
+    def script(name: str, words: list[str]) -> None:
+        from pages.shared import prose
+
+        getattr(prose, name)(*words)
+
+    app = AppTest.from_function(script, default_timeout=300, args=(name, [*words])).run()
+    assert not app.exception
+    return [element.proto.body for element in app.get("html")]
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "expected"),
+    [
+        ("heading", [MARKUP, MARKUP], f"<h1 class='hl-title'>{ESCAPED}</h1><p class='hl-lead'>{ESCAPED}</p>"),
+        ("note", [MARKUP], f"<p class='hl-note'>{ESCAPED}</p>"),
+        ("look_for", [MARKUP], f"<p class='hl-look'><b>What to look for:</b> {ESCAPED}</p>"),
+        ("subheading", [MARKUP], f"<h2 class='hl-subtitle'>{ESCAPED}</h2>"),
+        ("subheading", [MARKUP, MARKUP], f"<h2 class='hl-subtitle'>{ESCAPED}<span>{ESCAPED}</span></h2>"),
+    ],
+)
+def test_what_is_said_is_text(name: str, words: list[str], expected: str):
+    assert drawn(name, *words) == [expected]
+
+
+def test_an_error_becomes_a_sentence():
+    assert prose.sentence(ValueError("this is no number")) == "This is no number."
+    assert prose.sentence(ValueError("/tmp is full")) == "/tmp is full."

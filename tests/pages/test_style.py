@@ -1,0 +1,35 @@
+"""The style sheets, joined: those of all pages first, every one of them once."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pages.shared import style
+from transformer_core.figures.theme import DARK, LIGHT
+
+FOLDER = Path(style.__file__).with_name("styles")
+
+
+def test_each_sheet_is_there_once_and_the_shared_ones_come_first():
+    joined = style.sheet()
+    places = {sheet.name: joined.index(sheet.read_text(encoding="utf-8")) for sheet in FOLDER.glob("*.css")}
+    in_order = sorted(places, key=places.__getitem__)
+    assert in_order[: len(style.SHARED_SHEETS)] == [*style.SHARED_SHEETS]
+    assert in_order[len(style.SHARED_SHEETS) :] == sorted(set(places) - set(style.SHARED_SHEETS))
+    n_written = sum(len(sheet.read_text(encoding="utf-8")) for sheet in FOLDER.glob("*.css"))
+    assert len(joined) == joined.index("/* The frame") + n_written
+
+
+def test_until_the_page_knows_its_theme_the_systems_accent_stands():
+    variables, _, _ = style.sheet().partition("/* The frame")
+    light, dark = variables.split("@media (prefers-color-scheme: dark)")
+    assert LIGHT.accent != DARK.accent
+    assert f"--hl-accent: {LIGHT.accent}; --hl-on-accent: {LIGHT.background};" in light
+    assert f"--hl-accent: {DARK.accent}; --hl-on-accent: {DARK.background};" in dark
+
+
+@pytest.mark.parametrize("sheet", sorted(FOLDER.parent.rglob("*.css")), ids=lambda sheet: sheet.name)
+def test_no_rule_asks_every_element_what_it_has(sheet: Path):
+    """With one that does, each label that plotly measures takes ten times as long: the whole page is looked at anew."""
+    assert re.findall(r"(?:^|[\s,>+~(]):has\(", sheet.read_text(encoding="utf-8")) == []

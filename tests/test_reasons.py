@@ -1,0 +1,106 @@
+"""What the system and libraries say went wrong: in English as they say it, in German whole."""
+
+import json
+import re
+import struct
+import zipfile
+from collections.abc import Callable
+from io import BytesIO
+from os import strerror
+from pathlib import Path
+
+import pytest
+from safetensors import safe_open
+
+from transformer_core.language import speaking
+from transformer_core.reasons import KNOWN, reason
+
+
+def header(text: bytes, weights: bytes = b"") -> bytes:
+    return struct.pack("<Q", len(text)) + text + weights
+
+
+def failing(do: Callable[[], object]) -> Exception:
+    """Return the error of what cannot be done."""
+    with pytest.raises(Exception) as caught:  # of whatever library
+        do()
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("text", "german"),
+    [
+        ("", "ein Wert fehlt: Zeile 1, Spalte 1 (Zeichen 0)"),
+        ("{", "ein Name in doppelten Anführungszeichen fehlt: Zeile 1, Spalte 2 (Zeichen 1)"),
+        ('{"a" 1}', "ein Doppelpunkt fehlt: Zeile 1, Spalte 6 (Zeichen 5)"),
+        ("[1\n2]", "ein Komma fehlt: Zeile 2, Spalte 1 (Zeichen 3)"),
+        ("[1] x", "dahinter steht noch etwas: Zeile 1, Spalte 5 (Zeichen 4)"),
+        ('"ab', "eine Zeichenkette endet nicht: Zeile 1, Spalte 1 (Zeichen 0)"),
+        ('"a\x01"', "ein unerlaubtes Steuerzeichen: Zeile 1, Spalte 3 (Zeichen 2)"),
+        ("[" * 100_000, "zu viele Listen ineinander"),
+        ('{"a":' * 100_000, "zu viele Objekte ineinander"),
+    ],
+    ids=lambda text: text[:12],
+)
+def test_of_a_text_that_is_not_json(text: str, german: str):
+    error = failing(lambda: json.loads(text))
+    assert reason(error) == str(error)
+    with speaking("de"):
+        assert reason(error) == german
+
+
+@pytest.mark.parametrize(
+    ("content", "german"),
+    [
+        (b"\xff", "Byte 0xff an Platz 0 ist kein Text in utf-8: damit beginnt kein Zeichen"),
+        (b"\xe2(", "Byte 0xe2 an Platz 0 ist kein Text in utf-8: so geht kein Zeichen weiter"),
+        (b"a\xe2\x82", "die Bytes an den Plätzen 1-2 sind kein Text in utf-8: das Zeichen ist abgeschnitten"),
+    ],
+)
+def test_of_bytes_that_are_no_text(content: bytes, german: str):
+    error = failing(content.decode)
+    assert reason(error) == str(error)
+    with speaking("de"):
+        assert reason(error) == german
+
+
+@pytest.mark.parametrize(
+    ("content", "german"),
+    [
+        (b"abc", "er ist zu kurz"),
+        (struct.pack("<Q", 10**12) + b"x", "er ist zu lang"),
+        (struct.pack("<Q", 100) + b"x", "seine Länge stimmt nicht"),
+        (header(b"{}", b"1"), "er beschreibt nicht die ganze Datei"),
+        (header(b"xxxx"), "er ist kein gültiges JSON: ein Wert wird erwartet, Zeile 1, Spalte 1"),
+        (
+            header(b'{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}', b"12345678"),
+            "der Ort des Tensors „a“ stimmt nicht",
+        ),
+    ],
+)
+def test_of_a_safetensors_file(content: bytes, german: str, tmp_path: Path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(content)
+    error = failing(lambda: safe_open(path, framework="pt"))
+    assert reason(error) == str(error)
+    with speaking("de"):
+        assert reason(error) == f"der Kopf der Datei lässt sich nicht lesen: {german}"
+
+
+def test_of_a_zip_file_and_of_the_system(tmp_path: Path):
+    no_zip = failing(lambda: zipfile.ZipFile(BytesIO(b"PK")))
+    nowhere = failing((tmp_path / "nowhere").read_text)
+    assert isinstance(nowhere, OSError)
+    assert (reason(no_zip), reason(nowhere)) == (str(no_zip), nowhere.strerror)
+    with speaking("de"):
+        assert reason(no_zip) == "sie ist keine Zip-Datei"
+        assert reason(nowhere) == "Datei oder Ordner nicht gefunden"
+        assert reason("what nobody knows") == "what nobody knows"
+
+
+def test_the_system_says_what_is_known_of_it():
+    said = {strerror(number) for number in range(1, 133)}
+    assert set(KNOWN[:18]) <= said  # in Linux's own words
+    for text in KNOWN:
+        with speaking("de"):
+            assert reason(re.sub(r"\{\w+\}", "12", text)) != re.sub(r"\{\w+\}", "12", text)

@@ -1,0 +1,118 @@
+"""What there is to see of a captured activation: its cells, the lengths of its vectors, how its numbers are spread."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from transformer_core.errors import SiteError
+from transformer_core.language import say
+
+MOST_ROWS, MOST_COLUMNS = 128, 192  # cells of a picture; of more, each stands for several
+N_BINS = 41  # odd, so that one bin has zero in its middle
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ActivationPicture:
+    """An activation, or one head of it, as it is drawn."""
+
+    cells: Float[np.ndarray, "row column"]  # NaN where there is no finite number, as the mask forbids it
+    rows: Int[np.ndarray, " row"]  # the first place that each row stands for
+    columns: Int[np.ndarray, " column"]
+    n_rows: int  # places in all
+    n_columns: int
+    lengths: Float[np.ndarray, " pos"] | None  # Euclidean, of each place's vector; None where rows are no vectors
+    counts: Int[np.ndarray, " bin"]  # numbers in each bin
+    edges: Float[np.ndarray, " edge"]
+    mean: float
+    deviation: float
+    n_finite: int
+    share_of_zeros: float  # exactly 0, among the finite ones
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a cell stands for several numbers, by the one of the largest size."""
+        return self.cells.shape != (self.n_rows, self.n_columns)
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether there are numbers below 0."""
+        return bool(self.edges[0] < 0)
+
+
+def picture_of(
+    values: np.ndarray,
+    *,
+    head: int = 0,
+    are_vectors: bool = True,
+    allowed: Bool[np.ndarray, "1 query key"] | None = None,
+) -> ActivationPicture:
+    """Return what there is to see of an activation.
+
+    Args:
+        values: [pos, width], or [head, pos, width] of which one head is looked at; booleans count as 0 and 1.
+        head: which; of fewer, the last one.
+        are_vectors: whether the rows are vectors of a space, whose lengths mean something.
+        allowed: False = there is nothing to see, as the mask forbids it.
+
+    Raises:
+        SiteError: it has other axes.
+    """
+    if values.ndim not in (2, 3):
+        raise SiteError(say("an activation of one text has two or three axes to be drawn, this has {n}", n=values.ndim))
+    seen = values if values.ndim == 2 else values[min(head, len(values) - 1)]
+    seen = seen.astype(np.float32)
+    if allowed is not None:
+        seen = np.where(allowed[0], seen, np.nan)
+    finite = seen[np.isfinite(seen)]
+    counts, edges = _spread(finite)
+    rows, columns = (_starts(n, most) for n, most in zip(seen.shape, (MOST_ROWS, MOST_COLUMNS), strict=True))
+    return ActivationPicture(
+        cells=_pooled(np.where(np.isfinite(seen), seen, np.nan), rows, columns),
+        rows=rows,
+        columns=columns,
+        n_rows=seen.shape[0],
+        n_columns=seen.shape[1],
+        lengths=np.linalg.norm(seen, axis=1) if are_vectors else None,
+        counts=counts,
+        edges=edges,
+        mean=float(finite.mean(dtype=np.float64)) if finite.size else 0.0,
+        deviation=float(finite.std(dtype=np.float64)) if finite.size else 0.0,
+        n_finite=int(finite.size),
+        share_of_zeros=float((finite == 0).mean()) if finite.size else 0.0,
+    )
+
+
+def most_probable(
+    values: Float[np.ndarray, "pos vocab"], n: int
+) -> tuple[Float[np.ndarray, "pos token"], Int[np.ndarray, " token"]]:
+    """Return the columns of the tokens with the highest numbers, in the order of their places, and the tokens."""
+    best = values.max(axis=0)
+    highest = np.argsort(-best, kind="stable")[:n]
+    chosen = highest[np.argsort(values[:, highest].argmax(axis=0), kind="stable")]
+    return values[:, chosen], chosen
+
+
+def _spread(finite: Float[np.ndarray, " number"]) -> tuple[Int[np.ndarray, " bin"], Float[np.ndarray, " edge"]]:
+    """Return how many numbers lie in each bin: around 0 where there are some below it, else from 0 on."""
+    size = float(np.abs(finite).max(initial=0.0)) or 1.0
+    low = -size if finite.size and finite.min() < 0 else 0.0
+    counts, edges = np.histogram(finite, bins=N_BINS, range=(low, size))
+    return counts.astype(np.int64), edges.astype(np.float64)
+
+
+def _starts(n: int, most: int) -> Int[np.ndarray, " cell"]:
+    """Return where each of at most so many cells begins: cell i of m at i * n // m."""
+    m = min(n, most)
+    return np.array([cell * n // m for cell in range(m)], dtype=np.int64)
+
+
+def _pooled(
+    values: Float[np.ndarray, "pos width"], rows: Int[np.ndarray, " row"], columns: Int[np.ndarray, " column"]
+) -> Float[np.ndarray, "row column"]:
+    """Return the number of the largest size in each block, with its sign; NaN where there is none."""
+    if (len(rows), len(columns)) == values.shape:
+        return values
+    high = np.fmax.reduceat(np.fmax.reduceat(values, rows, axis=0), columns, axis=1)
+    low = np.fmin.reduceat(np.fmin.reduceat(values, rows, axis=0), columns, axis=1)
+    return np.where(np.abs(low) > np.abs(high), low, high).astype(np.float32)

@@ -1,0 +1,142 @@
+"""What is said of every box of the plan: its name, what it does, and where the paper has it. English, marked."""
+
+from transformer_core.analysis.blueprint.plan import Box, has_added_positions
+from transformer_core.config import ModelConfig
+from transformer_core.language import mark
+
+_TITLES = {
+    "segments": mark("Segment embedding"),
+    "sum": mark("Sum"),
+    "layer": mark("Layer"),
+    "add": mark("Add"),
+    "add_norm": mark("Add & norm"),
+    "feed_forward": mark("Feed forward"),
+    "transform": mark("Transform"),
+    "linear": mark("Linear"),
+    "softmax": mark("Softmax"),
+}
+_EMBEDDINGS = {"encoder": mark("Input embedding"), "decoder": mark("Output embedding"), "": mark("Token embedding")}
+_POSITIONS = {
+    "sinusoidal_interleaved": mark("Positional encoding"),
+    "sinusoidal_halves": mark("Positional encoding"),
+    "learned": mark("Learned positions"),
+    "rotary_halves": mark("Rotary positions"),
+    "rotary_interleaved": mark("Rotary positions"),
+    "alibi": mark("ALiBi"),
+    "relative_buckets": mark("Relative positions"),
+}
+_NORMS = {"layer": mark("Layer norm"), "layer_without_bias": mark("Layer norm"), "rms": mark("RMS norm")}
+_SELF, _MASKED = mark("Multi-head attention"), mark("Masked multi-head attention")
+_CROSS = mark("Multi-head cross-attention")
+_GATED = mark("Gated feed forward")
+
+_DOES = {
+    "embedding": mark("Looks up a row of its matrix for each token: the vector that the token begins with."),
+    "segments": mark("Adds a vector that says which of several sentences a token belongs to."),
+    "sum": mark("Adds up what a token is and where it stands. From here on it is one vector, the residual stream."),
+    "layer": mark("Its sub-layers read the residual stream one after the other, and each adds to it what it found."),
+    "norm": mark(
+        "Brings each vector to the same scale before the sub-layer reads it; the stream itself stays as it is."
+    ),
+    "add": mark("Adds what the sub-layer wrote to the stream that went around it."),
+    "add_norm": mark(
+        "Adds what the sub-layer wrote to the stream that went around it, and brings the sum to one scale."
+    ),
+    "feed_forward": mark(
+        "Two linear maps with a bend between them, at each position by itself: here nothing passes from token to token."
+    ),
+    "transform": mark("One more layer and a normalization, before the last matrix."),
+    "linear": mark("Compares each final state with a vector for each token of the vocabulary: the logits."),
+    "softmax": mark("Makes probabilities of the logits; each row sums to 1."),
+}
+_ATTENDS = {
+    "encoder": mark("Each token looks at all tokens of its text, and takes from each as much as the pattern says."),
+    "decoder": mark("Each token looks at itself and at what came before it; what comes after it is masked."),
+    "cross": mark(
+        "The decoder looks at the source: queries come from what it wrote, keys and values from the encoder's output."
+    ),
+}
+_PLACES = {
+    "added": mark("Adds to each token's vector a vector that says where it stands."),
+    "rotary": mark(
+        "Turns queries and keys by an angle that grows with the position, so that scores know the distance."
+    ),
+    "bias": mark("Adds a number to each score that depends on the distance of query and key alone."),
+}
+_LAST_NORM = mark("Brings the final states to one scale, before they are compared with the vocabulary.")
+_FIRST_NORM = mark("Brings the sum of the embeddings to one scale.")
+
+_VASWANI = "Vaswani et al. 2017, §\u00a0"
+_SECTIONS = {
+    "embedding": "3.4",
+    "sum": "3.5",
+    "layer": "3.1",
+    "norm": "3.1",
+    "add": "3.1",
+    "add_norm": "3.1",
+    "feed_forward": "3.3, (2)",
+    "linear": "3.4",
+    "softmax": "3.4",
+}
+_POSITION_SOURCES = {
+    "sinusoidal_interleaved": f"{_VASWANI}3.5",
+    "sinusoidal_halves": f"{_VASWANI}3.5",
+    "learned": f"{_VASWANI}3.5; Gehring et al. 2017",
+    "rotary_halves": "Su et al. 2021, §\u00a03.2",
+    "rotary_interleaved": "Su et al. 2021, §\u00a03.2",
+    "alibi": "Press et al. 2022, §\u00a03",
+    "relative_buckets": "Raffel et al. 2020, §\u00a02.1",
+}
+
+
+def title(config: ModelConfig, box: Box) -> str:
+    """Return what a box is called."""
+    match box.kind:
+        case "embedding":
+            return _EMBEDDINGS[box.stack if config.architecture == "encoder_decoder" else ""]
+        case "positions":
+            return _POSITIONS[config.positions]
+        case "norm":
+            return _NORMS[config.norm]
+        case "attention":
+            return _CROSS if box.part == "cross_attn" else _MASKED if box.stack == "decoder" else _SELF
+        case "feed_forward" if config.gated:
+            return _GATED
+    return _TITLES[box.kind]
+
+
+def does(config: ModelConfig, box: Box) -> str:
+    """Return what a box does, in a sentence."""
+    if box.kind == "attention":
+        return _ATTENDS["cross" if box.part == "cross_attn" else box.stack]
+    if box.kind == "positions":
+        inside = "rotary" if config.has_rotary_positions else "bias"
+        return _PLACES["added" if has_added_positions(config) else inside]
+    if box.part == "ln_final":
+        return _LAST_NORM
+    return _FIRST_NORM if box.part == "embedding_norm" else _DOES[box.kind]
+
+
+def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
+    """Return where a box is described: the paper's section, and what the model takes from elsewhere."""
+    found = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []
+    match box.kind:
+        case "positions":
+            found = [_POSITION_SOURCES[config.positions]]
+        case "segments":
+            found = ["Devlin et al. 2019, fig.\u00a02"]
+        case "transform":
+            found = ["Devlin et al. 2019"]
+        case "attention":
+            found = [f"{_VASWANI}3.2.2, 3.2.3"]
+            found += ["Ainslie et al. 2023"] if config.n_key_value_heads < config.n_heads else []
+            found += ["Beltagy et al. 2020"] if config.sliding_window and box.part == "self_attn" else []
+        case "feed_forward" if config.gated:
+            found += ["Shazeer 2020, (6)"]
+        case "norm" if config.norm == "rms":
+            found += ["Zhang and Sennrich 2019, (4)"]
+        case "norm" | "add_norm":
+            found += ["Ba et al. 2016, (3)"]
+    if config.norm_position == "pre" and box.kind in ("norm", "add", "layer") and box.part != "embedding_norm":
+        found += ["Xiong et al. 2020"]
+    return tuple(found)
