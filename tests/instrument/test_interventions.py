@@ -59,7 +59,7 @@ def acts_with(model: tc.Transformer, site: str, intervention: Any, tokens: Tenso
 
 
 def assert_near(one: Tensor, other: Tensor) -> None:
-    """Up to the rounding of float32, which is another on each kind of processor; what a test changes is 100 times more."""
+    """Up to float32's rounding, which is another on each kind of processor; what a test changes is 100 times more."""
     torch.testing.assert_close(one, other, rtol=0, atol=1e-5)
 
 
