@@ -65,7 +65,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 **box(
                     compare_state.TEXT_B,
                     "" if b.text == a.text else compare_state.short(b.text),
-                    lambda text: state.choose(compare_state.TEXT_B, compare_state.short(text)),
+                    lambda text: compare_state.TEXT_B.set(compare_state.short(text)),
                 ),
             )
             if can_be_led(a, b):
@@ -75,7 +75,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                     **box(
                         compare_state.LED,
                         not compare_state.LED.value,
-                        lambda is_led: state.choose(compare_state.LED, "" if is_led else "own"),
+                        lambda is_led: compare_state.LED.set("" if is_led else "own"),
                     ),
                 )
 
@@ -142,7 +142,7 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
         moments = _moments(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
         if field is compare_state.WEIGHTS_A:
             compare_state.HEAD_A.set(None)
-        state.choose(field, f"{choice}{moments[-1]}" if moments else choice)
+        field.set(f"{choice}{moments[-1]}" if moments else choice)
 
     st.selectbox(
         say("{letter}: model", letter=side.letter),
@@ -169,7 +169,7 @@ def _moment(side: Side, field: Field) -> None:
         **box(
             field,
             side.weights.source.step,
-            lambda step: state.choose(field, f"{name}@{step}"),
+            lambda step: field.set(f"{name}@{step}"),
             part="moment",
         ),
     )

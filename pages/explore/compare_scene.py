@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from pages.explore.compare_sides import Side, led
-from pages.shared import kept, takeaway
+from pages.shared import kept, state, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis.side_by_side import SharedTokens
 from transformer_core.figures import Figure
@@ -137,7 +136,7 @@ class Scene:
                 csv=csv,
                 arrays=arrays,
                 code=code,
-                state=st.query_params.to_dict(),
+                state=state.in_words(),
                 model=self.a.weights.source.path if not self.a.weights.run else None,
             )
 

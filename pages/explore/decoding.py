@@ -111,7 +111,7 @@ def _part(scene: Scene) -> None:
             required=True,
             key=PART_BOX,
             label_visibility="collapsed",
-            on_change=lambda: state.choose(decoding_state.PART, st.session_state[PART_BOX]),
+            on_change=lambda: decoding_state.PART.set(st.session_state[PART_BOX]),
         )
         decoding_aim.choose(scene.card.config.n_decoder_layers, scene.card.config.n_heads)
     match decoding_state.PART.value:

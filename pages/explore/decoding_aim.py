@@ -37,7 +37,6 @@ def _box(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, **opti
 
     def on_change() -> None:
         st.session_state[chosen_in] = st.session_state[key]
-        state.act()
 
     st.session_state[key] = chosen
     st.selectbox(say(label), choices, key=key, on_change=on_change, **options)

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.explore.decoding_code import looked
 from pages.explore.decoding_scene import Scene
 from pages.explore.heads_code import KEEP
-from pages.shared import decoding_state, takeaway
+from pages.shared import decoding_state, state, takeaway
 from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ROOT, ModelCard
@@ -188,6 +188,6 @@ def _files(scene: Scene, weights: np.ndarray, truth: "Links | None", links: "Lin
         csv=lambda: matrix_csv(weights, "target", rows, "source", columns, "weight"),
         arrays=lambda: arrays,
         code=looked(scene, "cross", whole=True) + AGAIN.format(**told),
-        state=st.query_params.to_dict(),
+        state=state.in_words(),
         model=scene.card.path,
     )

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_nodes import given_nodes, numbers, signed, text_of
 from pages.explore.decoding_scene import FIRST_LENGTH, N_ALTERNATIVES, Scene
-from pages.shared import decoding_state, kept, models, state
+from pages.shared import decoding_state, kept, models
 from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
 from pages.shared.fields import Field
 from transformer_core.figures import isolate
@@ -110,7 +110,7 @@ def _chosen(field: Field) -> dict[str, Any]:
     """Return what makes a control show a field, and set it."""
     key = f"{field.key}-choice"
     st.session_state[key] = min(field.value, LARGEST_ALPHA) if field is decoding_state.PENALTY else field.value
-    return {"key": key, "on_change": lambda: state.choose(field, st.session_state[key])}
+    return {"key": key, "on_change": lambda: field.set(st.session_state[key])}
 
 
 def _search(scene: Scene, arguments: dict[str, Any]) -> Search:

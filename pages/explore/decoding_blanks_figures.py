@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.explore import decoding_aim, decoding_blanks_moment
 from pages.explore.decoding_blanks_moment import N_BARS, Moment, before
-from pages.shared import takeaway
+from pages.shared import state, takeaway
 from pages.shared.answer import probability
 from pages.shared.components import figures
 from pages.shared.style import theme
@@ -69,7 +69,7 @@ def candidates(moment: Moment) -> None:
             csv=lambda: _csv(places, labels, values),
             arrays=lambda: {"places": np.array(places), "log_probs": np.stack([blank.log_probs for blank in blanks])},
             code=moment.code(),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=moment.card.path,
         )
 
@@ -137,7 +137,7 @@ def _looks(moment: Moment, blank: "BlankOutlook") -> None:
             csv=lambda: matrix_csv(row[None], "blank", [str(blank.position)], "key", names, "weight"),
             arrays=lambda: {"row": row, "key_tokens": np.array(labels)},
             code=moment.code() + looked,
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=moment.card.path,
         )
 

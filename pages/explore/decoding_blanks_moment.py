@@ -150,7 +150,6 @@ def ask(wish: Any) -> None:
 def look_at(place: int | None) -> None:
     """Another blank was chosen; None: the next one."""
     st.session_state[_PLACE] = place
-    state.act()
 
 
 def go_back(n_steps: int) -> None:

@@ -10,7 +10,7 @@ import streamlit as st
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_scene import Scene
 from pages.explore.heads_code import KEEP
-from pages.shared import takeaway
+from pages.shared import state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
@@ -80,7 +80,7 @@ def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
     name = scene.file_name("cache", f"step{scene.n_written}")
 
     def files() -> Mapping[str, bytes]:
-        state = np.array([["stored" if place < outlook.n_cached else "new" for place in range(len(labels))]]).T
+        kinds = np.array([["stored" if place < outlook.n_cached else "new" for place in range(len(labels))]]).T
         places = [f"{place} {label}" for place, label in enumerate(labels)]
         told = {
             "labels": list(labels),
@@ -93,10 +93,10 @@ def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
         }
         return takeaway.files(
             name=name,
-            csv=lambda: matrix_csv(state, "position", places, "of", ["keys and values"], "state"),
-            arrays=lambda: {"state": state[:, 0], "tokens": np.array(labels)},
+            csv=lambda: matrix_csv(kinds, "position", places, "of", ["keys and values"], "state"),
+            arrays=lambda: {"state": kinds[:, 0], "tokens": np.array(labels)},
             code=opening(scene) + GRID.format(**told),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 
@@ -160,7 +160,7 @@ def _costs(scene: Scene, last: "DecodingStep") -> None:
             ),
             arrays=lambda: {"cached": cached, "uncached": uncached},
             code=opening(scene) + LINES.format(n_steps=n_steps, at=at, keep=keep, **given),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

@@ -102,7 +102,6 @@ def _open(cell: tuple[int, int] | None, n_rows: int, scene: Scene) -> None:
         decoding_state.MEAN.set("")
     else:
         decoding_state.MEAN.set("layer")
-    state.act()
 
 
 def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...], title: str) -> Mapping[str, bytes]:
@@ -124,6 +123,6 @@ def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...],
         csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
         arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(labels)},
         code=opening(scene) + AGAIN.format(**told),
-        state=st.query_params.to_dict(),
+        state=state.in_words(),
         model=scene.card.path,
     )

@@ -107,7 +107,7 @@ def _choose(scene: Scene, text: str) -> None:
         state.set_target(text or None)
         st.session_state[_IS_NEW] = True
     else:
-        state.choose(decoding_state.CONTINUATION, text)
+        decoding_state.CONTINUATION.set(text)
 
 
 def _target(scene: Scene) -> tuple[list[int], int]:

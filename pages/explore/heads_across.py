@@ -42,7 +42,7 @@ def show(scene: Scene) -> None:
             format_func=lambda name: say(TITLES[name]) if name else say("none"),
             required=True,
             label_visibility="collapsed",
-            on_change=lambda: state.choose(heads_state.ACROSS, st.session_state[key] or ""),
+            on_change=lambda: heads_state.ACROSS.set(st.session_state[key] or ""),
         )
         if heads_state.ACROSS.value:
             _draw(scene, heads_state.ACROSS.value)
@@ -106,7 +106,7 @@ def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
             csv=lambda: pattern_csv(*table),
             arrays=lambda: pattern_arrays(*table),
             code=redraw_across(scene, method, place, part.of, part.side, title, name),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         ),
         key=f"heads-across-{part.of}-{part.side}",

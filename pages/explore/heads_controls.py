@@ -86,9 +86,8 @@ def _tokens(scene: Scene) -> None:
         [*HIDDEN_NAMES],
         key=box,
         format_func=lambda name: say(HIDDEN_NAMES[name]),
-        on_change=lambda: state.choose(
-            heads_state.HIDDEN,
-            "+".join(part for part in ("special", "sinks") if part in st.session_state[box]),
+        on_change=lambda: heads_state.HIDDEN.set(
+            "+".join(part for part in ("special", "sinks") if part in st.session_state[box])
         ),
         placeholder=say("nothing"),
     )
@@ -97,7 +96,7 @@ def _tokens(scene: Scene) -> None:
         st.toggle(
             say("Rows sum to 1 again"),
             key="heads-rest-box",
-            on_change=lambda: state.choose(heads_state.REST, "share" if st.session_state["heads-rest-box"] else ""),
+            on_change=lambda: heads_state.REST.set("share" if st.session_state["heads-rest-box"] else ""),
             help=say("Divide what is left of each row by its sum"),
         )
     _spans(scene)
@@ -113,13 +112,13 @@ def _spans(scene: Scene) -> None:
             st.session_state[key] = (min(first, n - 1), min(last, n - 1))
             st.slider(say(SPANS[name]), 0, n - 1, key=key, on_change=_on_spans, args=(sizes,))
     if scene.wish.window:
-        st.button(say("The whole text"), key="heads-whole", on_click=state.choose, args=(heads_state.WINDOW, None))
+        st.button(say("The whole text"), key="heads-whole", on_click=heads_state.WINDOW.set, args=(None,))
 
 
 def _on_spans(sizes: tuple[int, int]) -> None:
     spans = [st.session_state.get(f"heads-span-{name}", (0, n - 1)) for name, n in zip(SPANS, sizes, strict=True)]
     is_whole = all(tuple(span) == (0, n - 1) for span, n in zip(spans, sizes, strict=True))
-    state.choose(heads_state.WINDOW, None if is_whole else (tuple(spans[0]), tuple(spans[1])))
+    heads_state.WINDOW.set(None if is_whole else (tuple(spans[0]), tuple(spans[1])))
 
 
 def _mix_label() -> str:
@@ -168,7 +167,7 @@ def _on_mix() -> None:
     heads_state.MEAN.set("")
     if len(shares) == 1:
         state.choose_head(state.current().attention, shares[0].layer, shares[0].head)
-    state.choose(heads_state.MIX, tuple(shares) if len(shares) > 1 else ())
+    heads_state.MIX.set(tuple(shares) if len(shares) > 1 else ())
 
 
 def _choice(
@@ -212,4 +211,4 @@ def _segments(label: str, options: dict[str, str], field: Field, *, is_labelled:
 
 def _take(field: Field, key: str) -> None:
     value: Any = st.session_state[key]
-    state.choose(field, field.usual if value is None else value)
+    field.set(field.usual if value is None else value)

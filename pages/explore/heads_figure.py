@@ -164,7 +164,7 @@ def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
         csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
         arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
         code=redraw(scene),
-        state=st.query_params.to_dict(),
+        state=state.in_words(),
         model=scene.card.path,
     )
 

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import streamlit as st
-
 from pages.shared import heads_state, kept, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -158,8 +156,3 @@ def _n_bytes(made: HeadPicture) -> int:
 def marked(scene: Scene, shown: HeadPicture) -> tuple[int | None, int | None]:
     """Return the chosen query and key as places in a picture."""
     return shown.queries.place(heads_state.QUERY.value), shown.keys.place(heads_state.KEY.value)
-
-
-def state_of_view() -> dict[str, Any]:
-    """Return what the URL says of the view, for who takes a figure away."""
-    return dict(st.query_params.to_dict())

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.explore.heads_code import read_again
 from pages.explore.heads_scene import Scene
-from pages.shared import heads_state, kept, takeaway
+from pages.shared import heads_state, kept, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
@@ -86,7 +86,7 @@ def _draw(scene: Scene) -> None:
             csv=lambda: _csv(scene, pooled),
             arrays=lambda: _arrays(scene, pooled),
             code=read_again(scene) + AGAIN.format(**told),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         ),
         height=int(figure.layout.height),

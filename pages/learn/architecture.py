@@ -96,7 +96,7 @@ def _parts() -> None:
         required=True,
         key=PART_BOX,
         label_visibility="collapsed",
-        on_change=lambda: state.choose(architecture_state.PART, st.session_state[PART_BOX]),
+        on_change=lambda: architecture_state.PART.set(st.session_state[PART_BOX]),
     )
 
 

@@ -48,7 +48,7 @@ def show(scene: Scene) -> None:
             [*found],
             format_func=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
             key=SITE_BOX,
-            on_change=lambda: state.choose(architecture_state.SITE, st.session_state[SITE_BOX]),
+            on_change=lambda: architecture_state.SITE.set(st.session_state[SITE_BOX]),
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
             _choose_head(scene, stage)
@@ -66,7 +66,6 @@ def _choose_head(scene: Scene, stage: Stage) -> None:
 
     def on_head() -> None:
         st.session_state[state.HEAD] = st.session_state[HEAD_BOX]
-        state.act()
 
     st.selectbox(say("Head"), range(n_heads), key=HEAD_BOX, on_change=on_head, width=90)
 
@@ -108,7 +107,7 @@ def _draw(scene: Scene, stage: Stage) -> None:
             ),
             arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
             code=architecture_code.captured(scene, stage.site),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.learn import architecture_activation
 from pages.learn.architecture_said import name_of, parameters_in_words, shape_in_words, table
 from pages.learn.architecture_scene import Scene
-from pages.shared import architecture_state, state
+from pages.shared import architecture_state
 from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.shapes import in_numbers, stages
 from transformer_core.analysis.blueprint.weights import weights_of
@@ -41,7 +41,7 @@ def show(scene: Scene) -> None:
         required=True,
         key=BOX,
         label_visibility="collapsed",
-        on_change=lambda: state.choose(architecture_state.SHOWN, st.session_state[BOX]),
+        on_change=lambda: architecture_state.SHOWN.set(st.session_state[BOX]),
     )
     match architecture_state.SHOWN.value:
         case "text":

@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.learn import architecture_code
 from pages.learn.architecture_scene import Scene
-from pages.shared import takeaway
+from pages.shared import state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.blueprint.forward_cost import (
@@ -142,7 +142,7 @@ def _figure(
             csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
             arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
             code=architecture_code.code_of(scene, "cost"),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.learn import architecture_code
 from pages.learn.architecture_said import table
 from pages.learn.architecture_scene import Scene
-from pages.shared import takeaway
+from pages.shared import state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
@@ -85,7 +85,7 @@ def _bars(scene: Scene, counts: Mapping[tuple[str, str], int], total: int) -> No
             csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
             arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
             code=architecture_code.code_of(scene, "parameters"),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

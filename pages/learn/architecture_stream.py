@@ -9,7 +9,7 @@ import streamlit as st
 from pages.learn import architecture_code
 from pages.learn.architecture_said import STACKS, place_in_words
 from pages.learn.architecture_scene import Scene
-from pages.shared import prose, takeaway
+from pages.shared import prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
@@ -76,7 +76,7 @@ def _figure(scene: Scene, stack: str, stream: "Stream") -> None:
             csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
             arrays=lambda: arrays,
             code=architecture_code.code_of(scene, "stream"),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

@@ -47,7 +47,7 @@ def masks() -> None:
             required=True,
             label_visibility="collapsed",
             wrap=True,
-            **masks_state.box("masks-part-box", part, lambda name: state.choose(masks_state.PART, name)),
+            **masks_state.box("masks-part-box", part, masks_state.PART.set),
         )
         beside = st.container(width="content")
     try:

@@ -1,6 +1,6 @@
 """The controls of the page Masks: the attention, the layers, the head, the size of a preset, and the padding."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
@@ -23,11 +23,7 @@ def show(scene: Scene) -> None:
                 say("all layers") if name == "all" else say("layer {layer} alone", layer=view.layer)
             ),
             width=140,
-            **masks_state.box(
-                "masks-layers-box",
-                masks_state.LAYERS.value,
-                lambda name: state.choose(masks_state.LAYERS, name),
-            ),
+            **masks_state.box("masks-layers-box", masks_state.LAYERS.value, masks_state.LAYERS.set),
         )
         _index(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
         _index(say("Head"), state.HEAD, range(card.config.n_heads), view.head)
@@ -54,19 +50,17 @@ def _index(label: str, chosen_in: str, choices: Sequence[int], chosen: int) -> N
 
     def take(index: int) -> None:
         st.session_state[chosen_in] = index
-        state.act()
 
     st.selectbox(label, choices, width=76, **masks_state.box(f"masks-{chosen_in}-box", chosen, take))
 
 
 def _number(label: str, field: Any, value: int, limits: tuple[int, int]) -> None:
     """Draw a number within limits."""
-    take: Callable[[int | None], None] = lambda number: state.choose(field, number)  # noqa: E731
     lowest, highest = limits
     st.number_input(
         label,
         min_value=lowest,
         max_value=highest,
         width=140,
-        **masks_state.box(f"masks-{field.name}-box", value, take),
+        **masks_state.box(f"masks-{field.name}-box", value, field.set),
     )

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.masks_code import drawn, inference_code
 from pages.learn.masks_scene import Scene
-from pages.shared import prose, takeaway
+from pages.shared import prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
@@ -122,7 +122,7 @@ def _figure(scene: Scene, steps: "Steps") -> None:
             ),
             arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
             code=inference_code(scene) + drawn(scene, "(found.grown, found.grown_unmasked)", file=name, **told),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

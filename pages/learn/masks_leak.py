@@ -64,7 +64,7 @@ def _controls(scene: Scene) -> int:
             range(len(labels)),
             format_func=lambda index: f"{index}  {labels[index]}",
             width=220,
-            **masks_state.box("masks-changed-box", place, lambda index: state.choose(masks_state.CHANGED, index)),
+            **masks_state.box("masks-changed-box", place, masks_state.CHANGED.set),
         )
         st.text_input(
             say("New token"),
@@ -74,7 +74,7 @@ def _controls(scene: Scene) -> int:
             **masks_state.box(
                 "masks-token-box",
                 masks_state.TOKEN.value,
-                lambda text: state.choose(masks_state.TOKEN, text.strip()),
+                lambda text: masks_state.TOKEN.set(text.strip()),
             ),
         )
     return place
@@ -164,7 +164,7 @@ def _figure(
             ),
             arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
             code=leak_code(scene, replacements, other) + drawn(scene, "(own.moved, other.moved)", file=name, **told),
-            state=st.query_params.to_dict(),
+            state=state.in_words(),
             model=scene.card.path,
         )
 

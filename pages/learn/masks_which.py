@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.learn.masks_code import which_code
 from pages.learn.masks_scene import Scene, ends
-from pages.shared import masks_state, prose, state
+from pages.shared import masks_state, prose
 from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import mark, say
@@ -69,7 +69,7 @@ def show(scene: Scene) -> None:
     st.button(
         say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[scene.view.attention].inline)),
         key="masks-edit-this",
-        on_click=lambda: state.choose(masks_state.PART, "edit"),
+        on_click=lambda: masks_state.PART.set("edit"),
     )
     prose.look_for(say(LOOK_FOR))
     with st.expander(say("Show the code"), icon=":material/code:"):

@@ -129,4 +129,4 @@ def _sizes(scene: Scene) -> None:
 
 def _choose_width(width: int | None) -> None:
     """A width was typed; an odd one, which no pairs make, gives way to the next."""
-    state.choose(positions_state.WIDTH, None if width is None else width + width % 2)
+    positions_state.WIDTH.set(None if width is None else width + width % 2)

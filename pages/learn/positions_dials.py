@@ -144,7 +144,6 @@ def _tokens(scene: Scene) -> tuple[int, int]:
 def _choose_index(key: str, box: str) -> None:
     """A layer or a head was chosen."""
     st.session_state[key] = st.session_state[box]
-    state.act()
 
 
 def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> None:
@@ -152,14 +151,14 @@ def _choose_token(tokens: tuple[int, int], which: int, place: int | None) -> Non
     if place is not None:
         chosen = (place, tokens[1]) if which == 0 else (tokens[0], place)
         positions_state.PLACES.set(None)
-        state.choose(positions_state.TOKENS, chosen)
+        positions_state.TOKENS.set(chosen)
 
 
 def _moved(n: int) -> None:
     """Query and key were put to other places."""
     places = component.sent_places(KEY_OF_DIALS, n)
     if places is not None:
-        state.choose(positions_state.PLACES, places)
+        positions_state.PLACES.set(places)
 
 
 def _by_distance(scene: Scene, dials: "Dials", n: int, distance: int) -> None:

@@ -107,7 +107,6 @@ def _head(card: ModelCard) -> None:
 def _choose(key: str, box: str) -> None:
     """An attention, a layer or a head was chosen."""
     st.session_state[key] = st.session_state[box]
-    state.act()
 
 
 def _sources(scene: Scene) -> None:

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import streamlit as st
 
 from pages.shared import kept, positions_state, readings, state, takeaway
 from pages.shared.components import figures
@@ -181,7 +180,7 @@ class Scene:
                 csv=csv,
                 arrays=arrays,
                 code=code,
-                state=st.query_params.to_dict(),
+                state=state.in_words(),
                 model=self.card.path,
             ),
             **options,

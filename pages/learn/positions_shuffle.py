@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore.heads_scene import NAMES as SIDE_NAMES
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, computed
-from pages.shared import positions_state, prose, state
+from pages.shared import positions_state, prose
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.table import matrix_csv
@@ -38,8 +38,8 @@ def choose_order() -> None:
         say("Another order"),
         key="positions-order",
         icon=":material/shuffle:",
-        on_click=state.choose,
-        args=(positions_state.SEED, (seed + 1) % 1000),
+        on_click=positions_state.SEED.set,
+        args=((seed + 1) % 1000,),
     )
 
 

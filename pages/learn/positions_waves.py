@@ -47,7 +47,7 @@ def show(scene: Scene) -> None:
             **state.box(
                 positions_state.DIMENSIONS,
                 list(dimensions),
-                lambda chosen: state.choose(positions_state.DIMENSIONS, tuple(chosen) or None),
+                lambda chosen: positions_state.DIMENSIONS.set(tuple(chosen) or None),
             ),
         )
         _waves(scene, table, dimensions)

@@ -65,7 +65,6 @@ def _segments(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, n
 
     def on_change() -> None:
         st.session_state[chosen_in] = st.session_state[key]
-        state.act()
 
     st.session_state[key] = chosen
     options: dict[str, Any] = {"key": key, "on_change": on_change, "label_visibility": "collapsed"}

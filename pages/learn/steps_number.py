@@ -5,7 +5,7 @@ import html
 import streamlit as st
 
 from pages.learn.steps_scene import Scene
-from pages.shared import state, steps_state
+from pages.shared import steps_state
 from pages.shared.components.steps_number import steps_number
 from transformer_core.language import mark, say
 
@@ -25,6 +25,6 @@ def show(scene: Scene) -> None:
             key="steps-close",
             type="tertiary",
             icon=":material/close:",
-            on_click=state.choose,
-            args=(steps_state.CELL, None),
+            on_click=steps_state.CELL.set,
+            args=(None,),
         )

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.learn.steps_code import redraw_sources
 from pages.learn.steps_scene import Scene
-from pages.shared import takeaway
+from pages.shared import state, takeaway
 from pages.shared.components.figures import live_figure
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
@@ -62,7 +62,7 @@ def show(scene: Scene) -> None:
                 csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
                 arrays=lambda: {"score": values},
                 code=redraw_sources(scene, query, key, title, name),
-                state=st.query_params.to_dict(),
+                state=state.in_words(),
                 model=scene.card.path,
             ),
         )

@@ -5,7 +5,6 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.shared import state
 from pages.shared.components.drawing import sent_block
 from pages.shared.fields import Field, one_of
 from transformer_core.analysis.blueprint.plan import STACKS, Blueprint, Box
@@ -40,7 +39,6 @@ def choose_block(name: str) -> None:
     """A block was chosen."""
     BLOCK.set(name)
     SITE.set(None)
-    state.act()
 
 
 def on_block() -> None:

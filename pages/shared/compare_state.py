@@ -124,7 +124,7 @@ def choose_head_b(head: HeadName | None) -> None:
     """Side B's head was chosen; None: the same as A's, on whatever text B has, be it A's."""
     if head is None and TEXT_B.value is None:
         TEXT_B.set("")
-    state.choose(HEAD_B, head)
+    HEAD_B.set(head)
 
 
 def open_both(head: HeadName) -> None:
@@ -141,7 +141,6 @@ def open_on(letter: str, head: HeadName) -> None:
         HEAD_B.set(head)
     VIEW.set("one")
     CELL.set(None)
-    state.act()
 
 
 def open_text(text: str) -> None:
@@ -160,12 +159,12 @@ def has_new_text() -> bool:
 
 def change_kind(field: Field, kind: str, head: HeadName) -> None:
     """What is done to heads was chosen: to those that are chosen already, or to one."""
-    state.choose(field, in_words(kind, parse_change(field.value)[1] or [head]))
+    field.set(in_words(kind, parse_change(field.value)[1] or [head]))
 
 
 def change_heads(field: Field, heads: Sequence[HeadName]) -> None:
     """The heads that are changed were chosen; without any, nothing is."""
-    state.choose(field, in_words(parse_change(field.value)[0], heads))
+    field.set(in_words(parse_change(field.value)[0], heads))
 
 
 def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
@@ -175,7 +174,7 @@ def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:
 
 def choose_cell(cell: tuple[int, int] | None) -> None:
     """A cell was clicked; None: let go."""
-    state.choose(CELL, cell)
+    CELL.set(cell)
 
 
 def is_first_visit(usual: HeadName) -> bool:
@@ -198,7 +197,7 @@ def take_list(text: str) -> None:
     """A list was pasted; one that is too long for an address stays in the session."""
     is_long = len(text) > MOST_LISTED
     st.session_state[_LONG_LIST] = text if is_long else ""
-    state.choose(LIST, "" if is_long else text)
+    LIST.set("" if is_long else text)
 
 
 def is_too_long_for_links() -> bool:

@@ -122,7 +122,6 @@ def sampling() -> Sampling:
 def go_to(n_written: int) -> None:
     """Look at the moment at which so many tokens of this branch were written."""
     STEP.set(max(0, n_written))
-    state.act()
 
 
 def go_on(n_tokens: int) -> None:
@@ -181,7 +180,6 @@ def set_sampling(values: Mapping[Field, Any]) -> None:
     BRANCHES.set(tuple(branches))
     for field, value in values.items():
         field.set(value)
-    state.act()
 
 
 def path() -> tuple[int, ...]:
@@ -217,4 +215,3 @@ def without(branch: int) -> None:
     if 0 < branch < len(BRANCHES.value):
         BRANCHES.set(tuple(one for place, one in enumerate(BRANCHES.value) if place != branch))
         BRANCH.set(0)
-        state.act()

@@ -71,7 +71,6 @@ def choose_cell(cell: tuple[int | None, int | None] | None, shown: HeadPicture) 
     query, key = shown.token_of(*cell) if cell else (None, None)
     QUERY.set(query)
     KEY.set(key)
-    state.act()
 
 
 def choose_line(component: str, shown: HeadPicture) -> None:
@@ -96,7 +95,6 @@ def choose_window(window: tuple[range, range] | None, shown: HeadPicture) -> Non
         if units:
             spans.append((units[0].start, units[-1].stop - 1))
     WINDOW.set((spans[0], spans[1]) if len(spans) == 2 else None)
-    state.act()
 
 
 def on_pinned() -> None:
@@ -122,7 +120,6 @@ def toggle(layer: int, head: int) -> None:
     mix = (*mix, HeadShare(layer=layer, head=head))[:MOST_MIXED] if is_new else without
     MIX.set(mix if len(mix) > 1 else ())
     MEAN.set("")
-    state.act()
 
 
 def fit(n_layers: int, n_heads: int, n_queries: int, n_keys: int) -> None:

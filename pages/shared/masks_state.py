@@ -100,7 +100,7 @@ def choose_preset(name: str | None, config: ModelConfig) -> None:
         for field in (EDITS, SIZE, PADDING):
             field.set(field.usual)
         st.session_state[state.ATTENTION] = attention_for(PRESETS[name], st.session_state[state.ATTENTION], config)
-        state.choose(PRESET, name)
+        PRESET.set(name)
 
 
 def choose_attention(name: str) -> None:
@@ -108,13 +108,12 @@ def choose_attention(name: str) -> None:
     if name != st.session_state[state.ATTENTION]:
         EDITS.set(())
     st.session_state[state.ATTENTION] = name
-    state.act()
 
 
 def turn(cells: Sequence[int], n_keys: int, stamp: int) -> None:
     """Cells were turned over by hand, counted row by row."""
     st.session_state[STAMP] = stamp
-    state.choose(EDITS, tuple(divmod(cell, n_keys) for cell in cells))
+    EDITS.set(tuple(divmod(cell, n_keys) for cell in cells))
 
 
 def fit(key: object, n_queries: int, n_keys: int) -> None:

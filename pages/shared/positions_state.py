@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
-from pages.shared import state, trials
+from pages.shared import trials
 from pages.shared.fields import Field, number, one_of
 from transformer_core.language import say
 
@@ -119,7 +119,7 @@ def choose_encoding(encoding: str) -> None:
         if "learned" in (encoding, ENCODING.value):
             WIDTH.set(None)
             N.set(None)
-    state.choose(ENCODING, encoding)
+    ENCODING.set(encoding)
 
 
 def open_table(encoding: str, n: int | None, width: int | None) -> None:

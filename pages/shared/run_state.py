@@ -101,7 +101,6 @@ def publish() -> None:
 def choose(view: Mapping[str, Any]) -> None:
     """A person chose something: what it makes of the view, by its keys here."""
     st.session_state.update(view)
-    _ADDRESS.act()
 
 
 def choose_run(name: str) -> None:

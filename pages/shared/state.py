@@ -98,8 +98,8 @@ def came_by_link() -> bool:
     return bool(st.session_state.get(_BY_LINK))
 
 
-def publish() -> None:
-    """Write the view to the URL; the end of every run."""
+def in_words() -> dict[str, str]:
+    """Return the view as the URL says it."""
     view = current()
     values = {
         MODEL: view.model,
@@ -110,8 +110,12 @@ def publish() -> None:
     }
     if view.target is not None:
         values[TARGET] = view.target
-    values |= fields.written(st.session_state[_OWN]) | tongue.published()
-    _ADDRESS.write(values)
+    return values | fields.written(st.session_state[_OWN]) | tongue.published()
+
+
+def publish() -> None:
+    """Write the view to the URL; the end of every run."""
+    _ADDRESS.write(in_words())
     st.session_state[_BY_LINK] = False
 
 
@@ -168,19 +172,16 @@ def _take_text(text: str) -> None:
     """Another text was chosen: what a link said of the one before says nothing of it."""
     st.session_state[TEXT] = text
     st.session_state[_BY_LINK] = False
-    act()
 
 
 def on_target() -> None:
     """A target was typed; an empty one means the model's own."""
     st.session_state[TARGET] = clean(st.session_state[TARGET_BOX]) or None
-    act()
 
 
 def set_target(target: str | None) -> None:
     """A target was taken up to be changed; None: back to the model's own."""
     st.session_state[TARGET] = target if target is None else clean(target)
-    act()
 
 
 def on_model(cards: Mapping[str, ModelCard]) -> None:
@@ -196,7 +197,6 @@ def on_model(cards: Mapping[str, ModelCard]) -> None:
         state[TEXT] = card.examples[0]
     state[TARGET] = None
     state[_BY_LINK] = False
-    act()
 
 
 def choose_model(name: str, cards: Mapping[str, ModelCard]) -> None:
@@ -217,13 +217,6 @@ def choose_head(attention: Any, layer: Any, head: Any) -> None:
     are_indices = all(type(index) is int and index >= 0 for index in (layer, head))
     if are_indices and isinstance(attention, str) and attention in ATTENTIONS:
         st.session_state.update({ATTENTION: attention, LAYER: layer, HEAD: head})
-        act()
-
-
-def choose(field: Field, value: Any) -> None:
-    """A control of a page was used."""
-    field.set(value)
-    act()
 
 
 def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, part: str = "box") -> dict[str, Any]:
@@ -241,14 +234,9 @@ def box(field: Field, shown: Any, take: Callable[[Any], None] | None = None, par
     def on_change() -> None:
         value = st.session_state[key]
         value = field.usual if value is None else value
-        choose(field, value) if take is None else take(value)
+        field.set(value) if take is None else take(value)
 
     return {"key": key, "on_change": on_change}
-
-
-def act() -> None:
-    """The person did something, so that in the next run the session is right, and not the URL."""
-    _ADDRESS.act()
 
 
 def _fill(cards: Mapping[str, ModelCard], wanted: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from pages.shared import state
 from pages.shared.fields import Field, number, one_of
 from transformer_core.analysis.walkthrough.stages import TITLES
 from transformer_core.language import say
@@ -102,7 +101,6 @@ def on_view() -> None:
         case _:
             CELL.set(None)
     st.session_state[_KNOWN] = _chosen()
-    state.act()
 
 
 def wish(shown: tuple[range, range], key: int) -> Wish:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from pages.shared import state
 from pages.shared.fields import Field, text_up_to
 
 PAGE = "tour"
@@ -20,7 +19,6 @@ N_SEEDS = 10
 def go_to(name: str) -> None:
     """Open a chapter."""
     LESSON.set(name)
-    state.act()
 
 
 def see(name: str) -> None:
@@ -38,13 +36,11 @@ def answer(name: str, number: int, given: str | None) -> None:
     """Take the answer to a chapter's question of this number; None: it is to be shown without one."""
     if len(answers(name)) == number:
         st.session_state.setdefault(_ANSWERS, {})[name] = (*answers(name), given)
-    state.act()
 
 
 def ask_again(name: str, number: int) -> None:
     """Forget the answers to a chapter's questions, from this one on."""
     st.session_state.setdefault(_ANSWERS, {})[name] = answers(name)[:number]
-    state.act()
 
 
 def is_done(name: str, n_questions: int) -> bool:
@@ -72,4 +68,3 @@ def train(name: str) -> None:
     """The training was asked for, or asked for again: then it begins with other random weights."""
     before = seed(name)
     st.session_state.setdefault(_SEEDS, {})[name] = 0 if before is None else (before + 1) % N_SEEDS
-    state.act()

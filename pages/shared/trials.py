@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pages.shared import runs, state
+from pages.shared import runs
 from pages.shared.fields import Field
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.language import say
@@ -119,7 +119,6 @@ def start(request: TrialRequest) -> None:
     path = folder() / name
     runs.launcher().start(path, [*request.arguments, "--folder", str(path), "--queue"])
     FIELDS[request.kind].set(name)
-    state.act()
 
 
 def stop(trial: Trial) -> None:
@@ -131,7 +130,6 @@ def stop(trial: Trial) -> None:
     from transformer_core.training import commands
 
     commands.ask(trial.path, "stop")
-    state.act()
 
 
 def records(trial: Trial) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 pytestmark = pytest.mark.browser
 
@@ -85,3 +85,47 @@ def test_a_key_is_an_act_too(page: Page):
     expect(page).to_have_url(re.compile("head=1"))
     page.go_back()
     expect(page).to_have_url(re.compile("head=0"))
+
+
+class LateAddress:
+    """Keeps an address from the browser, and all that the server says after it, until it is let through."""
+
+    def __init__(self, page: Page, words: bytes) -> None:
+        self.words = words
+        self.held: list[str | bytes] | None = None  # None: the address was not there yet
+        page.route_web_socket(re.compile("_stcore/stream"), self._connect)
+
+    def _connect(self, browser: WebSocketRoute) -> None:
+        self._browser = browser
+        browser.connect_to_server().on_message(self._answer)
+
+    def _answer(self, message: str | bytes) -> None:
+        if self.held is None and isinstance(message, bytes) and self.words in message:
+            self.held = []
+        if self.held is None:
+            self._browser.send(message)
+        else:
+            self.held.append(message)
+
+    def let_through(self) -> None:
+        """Send what was kept."""
+        held, self.held, self.words = self.held or (), None, b"no address"
+        for message in held:
+            self._browser.send(message)
+
+
+def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
+    """As a busy browser sends it; here the language, which is no part of any page's view."""
+    late = LateAddress(page, b"&layer=0&head=1")
+    page.goto("/heads?attention=cross&layer=1&head=2")
+    heading(page, "Heads")
+    expect(page.locator(".plot .gtitle")).to_contain_text("layer 1, head 2")
+    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    expect(page.locator(".plot .gtitle")).to_contain_text("layer 0, head 1")
+    page.get_by_text("Deutsch", exact=True).click()
+    page.wait_for_timeout(500)  # the server has read it, with the address before the click
+    assert late.held is not None and "layer=1&head=2" in page.url
+    late.let_through()
+    expect(page.get_by_role("heading", name="Köpfe", exact=True)).to_be_visible()
+    expect(page).to_have_url(re.compile("layer=0&head=1.*language=de"))
+    expect(page.locator(".plot .gtitle")).to_contain_text("Schicht 0, Kopf 1")

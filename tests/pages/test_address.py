@@ -1,11 +1,13 @@
 """A view and its address: links and steps back are followed, and no act of a person is lost to an older URL."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import streamlit as st
+from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.state.query_params_proxy import QueryParamsProxy
-from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 from pages.shared import machine
 from tests.pages.conftest import url_of
@@ -18,10 +20,9 @@ def a_page() -> None:
     from pages.shared.address import Address
 
     address, session = Address("test"), st.session_state
-    if session["acts"]:
+    if session["how"] == "act":
         session["n"] = session.get("n", 0) + 1
         session["view"] = f"act {session['n']}"
-        address.act()
     if address.is_from_outside():
         session["view"] = st.query_params.get("view", "usual")
         address.follow()
@@ -29,14 +30,20 @@ def a_page() -> None:
         address.write({"view": session["view"]})
 
 
-def after(*runs: tuple[str | None, bool, bool]) -> str:
-    """What is seen after these runs, each with the view that its URL names, whether there was an act, and an end."""
+def after(monkeypatch: pytest.MonkeyPatch, *runs: tuple[str | None, str, bool]) -> str:
+    """What is seen after these runs, each with the view that its URL names, what led to it, and whether it ends."""
     app = AppTest.from_function(a_page)
-    for url, app.session_state["acts"], app.session_state["ends"] in runs:
+    for url, how, app.session_state["ends"] in runs:
+        app.session_state["how"] = how
         app.query_params.clear()
         if url is not None:
             app.query_params["view"] = url
-        app.run()
+        if how == "link":
+            app._page_hash += "another page"
+        with monkeypatch.context() as patch:
+            if how == "back":
+                patch.setattr(local_script_runner, "RerunData", partial(RerunData, is_history_navigation=True))
+            app.run()
         assert not app.exception
     return str(app.session_state["view"])
 
@@ -44,23 +51,33 @@ def after(*runs: tuple[str | None, bool, bool]) -> str:
 @pytest.mark.parametrize(
     ("runs", "view"),
     [
-        ([(None, False, True)], "usual"),
-        ([("a", False, True)], "a"),
-        ([("a", False, True), ("b", False, True)], "b"),  # a link, or Back
-        ([("a", False, True), (None, False, True)], "a"),  # another page was opened from this one
-        ([("a", False, True), ("a", True, True)], "act 1"),
-        ([("a", False, False), ("a", True, True)], "act 1"),  # before the first run came to its end
-        ([(None, False, False), (None, True, True)], "act 1"),
-        ([("a", False, True), ("a", True, False), ("a", False, True)], "act 1"),  # interrupted before its URL was there
-        ([("a", False, True), ("a", True, True), ("a", True, True)], "act 2"),  # the browser was late
-        ([("a", False, True), ("a", True, True), ("act 1", True, True)], "act 2"),
-        ([("a", False, True), ("a", True, True), ("act 1", False, True), ("a", False, True)], "a"),  # Back
-        ([("a", False, True), ("a", True, False), ("b", False, True)], "b"),  # an act, and a link before it was done
-        ([("a", False, True), ("b", False, False), ("b", True, True)], "act 1"),
+        ([(None, "open", True)], "usual"),
+        ([("a", "open", True)], "a"),
+        ([("a", "open", True), ("b", "back", True)], "b"),
+        ([("a", "open", True), ("b", "link", True)], "b"),
+        ([("a", "open", True), (None, "link", True)], "a"),  # another page was opened from this one
+        ([("a", "open", True), ("a", "act", True)], "act 1"),
+        ([("a", "open", False), ("a", "act", True)], "act 1"),  # before the first run came to its end
+        ([(None, "open", False), (None, "act", True)], "act 1"),
+        (
+            [("a", "open", True), ("a", "act", False), ("a", "again", True)],
+            "act 1",
+        ),  # interrupted before its end
+        ([("a", "open", True), ("a", "act", True), ("a", "act", True)], "act 2"),  # the browser was late
+        (
+            [("a", "open", True), ("a", "act", True), ("a", "again", True)],
+            "act 1",
+        ),  # a choice of no view
+        ([("a", "open", True), ("a", "act", True), ("act 1", "act", True)], "act 2"),
+        ([("a", "open", True), ("a", "act", True), ("a", "back", True)], "a"),
+        ([("a", "open", True), ("a", "act", False), ("b", "link", True)], "b"),  # an act, and a link before it was done
+        ([("a", "open", True), ("b", "back", False), ("b", "act", True)], "act 1"),
+        ([("a", "open", True), ("b", "link", True), ("b", "act", True), ("b", "again", True)], "act 1"),
+        ([("a", "open", True), (None, "link", False), (None, "act", True), ("a", "again", True)], "act 1"),
     ],
 )
-def test_who_is_right(runs: list[tuple[str | None, bool, bool]], view: str):
-    assert after(*runs) == view
+def test_who_is_right(monkeypatch: pytest.MonkeyPatch, runs: list[tuple[str | None, str, bool]], view: str):
+    assert after(monkeypatch, *runs) == view
 
 
 def test_an_act_that_undoes_the_one_before_is_written_too(monkeypatch: pytest.MonkeyPatch):
@@ -90,7 +107,6 @@ def a_page_that_is_turned() -> None:
     address, session = Address("test"), st.session_state
     if "view" in session:
         session["view"] = "off" if session["view"] == "on" else "on"
-        address.act()
     if address.is_from_outside():
         session["view"] = st.query_params["view"]
         address.follow()

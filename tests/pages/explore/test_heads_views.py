@@ -155,7 +155,9 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
 ):
     app = open_app(**VIEW | changed)
     shown = drawn(app)
+    seen = url_of(app)
     app.session_state["heatmap"] = {"open": 1}  # the menu was opened
+    app.query_params["head"] = str(1 - int(seen["head"]))  # by a browser that has not taken in the address yet
     app.run()
     files = {name: base64.b64decode(text) for name, text in json.loads(component(app, "figure").json)["files"].items()}
     csv, npz = (next(content for name, content in files.items() if name.endswith(end)) for end in (".csv", ".npz"))
@@ -166,7 +168,7 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
         np.testing.assert_allclose(values[mask], shown[mask], atol=1e-7)
     assert csv.decode().count("\n") == 1 + values.size
     state = json.loads(files["state.json"])
-    assert state["view"] == url_of(app) and len(state["model"]["sha256"]) == 64 and "torch" in state["versions"]
+    assert state["view"] == url_of(app) == seen and len(state["model"]["sha256"]) == 64 and "torch" in state["versions"]
     monkeypatch.chdir(tmp_path)
     again: dict[str, Any] = {}
     exec(compile(files["redraw.py"], "redraw.py", "exec"), again)
