@@ -4,6 +4,7 @@
 // there; and what follows Back or Forward is left out: it may come from a run of the page that was left.
 {
   const push = history.pushState.bind(history);
+  const replace = history.replaceState.bind(history);
   let hasActed = false;
   let hasWalked = false;
   const act = (event) => {
@@ -20,7 +21,11 @@
   addEventListener("popstate", walk, true);
   history.pushState = (...step) => {
     if (hasActed) push(...step);
-    else if (!hasWalked) history.replaceState(...step);
+    else if (!hasWalked) replace(...step);
     hasActed = false;
+  };
+  // Streamlit writes an address so from a walk on, until the run that follows it has ended.
+  history.replaceState = (...step) => {
+    if (!hasWalked) replace(...step);
   };
 }

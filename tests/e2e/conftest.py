@@ -2,13 +2,24 @@
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Error,
+    Page,
+    Playwright,
+    expect,
+    sync_playwright,
+)
 
-from tests.e2e.browser import Server, launch, serve
+from tests.e2e.browser import Server, launch, launch_with_profile, serve
 
 VIEWPORT = {"width": 1440, "height": 900}
 LOCAL_SCHEMES = ("data", "blob", "about")
@@ -24,8 +35,8 @@ def pytest_runtest_makereport(
     """Add to the report of a failed test what its pages showed: most failures cannot be seen a second time."""
     report = yield
     if report.when == "call" and report.failed:
-        browser: Browser | None = getattr(item, "funcargs", {}).get("browser")
-        for page in [page for context in browser.contexts for page in context.pages] if browser else []:
+        contexts: dict[str, BrowserContext] = getattr(item, "funcargs", {}).get("contexts", {})
+        for page in [page for context in contexts.values() for page in context.pages]:
             try:
                 shown = "\n".join(filter(None, page.inner_text("body", timeout=5_000).splitlines()))
             except Error as error:
@@ -48,18 +59,33 @@ def server_url(server: Server) -> str:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A headless Chromium."""
+def playwright() -> Iterator[Playwright]:
+    """What drives the browsers."""
     with sync_playwright() as playwright:
-        browser = launch(playwright)
-        yield browser
-        browser.close()
+        yield playwright
 
 
 @pytest.fixture(scope="session")
-def contexts() -> dict[str, BrowserContext]:
-    """The browser's contexts for the present server, by their options: a page need not load what another has loaded."""
-    return {}
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """A headless Chromium that has never been anywhere."""
+    browser = launch(playwright)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture(scope="session")
+def contexts() -> Iterator[dict[str, BrowserContext]]:
+    """Browsers that were at the present server before, by their options: most of a page's time is its reading."""
+    contexts: dict[str, BrowserContext] = {}
+    yield contexts
+    for context in contexts.values():
+        context.close()
+
+
+@pytest.fixture(scope="session")
+def profiles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where these browsers keep what they read."""
+    return tmp_path_factory.mktemp("profiles")
 
 
 @contextmanager
@@ -86,7 +112,9 @@ def watched(page: Page, host: str) -> Iterator[None]:
 
 
 @pytest.fixture
-def new_page(browser: Browser, server_url: str, contexts: dict[str, BrowserContext]) -> Iterator[Callable[..., Page]]:
+def new_page(
+    playwright: Playwright, server_url: str, contexts: dict[str, BrowserContext], profiles: Path
+) -> Iterator[Callable[..., Page]]:
     """Opens a page as another visitor: `new_page()`, or with Playwright's options for a context."""
     for name in [name for name in contexts if server_url not in name]:
         contexts.pop(name).close()
@@ -96,7 +124,8 @@ def new_page(browser: Browser, server_url: str, contexts: dict[str, BrowserConte
             options = {"viewport": VIEWPORT, "base_url": server_url, **options}
             name = repr(sorted(options.items()))
             if name not in contexts:
-                contexts[name] = browser.new_context(**options)
+                profile = profiles / sha256(name.encode()).hexdigest()
+                contexts[name] = launch_with_profile(playwright, profile, **options)
                 contexts[name].set_default_timeout(PATIENCE)
             page = contexts[name].new_page()
             stack.enter_context(watched(page, urlsplit(server_url).netloc))
