@@ -16,7 +16,7 @@ from pages.explore import (
 )
 from pages.explore.compare_scene import MOST_TOKENS, Scene
 from pages.explore.compare_sides import Side, resolve
-from pages.shared import compare_state, kept, models, prose, state
+from pages.shared import compare_state, folded, kept, models, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.state import box
 from transformer_core.analysis import HeadName
@@ -128,8 +128,7 @@ def _view(scene: Scene) -> None:
             is_both = name != "texts" and (name != "map" or compare_state.ON_MAP.value == "both")
             if is_both and any(scene.n_compared(i) for i in range(2)):
                 st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
-            with st.expander(say("Show the code"), icon=":material/code:"):
-                st.code(view.code(scene), language="python")
+            folded.code(lambda: view.code(scene))
     except HeadlightError as error:
         st.warning(say("This cannot be compared: {error}.", error=error))
 

@@ -15,7 +15,7 @@ from pages.explore import (
 )
 from pages.explore.decoding_code import code_of
 from pages.explore.decoding_scene import Scene
-from pages.shared import decoding_state, kept, models, prose, state
+from pages.shared import decoding_state, folded, kept, models, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
@@ -83,8 +83,7 @@ def decoding() -> None:
     with right:
         _part(scene)
     _look_for(scene)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(code_of(scene), language="python")
+    folded.code(lambda: code_of(scene))
     kept.foot()
     state.publish()
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.explore import decoding_blanks_figures, decoding_blanks_moment
 from pages.explore.decoding_blanks_moment import Moment, ask, go_back, start_again
-from pages.shared import prose, state
+from pages.shared import folded, prose, state
 from pages.shared.answer import probability
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -51,8 +51,7 @@ def _draw(moment: Moment) -> None:
     with right:
         decoding_blanks_figures.one_blank(moment)
     prose.look_for(say(LOOK_FOR))
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(moment.code(), language="python")
+    folded.code(moment.code)
 
 
 def _text(moment: Moment) -> None:

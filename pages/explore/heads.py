@@ -8,7 +8,7 @@ import streamlit as st
 from pages.explore import heads_across, heads_cell, heads_controls, heads_figure
 from pages.explore.heads_code import code_of
 from pages.explore.heads_scene import Scene
-from pages.shared import components, heads_state, kept, models, overviews, prose, state
+from pages.shared import components, folded, heads_state, kept, models, overviews, prose, state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.head_picture import HeadPicture
 from transformer_core.analysis.text_measures import MEASURES
@@ -77,8 +77,7 @@ def heads() -> None:
     if shown is not None:
         heads_cell.show(scene, shown)
     heads_across.show(scene)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(code_of(scene), language="python")
+    folded.code(lambda: code_of(scene))
     kept.foot()
     state.publish()
 

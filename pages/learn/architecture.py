@@ -11,7 +11,7 @@ from pages.learn import (
 from pages.learn.architecture_code import code_of
 from pages.learn.architecture_said import on_drawing
 from pages.learn.architecture_scene import MOST_TOKENS, Scene
-from pages.shared import architecture_state, kept, models, prose, state
+from pages.shared import architecture_state, folded, kept, models, prose, state
 from pages.shared.components.drawing import drawing
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError
@@ -64,8 +64,7 @@ def architecture() -> None:
             look = say(LOOK)
     if look:
         prose.look_for(look)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(code_of(scene, architecture_state.PART.value), language="python")
+    folded.code(lambda: code_of(scene, architecture_state.PART.value))
     kept.foot()
     state.publish()
 

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.learn import masks_controls
 from pages.learn.masks_code import code_of
 from pages.learn.masks_scene import Scene, ends
-from pages.shared import masks_state, prose
+from pages.shared import folded, masks_state, prose
 from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
 from transformer_core.analysis.masks.presets import presets_of
@@ -41,8 +41,7 @@ def show(scene: Scene) -> None:
     _padding(scene)
     words = say(LOOK_FOR if scene.card.config.has_decoder else LOOK_FOR_ENCODER)
     prose.look_for(words)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(code_of(scene), language="python")
+    folded.code(lambda: code_of(scene))
 
 
 def _gallery(scene: Scene) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.masks_code import drawn, inference_code
 from pages.learn.masks_scene import Scene
-from pages.shared import prose, state, takeaway
+from pages.shared import folded, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
@@ -55,8 +55,7 @@ def show(scene: Scene) -> None:
         _figure(scene, steps)
     _four_ways(scene)
     prose.look_for(say(LOOK_FOR))
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(inference_code(scene), language="python")
+    folded.code(lambda: inference_code(scene))
 
 
 def _facts(steps: "Steps") -> None:

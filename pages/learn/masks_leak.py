@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.learn.masks_code import drawn, leak_code
 from pages.learn.masks_scene import Scene
-from pages.shared import masks_state, prose, state, takeaway
+from pages.shared import folded, masks_state, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.masks.presets import PRESETS
@@ -50,8 +50,7 @@ def show(scene: Scene) -> None:
     if typed == "":
         none_read = say("No token could be read from what you typed; another token of the text stands in.")
         prose.note(none_read)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(leak_code(scene, replacements, other), language="python")
+    folded.code(lambda: leak_code(scene, replacements, other))
 
 
 def _controls(scene: Scene) -> int:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.learn.masks_code import which_code
 from pages.learn.masks_scene import Scene, ends
-from pages.shared import masks_state, prose
+from pages.shared import folded, masks_state, prose
 from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import mark, say
@@ -72,8 +72,7 @@ def show(scene: Scene) -> None:
         on_click=lambda: masks_state.PART.set("edit"),
     )
     prose.look_for(say(LOOK_FOR))
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(which_code(scene), language="python")
+    folded.code(lambda: which_code(scene))
 
 
 def _choose() -> None:

@@ -13,7 +13,7 @@ from pages.learn import (
 )
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, in_words
-from pages.shared import kept, models, positions_state, prose, state
+from pages.shared import folded, kept, models, positions_state, prose, state
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say
 
@@ -51,8 +51,7 @@ def positions() -> None:
             _lacks(scene)
         else:
             DRAWN_BY[scene.part](scene)
-            with st.expander(say("Show the code"), icon=":material/code:"):
-                st.code(lines_of(scene), language="python")
+            folded.code(lambda: lines_of(scene))
     except HeadlightError as error:
         prose.note(prose.sentence(error))
     kept.foot()

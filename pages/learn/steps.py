@@ -7,7 +7,7 @@ import streamlit as st
 from pages.learn import steps_figure, steps_number, steps_proof, steps_why
 from pages.learn.steps_code import code_of
 from pages.learn.steps_scene import MOST_SHOWN, Scene
-from pages.shared import kept, models, prose, state, steps_state
+from pages.shared import folded, kept, models, prose, state, steps_state
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
 from transformer_core.language import mark, say
@@ -52,8 +52,7 @@ def steps() -> None:
         steps_proof.show(scene)
     prose.look_for(say(LOOK_FOR))
     steps_why.show(scene)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(code_of(scene), language="python")
+    folded.code(lambda: code_of(scene))
     kept.foot()
     state.publish()
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import lessons, prose
+from pages.shared import folded, lessons, prose
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
 
@@ -54,12 +54,8 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
         )
         with st.expander(told, icon=":material/error:" if failed else ":material/verified:"):
             st.html(f"<ul class='hl-tour-checks'>{''.join(map(_line, found))}</ul>")
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        code = code_of(lesson, found)
-        if code:
-            st.code(code, language="python")
-        told = say("This chapter is a text file, {file}. Your own go into the folder lessons.", file=lesson.file)
-        st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
+    told = say("This chapter is a text file, {file}. Your own go into the folder lessons.", file=lesson.file)
+    folded.code(lambda: code_of(lesson, found), told)
 
 
 def code_of(lesson: "Lesson", checks: "Sequence[Check]") -> str:

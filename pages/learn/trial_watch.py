@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import components, prose, trials
+from pages.shared import components, folded, prose, trials
 from pages.shared.style import theme
 from pages.shared.trials import Trial
 from transformer_core.errors import HeadlightError
@@ -145,10 +145,8 @@ def _draw(laboratory: Laboratory, trial: Trial, request: TrialRequest, reading: 
     look = laboratory.look_for(request)
     prose.look_for(look)
     st.html(f"<p class='hl-small'>{html.escape(laboratory.remarks(request))}</p>")
-    with st.expander(say("Show the command"), icon=":material/terminal:"):
-        said = say("In a shell at the project’s root; it gives the same numbers.")
-        st.html(f"<p class='hl-small'>{html.escape(said)}</p>")
-        st.code(request.command, language="bash")
+    told = say("In a shell at the project’s root; it gives the same numbers.")
+    folded.command(say("Show the command"), lambda: request.command, told)
 
 
 def _curves(laboratory: Laboratory, request: TrialRequest, reading: "TrialReading") -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import components, film_readings, prose, run_readings, run_state, runs
+from pages.shared import components, film_readings, folded, prose, run_readings, run_state, runs
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.train import film_head, film_learning, film_pair, film_seeds
@@ -74,8 +74,7 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     with right:  # late: it loads the model of this moment
         film_head.says(scene)
     film_head.look_for(scene)
-    with st.expander(say("Show the code"), icon=":material/code:"):
-        st.code(film_head.code(scene), language="python")
+    folded.code(lambda: film_head.code(scene))
     with st.container(key="hl-film-below"):
         left, right = st.columns([7, 5], gap="medium")
     with left:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.shared import models, prose, run_state, runs, shelf
+from pages.shared import folded, models, prose, run_state, runs, shelf
 from pages.shared.runs import Run
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
@@ -39,8 +39,8 @@ def offer(run: Run) -> None:
         if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
             st.switch_page("explore/heads.py", query_params={"model": session.pop(kept)})
     if run.request:
-        with st.expander(say("The command that makes it again"), icon=":material/terminal:"):
-            st.code(str(run.request["command"]), language="bash")
+        command = str(run.request["command"])
+        folded.command(say("The command that makes it again"), lambda: command)
 
 
 def put_away(run: Run) -> None:

@@ -253,3 +253,14 @@ def test_a_clicked_head_is_seen_before_the_server_answers(page: Page, name: str)
         [None if weight is None else pytest.approx(weight, abs=0.5 / 254) for weight in row]
         for row in page.evaluate(WEIGHTS)
     ]
+
+
+def test_what_draws_code_is_read_when_code_is_asked_for(page: Page):
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    open_heads(page)
+    assert not any("SyntaxHighlighter" in url for url in asked)
+    page.get_by_text("Show the code", exact=True).click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("model, tokenizer = tc.load('checkpoints/en-fr')")
+    page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
+    expect(page.get_by_test_id("stCode")).to_contain_text("head 1 of layer 0")

@@ -15,6 +15,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.shared import folded
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import Kind
 
@@ -171,3 +172,13 @@ def values_of(trace: dict[str, Any]) -> np.ndarray:
     z = trace["z"]
     shape = [int(n) for n in z["shape"].split(",")]
     return np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(shape)
+
+
+def shown_code(app: AppTest, key: str = folded.CODE) -> str:
+    """The lines of "Show the code", or of a command that is folded, once they are asked for."""
+    app.session_state[key] = True
+    before = {code.value for code in app.code}
+    app.run()
+    assert not app.exception
+    (shown,) = [code.value for code in app.code if code.value not in before]
+    return str(shown)

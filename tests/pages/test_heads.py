@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import EXAMPLES, figure_of, overview_of, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, figure_of, overview_of, shown_code, url_of, values_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OpenApp = Callable[..., AppTest]
@@ -164,7 +164,7 @@ def test_the_shown_code_computes_the_shown_numbers(
 ):
     app = open_app(**parameters)
     namespace: dict[str, np.ndarray] = {}
-    exec(compile(app.code[0].value, "shown", "exec"), namespace)
+    exec(compile(shown_code(app), "shown", "exec"), namespace)
     shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
     pattern = np.asarray(namespace["pattern"])
     np.testing.assert_allclose(np.nan_to_num(values_of(shown)), pattern, atol=1e-6)

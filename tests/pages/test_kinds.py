@@ -18,6 +18,7 @@ from tests.pages.conftest import (
     TARGETS,
     figure_of,
     overview_of,
+    shown_code,
     url_of,
     values_of,
     words_of,
@@ -217,7 +218,7 @@ def test_the_shown_code_computes_the_shown_numbers(
     app = open_app(**parameters)
     assert not app.exception
     namespace: dict[str, Any] = {}
-    exec(compile(app.code[0].value, "shown", "exec"), namespace)
+    exec(compile(shown_code(app), "shown", "exec"), namespace)
     shown = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
     np.testing.assert_allclose(np.nan_to_num(values_of(shown)), np.asarray(namespace["pattern"]), atol=1e-6)
     printed = capsys.readouterr().out

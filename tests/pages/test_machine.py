@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import models
-from tests.pages.conftest import figure_of, url_of, values_of
+from tests.pages.conftest import figure_of, shown_code, url_of, values_of
 
 ROOT = Path(__file__).resolve().parents[2]
 OpenApp = Callable[..., AppTest]
@@ -26,7 +26,7 @@ def test_precision_is_chosen_beside_the_page(open_app: OpenApp):
     rounded = values_of(figure_of(app)["data"][0])
     assert not np.array_equal(rounded, exact)
     np.testing.assert_allclose(rounded, exact, atol=0.05)
-    assert "dtype='bfloat16'" in app.code[0].value
+    assert "dtype='bfloat16'" in shown_code(app)
     assert url_of(app).keys() == {"model", "text", "attention", "layer", "head"}  # not part of a link
     app.selectbox(key="model").select("gaps").run()
     assert app.segmented_control(key="precision").value == "bfloat16"

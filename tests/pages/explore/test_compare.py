@@ -8,7 +8,7 @@ import torch
 
 import transformer_core as tc
 from pages.explore import compare_samples, compare_texts
-from tests.pages.conftest import EXAMPLES, url_of, words_of
+from tests.pages.conftest import EXAMPLES, shown_code, url_of, words_of
 from tests.pages.explore.compare_page import OpenApp, cells_of, figures_of, open_compare
 from transformer_core.analysis import HeadName, read
 from transformer_core.analysis.divergence import js_distance
@@ -186,4 +186,4 @@ def test_of_decoders_that_go_on_differently_the_prompts_are_compared(
         app = open_compare(open_app, model="tales", text="The cat sees the", btext="The cat sees a", view=view)
         assert figures_of(app)
         names: dict[str, object] = {}
-        exec(app.code[0].value, names)
+        exec(shown_code(app), names)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.pages.conftest import EXAMPLES
+from tests.pages.conftest import EXAMPLES, shown_code
 from tests.pages.explore.compare_page import OpenApp, cells_of, figures_of, open_compare
 from tests.pages.train.small_films import TEXTS, save_run
 
@@ -21,7 +21,7 @@ def run(app: Any) -> tuple[dict[str, Any], str]:
     """Run the lines; return what they define and print."""
     names: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
-        exec(app.code[0].value, names)
+        exec(shown_code(app), names)
     return names, printed.getvalue()
 
 

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared.models import ROOT
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, values_of, words_of
 from tests.pages.explore.decoding_parts import arrays_of, files_of, redrawn
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -40,9 +40,8 @@ def figures_of(app: AppTest) -> list[dict[str, Any]]:
 
 def run_shown(app: AppTest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[dict[str, Any], str]:
     """Run the lines of "Show the code"; return what they define and what they print."""
-    (shown,) = [code.value for code in app.code if "import transformer_core as tc" in code.value]
     path = tmp_path / "shown.py"
-    path.write_text(shown)
+    path.write_text(shown_code(app))
     monkeypatch.chdir(ROOT)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared.models import ROOT
-from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, component, url_of, words_of
+from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, component, shown_code, url_of, words_of
 from tests.pages.explore.decoding_parts import arrays_of, numbers, redrawn
 from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.run import run_masked, write_masked
@@ -50,7 +50,7 @@ def printed(app: AppTest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(ROOT)
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        exec(compile(app.code[0].value, "the code of the page", "exec"), {"__name__": "__main__"})
+        exec(compile(shown_code(app), "the code of the page", "exec"), {"__name__": "__main__"})
     return said.getvalue()
 
 

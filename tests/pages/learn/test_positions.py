@@ -16,7 +16,7 @@ import transformer_core as tc
 from pages.shared import positions_state, state
 from pages.shared.components import positions_dials
 from tests.model.test_positions import ROWS
-from tests.pages.conftest import EXAMPLES, component, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, component, shown_code, url_of, values_of, words_of
 
 pytestmark = pytest.mark.slow
 OpenApp = Callable[..., AppTest]
@@ -82,7 +82,7 @@ def run_lines(app: AppTest) -> dict[str, Any]:
     """Run the lines of "Show the code"; return what they define."""
     names: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()):
-        exec(app.code[0].value, names)
+        exec(shown_code(app), names)
     return names
 
 

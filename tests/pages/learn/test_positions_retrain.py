@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import trials
-from tests.pages.conftest import url_of, words_of
+from pages.shared import folded, trials
+from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.learn.trial_pages import figures, here, make, opened
 from transformer_core.training.trial import USUAL_ARMS, TrialRequest
 
@@ -67,7 +67,7 @@ def test_a_link_shows_the_trial_with_its_numbers(open_app: OpenApp, finished: Pa
     words = words_of(app)
     assert "Reverse letters, seed 4: step 20 of 20 of each" in words
     assert "25 rows here" in words and "beyond row 8" in words
-    assert any(REQUEST.command == code.value for code in app.code)
+    assert shown_code(app, folded.COMMAND) == REQUEST.command
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
     curves, lengths = (json.loads(sent["figure"]) for sent in figures(app))
     assert [trace["name"] for trace in curves["data"][:2]] == ["learned", "no positions"]

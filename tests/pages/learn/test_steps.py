@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared import steps_state
-from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
+from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, words_of
 
 pytestmark = pytest.mark.slow
 
@@ -213,7 +213,7 @@ def test_the_code_gives_the_same_numbers(open_steps: OpenApp, attention: str):
     said = io.StringIO()
     scope: dict[str, Any] = {}
     with contextlib.redirect_stdout(said):
-        exec(app.code[0].value, scope)
+        exec(shown_code(app), scope)
     walked = scope["walked"]
     for name, of in values.items():
         np.testing.assert_allclose(walked.quantities[name].values, of, atol=1e-6)

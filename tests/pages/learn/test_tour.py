@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour_writing import EXAMPLE
 from pages.shared import lessons
-from tests.pages.conftest import url_of
+from tests.pages.conftest import shown_code, url_of
 
 ROOT = Path(__file__).resolve().parents[3]
 OpenApp = Callable[..., AppTest]
@@ -120,7 +120,7 @@ def test_the_code_that_is_shown_checks_the_same(open_tour: Callable[..., AppTest
     app = open_tour("masks")
     button(app, "Show it to me").click().run()
     script = tmp_path / "shown.py"
-    script.write_text(app.code[-1].value)
+    script.write_text(shown_code(app))
     ran = subprocess.run(
         [sys.executable, script], cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
     )

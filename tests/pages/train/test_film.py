@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import component, overview_of, url_of, words_of
+from tests.pages.conftest import component, overview_of, shown_code, url_of, words_of
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_of, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand
 from transformer_core.analysis import ATTENTIONS
@@ -81,7 +81,7 @@ def test_the_shown_code_computes_the_shown_numbers(open_film: OpenApp, parameter
     app = open_film(**parameters)
     assert not app.warning
     namespace: dict[str, np.ndarray] = {}
-    exec(compile(app.code[0].value, "shown", "exec"), namespace)
+    exec(compile(shown_code(app), "shown", "exec"), namespace)
     np.testing.assert_allclose(heatmap_of(app), np.asarray(namespace["pattern"]), atol=1e-6)
 
 

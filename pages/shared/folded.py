@@ -1,0 +1,47 @@
+"""Lines of code that give what a page shows, folded until a person asks for them.
+
+What draws code in colours is larger than the rest of a page's frame, and a browser reads it when the first code comes.
+No figure has to wait for that.
+"""
+
+import html
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.shared import prose
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say
+
+CODE, COMMAND = "show-code", "show-command"  # keys; a page has one of each
+
+
+def code(lines: Callable[[], str], note: str = "") -> None:
+    """Offer lines of Python, to be run at the project's root; `note` stands below them."""
+    _fold(CODE, say("Show the code"), ":material/code:", "python", lines, below=note)
+
+
+def command(title: str, line: Callable[[], str], note: str = "") -> None:
+    """Offer a line of a shell; `note` stands above it."""
+    _fold(COMMAND, title, ":material/terminal:", "bash", line, above=note)
+
+
+@st.fragment
+def _fold(
+    key: str, title: str, icon: str, language: str, lines: Callable[[], str], *, above: str = "", below: str = ""
+) -> None:
+    with st.expander(title, icon=icon, key=key, on_change="rerun") as folded:
+        if not folded.open:
+            return
+        _small(above)
+        try:
+            if found := lines():
+                st.code(found, language=language)
+        except HeadlightError as error:
+            prose.note(prose.sentence(error))
+        _small(below)
+
+
+def _small(words: str) -> None:
+    if words:
+        st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
