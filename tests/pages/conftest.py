@@ -4,7 +4,8 @@ import base64
 import json
 import struct
 from collections.abc import Callable, Iterator
-from functools import cache
+from contextlib import contextmanager
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
-from streamlit.testing.v1 import AppTest
+from streamlit.runtime.scriptrunner import RerunData
+from streamlit.testing.v1 import AppTest, local_script_runner
 
 import transformer_core as tc
 from pages.shared import folded
@@ -174,11 +176,19 @@ def values_of(trace: dict[str, Any]) -> np.ndarray:
     return np.frombuffer(base64.b64decode(z["bdata"]), dtype=z["dtype"]).reshape(shape)
 
 
+@contextmanager
+def through_history() -> Iterator[None]:
+    """Each run here is one of the browser's Back or Forward."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local_script_runner, "RerunData", partial(RerunData, is_history_navigation=True))
+        yield
+
+
 def shown_code(app: AppTest, key: str = folded.CODE) -> str:
     """The lines of "Show the code", or of a command that is folded, once they are asked for."""
     app.session_state[key] = True
-    before = {code.value for code in app.code}
     app.run()
     assert not app.exception
-    (shown,) = [code.value for code in app.code if code.value not in before]
+    icon = {folded.CODE: ":material/code:", folded.COMMAND: ":material/terminal:"}[key]
+    (shown,) = (code.value for expander in app.expander if expander.icon == icon for code in expander.code)
     return str(shown)

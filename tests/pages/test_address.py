@@ -1,16 +1,15 @@
 """A view and its address: links and steps back are followed, and no act of a person is lost to an older URL."""
 
 from collections.abc import Callable
-from functools import partial
+from contextlib import nullcontext
 
 import pytest
 import streamlit as st
-from streamlit.runtime.scriptrunner import RerunData
 from streamlit.runtime.state.query_params_proxy import QueryParamsProxy
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import AppTest
 
 from pages.shared import machine
-from tests.pages.conftest import url_of
+from tests.pages.conftest import through_history, url_of
 
 
 def a_page() -> None:
@@ -30,7 +29,7 @@ def a_page() -> None:
         address.write({"view": session["view"]})
 
 
-def after(monkeypatch: pytest.MonkeyPatch, *runs: tuple[str | None, str, bool]) -> str:
+def after(*runs: tuple[str | None, str, bool]) -> str:
     """What is seen after these runs, each with the view that its URL names, what led to it, and whether it ends."""
     app = AppTest.from_function(a_page)
     for url, how, app.session_state["ends"] in runs:
@@ -40,9 +39,7 @@ def after(monkeypatch: pytest.MonkeyPatch, *runs: tuple[str | None, str, bool]) 
             app.query_params["view"] = url
         if how == "link":
             app._page_hash += "another page"
-        with monkeypatch.context() as patch:
-            if how == "back":
-                patch.setattr(local_script_runner, "RerunData", partial(RerunData, is_history_navigation=True))
+        with through_history() if how == "back" else nullcontext():
             app.run()
         assert not app.exception
     return str(app.session_state["view"])
@@ -76,8 +73,8 @@ def after(monkeypatch: pytest.MonkeyPatch, *runs: tuple[str | None, str, bool]) 
         ([("a", "open", True), (None, "link", False), (None, "act", True), ("a", "again", True)], "act 1"),
     ],
 )
-def test_who_is_right(monkeypatch: pytest.MonkeyPatch, runs: list[tuple[str | None, str, bool]], view: str):
-    assert after(monkeypatch, *runs) == view
+def test_who_is_right(runs: list[tuple[str | None, str, bool]], view: str):
+    assert after(*runs) == view
 
 
 def test_an_act_that_undoes_the_one_before_is_written_too(monkeypatch: pytest.MonkeyPatch):

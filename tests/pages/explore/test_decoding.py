@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import decoding_state
-from tests.pages.conftest import EXAMPLES, url_of
+from tests.pages.conftest import EXAMPLES, through_history, url_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OpenApp = Callable[..., AppTest]
@@ -36,9 +36,10 @@ def test_another_text_has_no_branches_and_back_they_are_there_again(forked: AppT
     assert branches(forked) == ""
     for name in [*url_of(forked)]:
         del forked.query_params[name]
-    for name, value in before.items():  # as the browser's back button does
+    for name, value in before.items():
         forked.query_params[name] = value
-    forked.run()
+    with through_history():
+        forked.run()
     assert not forked.exception
     assert branches(forked) == "~5.!6"
     assert {name: url_of(forked)[name] for name in FORKED} == FORKED

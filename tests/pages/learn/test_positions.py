@@ -16,7 +16,7 @@ import transformer_core as tc
 from pages.shared import positions_state, state
 from pages.shared.components import positions_dials
 from tests.model.test_positions import ROWS
-from tests.pages.conftest import EXAMPLES, component, shown_code, url_of, values_of, words_of
+from tests.pages.conftest import EXAMPLES, component, shown_code, through_history, url_of, values_of, words_of
 
 pytestmark = pytest.mark.slow
 OpenApp = Callable[..., AppTest]
@@ -67,7 +67,8 @@ def go_to(app: AppTest, **parameters: str) -> None:
         del app.query_params[name]
     for name, value in parameters.items():
         app.query_params[name] = value
-    app.switch_page("learn/positions.py").run()
+    with through_history():
+        app.switch_page("learn/positions.py").run()
     assert not app.exception
 
 

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.learn.tour_writing import EXAMPLE
 from pages.shared import lessons
-from tests.pages.conftest import shown_code, url_of
+from tests.pages.conftest import shown_code, through_history, url_of
 
 ROOT = Path(__file__).resolve().parents[3]
 OpenApp = Callable[..., AppTest]
@@ -99,7 +99,8 @@ def test_a_teachers_lessons_and_a_broken_one(
     tour_state_of = {"own.lies": "this does not hold: d_head == 31 (left is 32, right is 31)", "own.elsewhere": "none"}
     for name, told in tour_state_of.items():
         app.query_params["lesson"] = name
-        app.run()
+        with through_history():
+            app.run()
         assert not app.exception
         assert told in html_of(app)
     (tmp_path / "2-bad.md").write_text(GOOD.format(name="mended").replace("{d_head}", "{{d_head}}"))
