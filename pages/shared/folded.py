@@ -1,7 +1,8 @@
 """Lines of code that give what a page shows, folded until a person asks for them.
 
 What draws code in colours is larger than the rest of a page's frame, and a browser reads it when the first code comes.
-No figure has to wait for that.
+No figure has to wait for that. It is no fragment of its own, since pages are: where the outer of two fragments begins
+again, Streamlit forgets what it has yet to send of that, and sends the rest, which a browser may be unable to place.
 """
 
 import html
@@ -26,7 +27,6 @@ def command(title: str, line: Callable[[], str], note: str = "") -> None:
     _fold(COMMAND, title, ":material/terminal:", "bash", line, above=note)
 
 
-@st.fragment
 def _fold(
     key: str, title: str, icon: str, language: str, lines: Callable[[], str], *, above: str = "", below: str = ""
 ) -> None:

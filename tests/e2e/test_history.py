@@ -91,6 +91,7 @@ class LateAddress:
     """Keeps an address from the browser, and all that the server says after it, until it is let through."""
 
     def __init__(self, page: Page, words: bytes) -> None:
+        self.page = page
         self.words = words
         self.held: list[str | bytes] | None = None  # None: the address was not there yet
         page.route_web_socket(re.compile("_stcore/stream"), self._connect)
@@ -106,6 +107,11 @@ class LateAddress:
             self._browser.send(message)
         else:
             self.held.append(message)
+
+    def wait_for(self, words: bytes) -> None:
+        """Return once what is kept has these words."""
+        while not any(words in message for message in self.held or () if isinstance(message, bytes)):
+            self.page.wait_for_timeout(50)
 
     def let_through(self) -> None:
         """Send what was kept."""
@@ -123,8 +129,8 @@ def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
     page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
     expect(page.locator(".plot .gtitle")).to_contain_text("layer 0, head 1")
     page.get_by_text("Deutsch", exact=True).click()
-    page.wait_for_timeout(500)  # the server has read it, with the address before the click
-    assert late.held is not None and "layer=1&head=2" in page.url
+    late.wait_for("Köpfe".encode())
+    assert "layer=1&head=2" in page.url
     late.let_through()
     expect(page.get_by_role("heading", name="Köpfe", exact=True)).to_be_visible()
     expect(page).to_have_url(re.compile("layer=0&head=1.*language=de"))
@@ -140,8 +146,7 @@ def test_an_address_that_comes_after_a_step_back_is_left_out(page: Page):
     expect(page).to_have_url(re.compile("layer=0&head=1"))
     page.get_by_role("button", name="Cross-attention, layer 0, head 2.").click()
     expect(page.locator(".plot .gtitle")).to_contain_text("layer 0, head 2")
-    page.wait_for_timeout(500)  # the run has come to its end
-    assert late.held is not None
+    late.wait_for(late.words)
     page.go_back()
     expect(page).to_have_url(re.compile("layer=0&head=0"))
     late.let_through()
