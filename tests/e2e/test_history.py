@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from tests.e2e.conftest import PATIENCE
+
 pytestmark = pytest.mark.browser
 
 
@@ -110,8 +112,11 @@ class LateAddress:
 
     def wait_for(self, words: bytes) -> None:
         """Return once what is kept has these words."""
-        while not any(words in message for message in self.held or () if isinstance(message, bytes)):
+        for _ in range(PATIENCE // 50):
+            if any(words in message for message in self.held or () if isinstance(message, bytes)):
+                return
             self.page.wait_for_timeout(50)
+        raise AssertionError(f"the server never said {words!r}")
 
     def let_through(self) -> None:
         """Send what was kept."""
@@ -127,7 +132,7 @@ def test_an_act_that_comes_with_an_older_address_is_no_step_back(page: Page):
     heading(page, "Heads")
     expect(page.locator(".plot .gtitle")).to_contain_text("layer 1, head 2")
     page.get_by_role("button", name="Cross-attention, layer 0, head 1.").click()
-    expect(page.locator(".plot .gtitle")).to_contain_text("layer 0, head 1")
+    late.wait_for(late.words)
     page.get_by_text("Deutsch", exact=True).click()
     late.wait_for("Köpfe".encode())
     assert "layer=1&head=2" in page.url
