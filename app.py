@@ -3,7 +3,9 @@
 import streamlit as st
 
 from pages.shared import server
+from transformer_core.process import let_waiting_threads_sleep
 
+let_waiting_threads_sleep()
 app = st.App(
     server.FRAME,
     middleware=server.MIDDLEWARE,

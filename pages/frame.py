@@ -61,7 +61,7 @@ navigation = st.navigation(sections)
 if navigation == front_door:
     st.switch_page(heads, query_params=st.query_params.to_dict())
 
-cards = models.available()
+cards = models.available(navigation.url_path)
 if navigation in (train, film):  # a run stands in the place of a model
     bar.brand()
     run_state.seed()
@@ -74,7 +74,10 @@ if not cards:
         navigation.run()
     st.stop()
 notes = state.seed(cards, OWN_FIELDS.get(navigation.url_path, ()))
-bar.sidebar(cards[state.current().model])
+if navigation == tour:  # its chapters speak of several models
+    bar.brand()
+else:
+    bar.sidebar(cards[state.current().model])
 is_usable = navigation == tour or bar.model_and_text(cards, notes)  # the tour brings its own texts
 machine.choose()
 if is_usable or navigation == models_page:  # where a damaged model can be deleted

@@ -32,6 +32,7 @@ FLOORS = [
         "transformer_core.devices",
         "transformer_core.errors",
         "transformer_core.language",
+        "transformer_core.process",
         "transformer_core.reasons",
     ),
 ]

@@ -39,7 +39,7 @@ CHOICES = {
 }
 SWITCHES = (
     *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
-    *("unembed_transform", "unembed_bias", "scale_logits"),
+    *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual"),
 )
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
@@ -53,6 +53,8 @@ NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
     "encoder_only": ENCODER,
     "linear": LINEAR,
     "llama3": LLAMA3,
+    "unembed": {"tie_embeddings": "none"},
+    "parallel_residual": {"norm_position": "pre"},
 }
 
 
@@ -129,7 +131,7 @@ def test_a_switch_is_true_or_false(name: str):
     for value in ("no", 0, 1, None):
         assert refusal(**{name: value}) == f"{name} must be true or false, got {value!r}"
     for value in (True, False):
-        assert getattr(config(**ENCODER | {name: value}), name) is value
+        assert getattr(config(**ENCODER | NEEDS.get(name, {}) | {name: value}), name) is value
 
 
 @pytest.mark.parametrize("name", TOKENS)
@@ -233,6 +235,21 @@ def test_what_belongs_to_encoders_alone(writes: dict[str, Any], kind: str):
     check(writes | {"unembed_transform": True}, words, {"unembed_transform": False}, alone)
 
 
+def test_a_model_that_writes_has_a_last_layer():
+    alone = ENCODER | {"n_encoder_layers": 6, "tie_embeddings": "none"}
+    check(DECODER | {"unembed": False}, "a decoder-only model writes by its last layer", {"unembed": True}, alone)
+    for name, value in (("tie_embeddings", "target"), ("unembed_transform", True), ("unembed_bias", True)):
+        words = f"{name} = {value!r} has no meaning without unembed"
+        check(alone | {"unembed": False, name: value}, words, {"unembed": True})
+
+
+def test_which_blocks_can_be_parallel():
+    pre = DECODER | {"norm_position": "pre", "parallel_residual": True}
+    words = "parallel_residual is for blocks of self-attention and a feed-forward network"
+    check(pre | {"d_ff": 0}, words, {"d_ff": 8})
+    check({"norm_position": "pre", "parallel_residual": True}, words, {"parallel_residual": False})
+
+
 @pytest.mark.parametrize("positions", ["sinusoidal_interleaved", "sinusoidal_halves"])
 def test_sines_and_cosines_come_in_pairs(positions: str):
     odd = {"d_model": 9, "n_heads": 3, "positions": positions}
@@ -286,6 +303,8 @@ ONLY_FEED_FORWARD = "a feed-forward network, so d_ff above 0"
         ("rotary_original_len", 12, LINEAR, ONLY_LLAMA3, LLAMA3),
         ("n_relative_buckets", 8, ROTARY, ONLY_BUCKETS, BUCKETS),
         ("relative_max_distance", 99, {"positions": "none"}, ONLY_BUCKETS, BUCKETS),
+        ("final_norm", True, {"norm_position": "pre"}, "norm_position post", {"norm_position": "post"}),
+        ("parallel_residual", True, DECODER, "norm_position pre", {"norm_position": "pre"}),
         ("gated", True, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
         ("activation", "silu", {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
         ("feed_forward_bias", False, {"d_ff": 0}, ONLY_FEED_FORWARD, {"d_ff": 8}),
@@ -334,6 +353,12 @@ def test_which_positions_are_rotations():
     assert rotary == {"rotary_halves", "rotary_interleaved"}
 
 
+def test_what_needs_another_choice_survives_a_file():
+    for name, value in (("unembed", False), ("parallel_residual", True)):
+        made = config(**ENCODER | NEEDS[name] | {name: value})
+        assert ModelConfig.from_dict(made.to_dict()) == made != config(**ENCODER | NEEDS[name])
+
+
 def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
     return {name: value for part in parts for name, value in part.items()}
 
@@ -347,7 +372,7 @@ def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
         st.fixed_dictionaries(
             {},
             optional={
-                **{name: st.booleans() for name in SWITCHES if name != "unembed_transform"},
+                **{name: st.booleans() for name in SWITCHES if name not in (*NEEDS, "unembed_transform", "final_norm")},
                 **{name: st.sampled_from(CHOICES[name]) for name in ("norm", "norm_position", "attention_bias")},
                 "activation": st.sampled_from(CHOICES["activation"]),
                 "d_ff": st.integers(1, 10**5),

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PROMISED = {
     *("ModelConfig", "Transformer", "build", "presets"),
     *("Tokenizer", "train_tokenizer", "load", "save", "read_card"),
-    *("Activations", "capture", "site_names", "Decoding", "greedy_decode", "beam_search"),
+    *("Activations", "capture", "site", "sites", "site_names", "Decoding", "greedy_decode", "beam_search"),
     *("DecodingSession", "DecodingStep", "DecodingTree", "Sampling"),
     *("LazyActivations", "LazyPattern", "Site", "intervene"),
     *("zero", "scale", "replace", "average", "resample", "patch", "zero_heads"),

@@ -18,8 +18,8 @@ def test_its_python_lines_run_as_they_stand(monkeypatch: pytest.MonkeyPatch, cap
     exec("\n".join(lines), names)
     translation = "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.\n"
     assert capsys.readouterr().out == translation
-    pattern = eval(last, names)  # [batch, head, query, key]
-    assert torch.allclose(pattern.sum(dim=-1), torch.ones(pattern.shape[:3]))
+    pattern = eval(last, names)  # [layer, batch, head, query, key]
+    assert torch.allclose(pattern.sum(dim=-1), torch.ones(pattern.shape[:-1]))
     exec(second, names)
     without_a_head = capsys.readouterr().out
     assert without_a_head.endswith("\n") and without_a_head != translation

@@ -9,13 +9,8 @@
 A name is loaded, and torch with it, when it is first used: a page or a `--help` need not wait for torch.
 """
 
-import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
-
-# Read when torch is loaded: its waiting threads sleep and do not spin. Beside other busy processes (the app, a browser,
-# another training) a training step is four times as quick so, and on a quiet machine no slower.
-os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from transformer_core.config import ModelConfig
@@ -39,7 +34,7 @@ if TYPE_CHECKING:
         zero_heads,
     )
     from transformer_core.instrument.lazy import LazyPattern
-    from transformer_core.instrument.sites import Site, site_names
+    from transformer_core.instrument.sites import Site, site, site_names, sites
     from transformer_core.model import presets
     from transformer_core.model.transformer import Transformer, build
     from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
@@ -76,7 +71,9 @@ __all__ = [
     "save",
     "scale",
     "set_cells",
+    "site",
     "site_names",
+    "sites",
     "train_tokenizer",
     "zero",
     "zero_heads",
@@ -96,7 +93,7 @@ _HOMES = {
         *("zero", "zero_heads"),
     ),
     "instrument.lazy": ("LazyPattern",),
-    "instrument.sites": ("Site", "site_names"),
+    "instrument.sites": ("Site", "site", "site_names", "sites"),
     "model.presets": ("presets",),
     "model.transformer": ("Transformer", "build"),
     "text.tokenizer": ("Tokenizer", "train_tokenizer"),

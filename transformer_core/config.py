@@ -87,6 +87,8 @@ class ModelConfig:
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
+    final_norm: bool = False  # post-norm: normalize each stack's output once more (torch.nn.Transformer); pre-norm does
+    parallel_residual: bool = False  # x + Attn(LN1(x)) + FFN(LN2(x)): both read the same x (Black et al. 2022)
     layer_norm_eps: float = 1e-5  # added to the variance; the paper names none, this is torch's
     embedding_norm: bool = False  # normalize the sum of the embeddings (Devlin et al. 2019, code)
     activation: Activation = "relu"  # sec. 3.3; GELU: Hendrycks and Gimpel 2016; SiLU: Elfwing et al. 2017
@@ -99,6 +101,7 @@ class ModelConfig:
     scale_embeddings: bool = True  # times sqrt(d_model), sec. 3.4
     n_segments: int = 0  # kinds of segments with an embedding each (Devlin et al. 2019); 0: none
     tie_embeddings: Tying = "three_way"  # source, target, last matrix shared (sec. 3.4); "target": the last two
+    unembed: bool = True  # the last linear layer, which makes logits; False: final states only, and no predictions
     unembed_transform: bool = False  # a layer and a normalization before the last one (Devlin et al. 2019, code)
     unembed_bias: bool = False  # one number a token, added to the logits
     scale_logits: bool = False  # final states times d_model^-0.5 (Raffel et al. 2020, code)
@@ -142,6 +145,11 @@ class ModelConfig:
     def has_decoder(self) -> bool:
         """Whether there is a stack that writes, and sees what came before only."""
         return self.architecture != "encoder_only"
+
+    @property
+    def has_final_norm(self) -> bool:
+        """Whether each stack's output is normalized once more: in pre-norm always."""
+        return self.norm_position == "pre" or self.final_norm
 
     @property
     def has_rotary_positions(self) -> bool:
@@ -273,6 +281,19 @@ class ModelConfig:
             raise ConfigError(
                 say("unembed_transform belongs to encoder-only models; it must be false in {model}", model=say(model))
             )
+        if not self.unembed:
+            if self.has_decoder:
+                raise ConfigError(say("{model} writes by its last layer; unembed must be true in it", model=say(model)))
+            for name in ("tie_embeddings", "unembed_transform", "unembed_bias", "scale_logits"):
+                if getattr(self, name) not in (False, "none"):
+                    raise ConfigError(
+                        say(
+                            "{name} = {value!r} has no meaning without {where}",
+                            name=name,
+                            value=getattr(self, name),
+                            where="unembed",
+                        )
+                    )
 
     def _check_heads(self) -> None:
         """Heads share the width of the model evenly, and groups of them the keys and values."""
@@ -358,7 +379,18 @@ class ModelConfig:
             )
 
     def _check_feed_forward(self) -> None:
-        """Nothing is asked of a feed-forward network that is not there."""
+        """Nothing is asked of a feed-forward network that is not there, and norms are where they can be."""
+        if self.norm_position == "pre":
+            self._refuse_idle("final_norm", "norm_position post")
+        else:
+            self._refuse_idle("parallel_residual", "norm_position pre")
+        if self.parallel_residual and (self.d_ff == 0 or self.architecture == "encoder_decoder"):
+            raise ConfigError(
+                say(
+                    "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
+                    "and one stack, or parallel_residual to false"
+                )
+            )
         if self.d_ff == 0:
             where = mark("a feed-forward network, so d_ff above 0")
             self._refuse_idle("gated", where)

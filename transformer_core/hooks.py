@@ -3,22 +3,32 @@
 A site is one line in a `forward`, `pattern = self.hook_pattern(pattern)  # [batch, head, query, key]`, and its name is
 its module path (`encoder.blocks.0.self_attn.hook_pattern`), with the stems of TransformerLens (Nanda and Bloom 2022).
 
-Who looks is not written on the model but in a context variable: a thread, or an async task, sees its own handlers and
-nobody else's, and a model can be shared by all sessions of a server.
+Active handlers are not stored on the model but in a context variable: a thread, or an async task, sees its own handlers
+and nobody else's, and a model can be shared by all sessions of a server.
 """
 
+import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
+from types import FrameType
 from typing import Any, TypeVar
 
+import torch
 from torch import nn
 from torch.compiler import is_compiling
+
+from transformer_core.errors import SiteError
+from transformer_core.language import say
 
 Handler = Callable[[Any], Any]
 """Takes the value at a site, a tensor, and returns the value that the model goes on with."""
 
 Value = TypeVar("Value")
+
+_GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 class HookPoint(nn.Module):
@@ -39,7 +49,14 @@ class HookPoint(nn.Module):
                 value = handler(value)
         return value
 
-    __call__ = forward  # without nn.Module's call machinery: a site that nobody watches costs a tenth of a microsecond
+    def __call__(self, value: Value) -> Value:
+        """Return `forward(value)`, with torch's own call machinery, a microsecond, only where hooks are registered."""
+        return super().__call__(value) if self.has_torch_hooks else self.forward(value)
+
+    @property
+    def has_torch_hooks(self) -> bool:
+        """Whether somebody has registered a forward or backward hook of torch's here."""
+        return bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
 
 
 class SourcePoint(HookPoint):
@@ -54,8 +71,8 @@ _first_position: ContextVar[int] = ContextVar("first_position", default=0)
 
 def is_watched(*hook_points: HookPoint) -> bool:
     """Return whether anybody in this context is looking at one of these sites, so that it has to be computed."""
-    active = None if is_compiling() else _active_handlers.get()
-    return active is not None and any(hook_point in active for hook_point in hook_points)
+    active = (None if is_compiling() else _active_handlers.get()) or {}
+    return any(hook_point in active or hook_point.has_torch_hooks for hook_point in hook_points)
 
 
 def is_anybody_looking() -> bool:
@@ -67,17 +84,93 @@ def is_anybody_looking() -> bool:
 def handling(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
     """Let `handlers` act in this context, after those that are active already; the earlier state returns on leaving.
 
+    Compiled models run eagerly meanwhile, so that the sites are passed one by one.
+
     Args:
         handlers: one function for each site.
+
+    Raises:
+        SiteError: from a forward pass outside a generator that was suspended within this context: a context variable
+            that is set in a generator is seen by its caller too.
     """
+    owner = _enclosing_generator(inspect.currentframe())
     active = dict(_active_handlers.get() or {})
     for hook_point, handler in handlers.items():
+        handler = handler if owner is None else _only_within(owner, handler)
         active[hook_point] = (*active.get(hook_point, ()), handler)
     token = _active_handlers.set(active)
     try:
-        yield
+        with _EAGER.running():
+            yield
     finally:
         _active_handlers.reset(token)
+
+
+class _EagerExecution:
+    """Lets compiled models run eagerly while at least one context asks for it; contexts of several threads overlap."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._n_contexts = 0
+        self._stance: Any = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Run compiled models eagerly, in the whole process; free where nothing can have been compiled yet."""
+        if "torch._dynamo" not in sys.modules:
+            yield
+            return
+        with self._lock:
+            if self._n_contexts == 0:
+                self._stance = torch.compiler.set_stance("force_eager")
+            self._n_contexts += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._n_contexts -= 1
+                if self._n_contexts == 0:
+                    self._stance.__exit__(None, None, None)
+
+
+_EAGER = _EagerExecution()
+
+
+def _enclosing_generator(frame: FrameType | None) -> FrameType | None:
+    """Return the frame of the generator whose `with` statement enters the context that `frame` belongs to, or None.
+
+    Generators that are context managers themselves are passed over: their callers are those who enter.
+    """
+    while frame is not None:
+        caller = frame.f_back
+        while caller is not None and caller.f_code.co_flags & _GENERATOR:  # one that delegates to this one
+            caller = caller.f_back
+        if caller is None or caller.f_globals.get("__name__") != "contextlib":
+            return frame if frame.f_code.co_flags & _GENERATOR else None
+        while caller is not None and caller.f_globals.get("__name__") == "contextlib":
+            caller = caller.f_back
+        frame = caller
+    return None
+
+
+def _only_within(owner: FrameType, handler: Handler) -> Handler:
+    """Return a handler that acts while a generator runs, and refuses to where it is suspended."""
+
+    def act(value: Any) -> Any:
+        frame = inspect.currentframe()
+        while frame is not None and frame is not owner:
+            frame = frame.f_back
+        if frame is None:
+            raise SiteError(
+                say(
+                    "the generator {name} is suspended within capture or intervene, which would act on this forward "
+                    "pass too; let it leave them before it yields, or close it",
+                    name=owner.f_code.co_qualname,
+                )
+            )
+        return handler(value)
+
+    return act
 
 
 def first_position() -> int:
@@ -99,11 +192,16 @@ def reading_from(position: int) -> Iterator[None]:
         _first_position.reset(token)
 
 
+def uncompiled(model: nn.Module) -> nn.Module:
+    """Return the module that `torch.compile` has wrapped, or `model` itself where it has not."""
+    return getattr(model, "_orig_mod", model)
+
+
 def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
     """Return every site of `model` by name, in the order in which the modules were built."""
-    return {name: module for name, module in model.named_modules() if type(module) is HookPoint}
+    return {name: module for name, module in uncompiled(model).named_modules() if type(module) is HookPoint}
 
 
 def named_source_points(model: nn.Module) -> dict[str, SourcePoint]:
     """Return every place of `model` where ingredients pass, by name."""
-    return {name: module for name, module in model.named_modules() if isinstance(module, SourcePoint)}
+    return {name: module for name, module in uncompiled(model).named_modules() if isinstance(module, SourcePoint)}

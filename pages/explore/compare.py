@@ -9,6 +9,7 @@ import streamlit as st
 from pages.explore import (
     compare_changed,
     compare_choices,
+    compare_effect,
     compare_head,
     compare_layers,
     compare_map,
@@ -27,12 +28,16 @@ LEAD = mark(
     "Two sides, A and B: another text, another head, another model, a moment of a training, or the same model with a "
     "head switched off. What is different then?"
 )
-PROMPTS_ONLY = mark("The two go on with other words, so their prompts are compared, which look at nothing behind them.")
+PROMPTS_ONLY = mark(
+    "Of a decoder-only model the prompt alone is compared, not its continuation: the two sides go on differently, and "
+    "no token of a prompt attends to what comes after it."
+)
 MOST_AT_ONCE = 128  # tokens: of longer texts, which heads changed is worked out when it is asked for
 N_OFFERED = 3  # of the heads that changed most, beside the switch
 VIEWS = {
     "one": (mark("One head"), compare_head),
     "changed": (mark("Which heads changed"), compare_changed),
+    "effect": (mark("Effect on the output"), compare_effect),
     "map": (mark("Map of heads"), compare_map),
     "layers": (mark("Layers"), compare_layers),
     "texts": (mark("Many texts"), compare_texts),
@@ -55,7 +60,8 @@ def compare() -> None:
     card = cards[state.current().model]
     state.fit(card)
     last = [*card.attentions][-1]
-    if compare_state.is_first_visit(HeadName(last, card.n_layers(last) - 1, 0)):
+    is_new = compare_state.is_first_visit(HeadName(last, card.n_layers(last) - 1, 0))
+    if compare_state.has_new_change() or is_new:
         _begin(cards)
     a, b, notes = resolve(cards)
     compare_choices.choose(a, b, cards)
@@ -64,6 +70,7 @@ def compare() -> None:
     scene = _read(a, b)
     if scene is not None:
         compare_choices.tell(scene)
+        compare_effect.summarise(scene)
         _view(scene)
     kept.foot()
     state.publish()
@@ -84,7 +91,7 @@ def _read(a: Side, b: Side) -> Scene | None:
         with st.spinner(say("Reading the texts …"), show_time=True):
             return Scene.of(a, b)
     except HeadlightError as error:
-        st.warning(
+        prose.warning(
             say(
                 "{a} ({a_name}) and {b} ({b_name}) cannot be compared: {error}.",
                 a=a.letter,
@@ -130,7 +137,7 @@ def _view(scene: Scene) -> None:
                 st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
             folded.code(lambda: view.code(scene))
     except HeadlightError as error:
-        st.warning(say("This cannot be compared: {error}.", error=error))
+        prose.warning(say("This cannot be compared: {error}.", error=error))
 
 
 def _most_changed(scene: Scene) -> None:
@@ -142,7 +149,7 @@ def _most_changed(scene: Scene) -> None:
         st.html(f"<span class='hl-try'>{say('Changed most')}</span>", width="content")
         for change, head in changed:
             st.button(
-                say("{head} by {change:.2f}", head=compare_choices.short(head), change=change),
+                prose.plain(say("{head} by {change:.2f}", head=compare_choices.short(head), change=change)),
                 key=f"compare-offered-{compare_state.head_in_words(head)}",
                 type="tertiary",
                 on_click=compare_state.open_both,

@@ -164,7 +164,7 @@ def _list(found: Arrays, most: float) -> None:
                     width="content",
                 )
                 st.button(
-                    head.in_words(),
+                    prose.plain(head.in_words()),
                     key=f"compare-open-{compare_state.head_in_words(head)}",
                     type="tertiary",
                     on_click=compare_state.open_both,

@@ -9,6 +9,7 @@ import streamlit as st
 from pages.explore.compare_scene import Scene
 from pages.explore.compare_sides import Side, can_be_led
 from pages.shared import compare_state, run_readings, runs, state
+from pages.shared.answer import NO_HEAD
 from pages.shared.fields import Field
 from pages.shared.models import ModelCard
 from pages.shared.runs import Run
@@ -90,6 +91,8 @@ def tell(scene: Scene) -> None:
 
 def _says(side: Side, reading: "Reading") -> str:
     """Return what a side says, as HTML, and what it could not read."""
+    if not reading.predicts:
+        return f"{side.letter}, {html.escape(side.name)}: {html.escape(say(NO_HEAD))}"
     has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
     said = reading.output.rstrip("\ufffd").strip()
     is_led = side.target is not None
@@ -133,7 +136,7 @@ def _moments(run: Run) -> list[int]:
 
 
 def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[str]) -> None:
-    """Choose a model, or a training; of that, the last moment at first."""
+    """Choose a model, or a training: of that, A begins with the last step, and B with an earlier one to compare."""
     named = options | {f"{name}@": say("training {name}", name=name) for name in trainings}
     run = side.weights.run if field.value else ""
     shown = f"{run}@" if run else field.value
@@ -142,7 +145,8 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
         moments = _moments(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
         if field is compare_state.WEIGHTS_A:
             compare_state.HEAD_A.set(None)
-        field.set(f"{choice}{moments[-1]}" if moments else choice)
+        first = moments[len(moments) // 2] if moments and field is compare_state.WEIGHTS_B else max(moments, default=0)
+        field.set(f"{choice}{first}" if moments else choice)
 
     st.selectbox(
         say("{letter}: model", letter=side.letter),

@@ -42,7 +42,8 @@ def changed(side: Side, *lines: str) -> list[str]:
 def read_of(side: Side, text: str, target: str | None) -> str:
     """Return the expression that reads a text; `text` and `target` as Python writes them."""
     letter = side.letter.lower()
-    room = f"max_tokens={readings.max_tokens(side.weights.config)}, max_new_tokens={readings.MAX_NEW_TOKENS}"
+    n_new = readings.max_new_tokens(side.source)
+    room = f"max_tokens={readings.max_tokens(side.weights.config)}, max_new_tokens={n_new}"
     led = "" if target is None else f"target={target!r}, "
     return f"read(model_{letter}, tokenizer_{letter}, {text}, {led}{room})"
 

@@ -1,6 +1,7 @@
 """One head of A beside one of B, and their difference, on the tokens that both texts have."""
 
 import html
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,19 @@ from pages.explore.compare_scene import Scene
 from pages.explore.compare_sides import Side, head_title
 from pages.shared import compare_state, prose
 from pages.shared.components import figures
+from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
 from transformer_core.analysis.table import pattern_arrays
 from transformer_core.analysis.token_alignment import AlignedPatterns, TokenAlignment
 from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
+from transformer_core.figures.labels import shorten, text_width
 from transformer_core.language import mark, say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
 LINK = "compare"
+HALF_LABEL = 6  # characters of each token of a replacement, on an axis
 MOST_NAMED = 4  # tokens that are named in a sentence
 NAMES = {  # of queries and keys, by architecture and by where they come from
     ("encoder_decoder", "source"): mark("the text"),
@@ -86,27 +90,51 @@ def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
         cell = None
     mask_a, mask_b = _elsewhere_allowed(pair, shared)
     own = [_own_labels(scene, side, shared, pair) for side in (0, 1)]
+    replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, pair.key_labels)
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
     options: dict[str, Any] = {"theme": theme(), "width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
-    for i, (column, values, mask) in enumerate(zip(columns, (pair.a, pair.b), (mask_a, mask_b), strict=False)):
-        side, labels = scene.sides[i][0], own[i]
-        figure = attention_heatmap(
+    maps = [
+        attention_heatmap(
             values.astype(np.float32),
-            labels[0],
-            labels[1],
-            title=f"{side.letter}: {head_title(side.head)}",
+            own[i][0],
+            own[i][1],
+            title=f"{scene.sides[i][0].letter}: {head_title(scene.sides[i][0].head)}",
             mask=mask,
             **_axes(scene, i),
             **options,
         )
-        with column:
-            _draw(scene, figure, side.letter, values, labels, mask, cell)
-    labels = pair.query_labels, pair.key_labels
+        for i, (values, mask) in enumerate(((pair.a, mask_a), (pair.b, mask_b)))
+    ]
     options |= _axes(scene, 0)
-    figure = difference_heatmap(pair.a, pair.b, labels[0], labels[1], title="B − A", mask=pair.mask, **options)
-    with columns[2]:
-        _draw(scene, figure, "difference", pair.b - pair.a, labels, pair.mask, cell)
+    maps.append(difference_heatmap(pair.a, pair.b, *replaced, title="B − A", mask=pair.mask, **options))
+    _line_up(maps, (*own, replaced))
+    drawn = zip(("A", "B", "difference"), (pair.a, pair.b, pair.b - pair.a), (*own, replaced), strict=True)
+    for column, figure, mask, (name, values, labels) in zip(
+        columns, maps, (mask_a, mask_b, pair.mask), drawn, strict=True
+    ):
+        with column:
+            _draw(scene, figure, name, values, labels, mask, cell)
+
+
+def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the labels with both tokens of each replacement short enough to be read on an axis."""
+    short = tuple(
+        "→".join(shorten(token, HALF_LABEL) for token in pair.label.split(" → ")) if pair.is_replaced else pair.label
+        for pair in side.pairs
+    )
+    return short + labels[len(short) :]
+
+
+def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
+    """Give figures the same margins, so that their cells have one size and their rows one height."""
+    top = max(figure.layout.margin.t for figure in maps)
+    angle = min(figure.layout.xaxis.tickangle for figure in maps)
+    left = 36 + max(text_width(shorten(token)) for queries, _ in labels for token in queries)
+    for figure in maps:
+        figure.update_layout(margin={"t": top, "l": left, "r": 62})
+        figure.update_xaxes(tickangle=angle)
+        figure.update_yaxes(automargin=False)
 
 
 def _draw(
@@ -214,10 +242,20 @@ def _say(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
         what = say("The two do the same here. {what}", what=what)
     if scene.is_same and scene.a.head == scene.b.head:
         what = say("A and B are the same; give B another text, model, head, or change.")
+    elif scene.a.head == scene.b.head and _is_off(scene.b):
+        what = say(
+            "This is a head that is switched off in B: it writes nothing, but its pattern does not change by that. "
+            "Look at a head in a later layer, or at the effect on the output."
+        )
     st.html(
         f"<p class='hl-look'>{of_all} {html.escape(what)}</p>"
         f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
     )
+
+
+def _is_off(side: Side) -> bool:
+    kind, heads = parse_change(side.change)
+    return kind == "off" and tuple(side.head) in heads
 
 
 def _paired(side: TokenAlignment, what: str, elsewhere: str = "") -> str:

@@ -1,8 +1,6 @@
 """A map of all heads of A, or of A and B: those that look, or write, alike lie near each other."""
 
 import html
-from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -109,18 +107,13 @@ def _choices() -> None:
             (compare_state.ON_MAP, WHOSE, say("Heads of")),
         ):
             st.segmented_control(
-                label,
+                prose.plain(label),
                 [*names],
-                format_func=partial(_named, names),
+                format_func=lambda name: say({**WAYS, **WHOSE}[name]),
                 required=True,
                 label_visibility="collapsed",
                 **box(field, field.value),
             )
-
-
-def _named(names: Mapping[str, str], name: str) -> str:
-    """Return a choice as it is offered."""
-    return say(names[name])
 
 
 def _map(scene: Scene, found: Mapped) -> None:
@@ -169,9 +162,9 @@ def _clusters(scene: Scene, found: Mapped) -> None:
         with st.container(horizontal=True, gap="small", key=f"hl-compare-cluster-{number}"):
             for letter, head in members[:MOST_OPENED]:
                 st.button(
-                    f"{letter if found.is_both else ''}{head.layer}.{head.head}",
+                    prose.plain(f"{letter if found.is_both else ''}{head.layer}.{head.head}"),
                     key=f"compare-map-{letter}-{compare_state.head_in_words(head)}",
-                    help=say("Open {letter}’s {head}", letter=letter, head=head_title(head)),
+                    help=prose.plain(say("Open {letter}’s {head}", letter=letter, head=head_title(head))),
                     on_click=compare_state.open_on,
                     args=(letter, head),
                 )

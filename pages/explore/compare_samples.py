@@ -1,13 +1,16 @@
 """The texts that a head is looked at on: a model's examples, held-out texts of its corpus, or a pasted list."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from pages.explore.compare_sides import Weights
-from pages.shared import compare_state, models, runs
-from pages.shared.corpora import MADE_HERE, Choice, place_of, portrait_of
+from pages.shared import analyses, compare_state, models, prose, runs
+from pages.shared.corpora import MADE_HERE
 from transformer_core.config import Architecture
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import CorpusError, HeadlightError
 from transformer_core.language import say
 
@@ -30,7 +33,7 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
         nothing = say("{name} comes without example texts; paste some, or take texts of its corpus", name=weights.name)
     elif kind == "corpus":
         texts = _sampled(weights)
-        nothing = say("the corpus {corpus} has no texts that are held out", corpus=weights.corpus)
+        nothing = say("the corpus {corpus} has no texts that are held out", corpus=Path(weights.corpus).name)
     else:
         texts = tuple(compare_state.listed().splitlines())
         nothing = say("the list is empty; paste texts, one a line")
@@ -55,36 +58,47 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
         raise CorpusError(
             say("it is not known what {name} was trained on; paste texts, or take its examples", name=weights.name)
         )
-    seed = _seed(weights)
-    return _held_out(weights.corpus, seed, weights.config.architecture)
+    return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture, weights.source.version)
 
 
-def _seed(weights: Weights) -> int:
-    """Return what the corpus was drawn from."""
-    if weights.run:
-        run = runs.find(weights.run)
-        return int((run.request or {}).get("corpus_seed", 0)) if run else 0
+def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
+    """Return what the corpus was drawn from, and how it was read: both tell what is held out."""
     from transformer_core.weights.checkpoint import read_card
 
     try:
-        return int(read_card(models.ROOT / Path(weights.source.path))["corpus"].get("seed", 0))
-    except (HeadlightError, LookupError, TypeError, ValueError):
-        return 0
+        if weights.run:
+            run = runs.find(weights.run)
+            request = (run.request if run else None) or {}
+            corpus: Mapping[str, Any] = {"seed": request.get("corpus_seed", 0), "reading": request.get("reading", {})}
+        else:
+            corpus = read_card(models.ROOT / Path(weights.source.path))["corpus"]
+        return int(corpus.get("seed", 0)), CorpusReading(**corpus.get("reading", {}))
+    except (AttributeError, HeadlightError, KeyError, TypeError, ValueError):  # a card that somebody else wrote
+        return 0, AS_MADE
 
 
-def _held_out(corpus: str, seed: int, architecture: Architecture) -> tuple[str, ...]:
+def _held_out(
+    corpus: str, seed: int, reading: CorpusReading, architecture: Architecture, version: str = ""
+) -> tuple[str, ...]:
     """Return some held-out texts from all parts of a corpus: of pairs, the sources."""
     if corpus in MADE_HERE and seed == 0:  # drawn by a process of its own, where it was not drawn before
-        portrait_of(Choice(name=corpus, corpus=corpus, is_pairs=MADE_HERE[corpus][1], run_name=corpus), architecture)
-    with st.spinner(say("Reading the corpus {corpus} …", corpus=corpus), show_time=True):
-        return _sample(corpus, seed)
+        analysis = analyses.look(corpus, {}, architecture)
+        if analysis.portrait is None:
+            if analysis.problem:
+                raise CorpusError(analysis.problem)
+            raise analyses.AtWorkError(
+                say("the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus)
+            )
+    with st.spinner(prose.plain(say("Reading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
+        return _sample(corpus, seed, reading, version)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _sample(corpus: str, seed: int) -> tuple[str, ...]:
+def _sample(corpus: str, seed: int, reading: CorpusReading, version: str) -> tuple[str, ...]:
+    """Return them; `version`, of what was trained on it, tells two corpora apart that had one name after the other."""
     from transformer_core.corpora import load_corpus
 
-    held_out = load_corpus(place_of(corpus), seed=seed).held_out
+    held_out = load_corpus(analyses.place_of(corpus), seed=seed, reading=reading).held_out
     n = len(held_out)
     items = [held_out[i * n // N_SAMPLED] for i in range(N_SAMPLED)] if n > N_SAMPLED else list(held_out)
     return tuple(item.source if hasattr(item, "source") else item.text for item in items)

@@ -148,9 +148,11 @@ def head_title(head: HeadName) -> str:
 
 def _of_card(card: ModelCard) -> Weights:
     view = state.current()
+    is_of_bar = card.name == view.model
+    of_view = view if is_of_bar else replace(view, continues=state.wants_continuation(card))
     return Weights(
         name=card.title,
-        source=Source.of(card, view.device, view.precision),
+        source=of_view.source(card),
         config=card.config,
         corpus=card.corpus,
         examples=card.examples,
@@ -200,7 +202,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             source=Source(str(run.path), run_readings.version(run), step=nearest),
             config=runs.configurations(run)[0],
             corpus=str((run.request or {}).get("corpus", "")),
-            examples=run_readings.examples(str(run.path)),
+            examples=run_readings.examples(run),
             moments=moments,
             run=name,
         )
@@ -239,10 +241,18 @@ def _fitted_change(letter: str, change: str, weights: Weights, notes: Notes) -> 
     """Return the change without heads that there are not, and a note."""
     kind, heads = parse_change(change)
     there = [head for head in heads if HeadName(*head) in weights.heads]
-    if len(there) < len(heads):
+    if heads and not there:
         notes.append(
             say(
-                "{letter} ({name}) has not all of the heads that shall be changed; the others are.",
+                "{letter} ({name}) has none of the heads that were to be changed, so nothing is changed there.",
+                letter=letter,
+                name=weights.name,
+            )
+        )
+    elif len(there) < len(heads):
+        notes.append(
+            say(
+                "{letter} ({name}) does not have all of the heads that were to be changed; those that it has are.",
                 letter=letter,
                 name=weights.name,
             )

@@ -11,7 +11,7 @@ from pages.explore.compare_code import changed, opening, read_of
 from pages.explore.compare_samples import MOST_LINES, n_pasted, texts_of
 from pages.explore.compare_scene import Scene
 from pages.explore.compare_sides import Side, head_title
-from pages.shared import compare_state, kept, prose
+from pages.shared import analyses, compare_state, kept, prose
 from pages.shared.state import box
 from pages.shared.style import theme
 from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverTexts
@@ -64,6 +64,8 @@ def show(scene: Scene) -> None:
         texts = texts_of(scene.a.weights, compare_state.TEXTS.value)
     except HeadlightError as error:
         prose.note(prose.sentence(error))
+        if isinstance(error, analyses.AtWorkError):
+            st.button(say("Look again"), key="compare-look-again")
         return
     sides = [scene.a, scene.b] if _differ(scene) else [scene.a]
     with st.container(key="hl-compare-texts"):
@@ -263,14 +265,16 @@ def _text(text: HeadOnText, value: float, key: str) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.html(f"<span class='hl-compare-number'>{value:.2f}</span>", width="content")
         st.button(
-            text.text,
+            prose.plain(text.text),
             key=key,
             type="tertiary",
-            help=say(
-                "Look at this text; its strongest link is “{query}” → “{key}” {weight:.2f}",
-                query=query,
-                key=key_token,
-                weight=text.strongest_weight,
+            help=prose.plain(
+                say(
+                    "Look at this text; its strongest link is “{query}” → “{key}” {weight:.2f}",
+                    query=query,
+                    key=key_token,
+                    weight=text.strongest_weight,
+                )
             ),
             on_click=compare_state.open_text,
             args=(text.text,),

@@ -14,8 +14,10 @@ from pages.explore import (
     decoding_writing,
 )
 from pages.explore.decoding_code import code_of
+from pages.explore.decoding_nodes import text_of
 from pages.explore.decoding_scene import Scene
 from pages.shared import decoding_state, folded, kept, models, prose, state
+from pages.shared.answer import NO_HEAD
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
@@ -60,6 +62,9 @@ def page() -> None:
     prose.heading(say("Decoding"), lead)
     if not view.text:
         return
+    if not card.config.unembed:
+        prose.note(say(NO_HEAD))
+        return
     if is_blanks:
         decoding_blanks.show(card, Source.of(card, view.device, view.precision), view.text)
         kept.foot()
@@ -83,6 +88,8 @@ def decoding() -> None:
     with right:
         _part(scene)
     _look_for(scene)
+    with st.popover(say("What is written, as plain text"), type="tertiary", icon=":material/notes:"):
+        st.code(text_of(scene, [step.token for step in scene.branch]), language=None, wrap_lines=True)
     folded.code(lambda: code_of(scene))
     kept.foot()
     state.publish()
@@ -93,7 +100,7 @@ def _scene(card: ModelCard) -> Scene | None:
     try:
         return Scene.current(card)
     except HeadlightError as error:
-        st.warning(say("This text cannot be written on: {error}.", error=error))
+        prose.warning(say("This text cannot be written on: {error}.", error=error))
         st.button(say("Write it anew"), on_click=decoding_state.start_again, type="primary")
         return None
 
@@ -149,6 +156,12 @@ def _look_for(scene: Scene) -> None:
     """Say in one line what is worth looking for."""
     words = LOOK_FOR[scene.card.config.architecture]
     prose.look_for(say(words))
+    st.page_link(
+        "learn/steps.py",
+        label=say("Temperature divides the logits before the softmax, as √d_k divides the scores of attention"),
+        icon=":material/thermostat:",
+        query_params={state.MODEL: scene.card.name, state.TEXT: state.current().text, "stage": "scale"},
+    )
 
 
 page()

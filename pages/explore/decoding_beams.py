@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore.decoding_code import opening
 from pages.explore.decoding_nodes import given_nodes, numbers, signed, text_of
 from pages.explore.decoding_scene import FIRST_LENGTH, N_ALTERNATIVES, Scene
-from pages.shared import decoding_state, kept, models
+from pages.shared import decoding_state, kept, models, prose
 from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
 from pages.shared.fields import Field
 from transformer_core.figures import isolate
@@ -80,7 +80,7 @@ def show(scene: Scene) -> None:
         path=mark("the text that was found"),
     )
     st.html(f"<p class='hl-look'>{html.escape(_in_words(scene, found))}</p>")
-    with st.popover(say("Show the code"), type="tertiary", icon=":material/code:"):
+    with st.popover(say("The code of this search"), type="tertiary", icon=":material/code:"):
         given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
         st.code(opening(scene) + CODE.format(arguments=given), language="python")
 
@@ -103,7 +103,9 @@ def _controls() -> None:
             ),
             **penalty,
         )
-        st.segmented_control(say("Divided by"), [*FORMS], format_func=FORMS.__getitem__, required=True, **form)
+        st.segmented_control(
+            say("Divided by"), [*FORMS], format_func=lambda form: prose.plain(FORMS[form]), required=True, **form
+        )
 
 
 def _chosen(field: Field) -> dict[str, Any]:

@@ -139,14 +139,16 @@ def _number(label: str, field: Field, limits: dict[str, Any], *, help: str) -> N
 
 def _own_words(scene: Scene) -> None:
     """Draw a box for words that the model is led along from this moment on."""
-    spaces_count = scene.tokenizer.encode(" a") != scene.tokenizer.encode("a")
+    of_ids = scene.card.reads_ids
+    spaces_count = not of_ids and scene.tokenizer.encode(" a") != scene.tokenizer.encode("a")
+    of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
     st.text_input(
         say("Write your own here"),
         key=OWN,
         on_change=_lead,
         args=(scene,),
         disabled=not scene.tree.has_room(scene.at),
-        placeholder=say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter"),
+        placeholder=say("Token ids, then Enter") if of_ids else of_words,
         autocomplete="off",
         help=say("The model is led along these words, and goes on by itself behind them."),
         width=OWN_WIDTH,

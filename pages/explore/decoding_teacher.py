@@ -60,7 +60,7 @@ def show(scene: Scene) -> None:
         with models.on(scene.source.device), scene.source.changed(scene.tree.model):
             comparison = scene.session.beside_free_running(tokens)
     except HeadlightError as error:
-        st.warning(say("The model cannot be led along this text: {error}.", error=error))
+        prose.warning(say("The model cannot be led along this text: {error}.", error=error))
         return
     if n_left_out:
         remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))

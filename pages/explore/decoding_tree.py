@@ -14,9 +14,11 @@ from transformer_core.figures import isolate
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
+    from transformer_core.decoding.session import Comparison
     from transformer_core.decoding.tree import DecodingStep
 
 KEY = "decoding-branch-tree"
+N_BEFORE = 2  # tokens before the place where branches part that their row in the table begins with
 
 
 def show(scene: Scene) -> None:
@@ -27,9 +29,7 @@ def show(scene: Scene) -> None:
     _tree(scene)
     _table(scene)
     if here := decoding_state.BRANCH.value:
-        st.button(
-            say("Forget the branch that is looked at"), on_click=decoding_state.without, args=(here,), type="tertiary"
-        )
+        st.button(say("Delete this branch"), on_click=decoding_state.without, args=(here,), type="tertiary")
 
 
 def _tree(scene: Scene) -> None:
@@ -59,20 +59,23 @@ def _table(scene: Scene) -> None:
     last = [branch[-1] if branch else scene.tree.start for branch in scene.branches]
     totals = [step.total_log_prob for step in last]
     lengths = [len(branch) for branch in scene.branches]
-    columns = {
-        "branch": [_text(scene, branch) for branch in scene.branches],
+    partings = {"number": [*range(1, len(last) + 1)], "parts": _partings(scene, last)} if len(last) > 1 else {}
+    columns = partings | {
+        "branch": _ends(scene),
         "tokens": lengths,
         "nats": totals,
         "nats a token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
     }
-    if len(last) > 1:
-        columns["parts from the first"] = [_parting(scene, last[0], step) for step in last]
     st.dataframe(
         columns,
         hide_index=True,
         height="content",
         column_config={
-            "branch": st.column_config.TextColumn(say("branch"), width=250),
+            "number": st.column_config.NumberColumn(say("no."), width=40),
+            "parts": st.column_config.TextColumn(
+                say("where it parts"), width=230, help=say("From the branch above that it has most in common with")
+            ),
+            "branch": st.column_config.TextColumn(say("branch"), width=200),
             "tokens": st.column_config.NumberColumn(say("tokens"), width=60),
             "nats": st.column_config.NumberColumn(
                 say("nats"),
@@ -80,7 +83,6 @@ def _table(scene: Scene) -> None:
                 format="%.2f",
                 help=say("Log-probability of all that was written on it: the sum over its tokens"),
             ),
-            "parts from the first": st.column_config.TextColumn(say("parts from the first")),
             "nats a token": st.column_config.NumberColumn(
                 say("nats a token"), width=95, format="%.3f", help=say("The mean over its tokens")
             ),
@@ -127,12 +129,40 @@ def _text(scene: Scene, branch: "Sequence[DecodingStep]") -> str:
     return text_of(scene, [step.token for step in branch])
 
 
-def _parting(scene: Scene, first: "DecodingStep", other: "DecodingStep") -> str:
-    """Say where a branch goes another way than the first one."""
-    if first is other:
-        return ""
-    comparison = scene.session.compare(first, other)
-    if not comparison.a or not comparison.b:
-        return say("is a part of it") if not comparison.b else say("goes on behind it")
+def _ends(scene: Scene) -> list[str]:
+    """Return what each branch says; where all begin alike, from shortly before the first place where two part."""
+    texts = [_text(scene, branch) for branch in scene.branches]
+    if len(texts) == 1:
+        return texts
+    tokens = [[step.token for step in branch] for branch in scene.branches]
+    n_alike = next((n for n, column in enumerate(zip(*tokens, strict=False)) if len({*column}) > 1), 0)
+    beginning = text_of(scene, tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
+    if not beginning or not all(text.startswith(beginning) for text in texts):
+        return texts
+    return [f"… {text[len(beginning) :].strip()}" for text in texts]
+
+
+def _partings(scene: Scene, last: "Sequence[DecodingStep]") -> list[str]:
+    """Say of each branch but the first where it parts from the one above it that it has most in common with."""
+    said = [""]
+    for n, other in enumerate(last[1:], 1):
+        comparisons = [scene.session.compare(one, other) for one in last[:n]]
+        nearest = max(range(n), key=lambda i: len(comparisons[i].shared))
+        said.append(_parting(scene, comparisons[nearest], nearest + 1))
+    return said
+
+
+def _parting(scene: Scene, comparison: "Comparison", number: int) -> str:
+    """Say where a branch goes another way than the one of a number, from 1."""
+    if not comparison.b:
+        return say("is the beginning of {number}", number=number)
+    if not comparison.a:
+        return say("goes on after the end of {number}", number=number)
     has, instead = (isolate(scene.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
-    return say("token {place}: {instead} for {has}", place=comparison.parting, instead=instead, has=has)
+    return say(
+        "from {number} at token {place}: {instead} for {has}",
+        number=number,
+        place=comparison.parting,
+        instead=instead,
+        has=has,
+    )

@@ -24,6 +24,10 @@ LEAD = mark(
     "token that it may look at (key). Choose a head to read it token by token."
 )
 MANY_HEADS = 8  # more of them side by side take more of the page
+LOOK_FOR_WITHOUT_HEAD = mark(
+    "lines beside the diagonal look at the neighbours; columns that every row looks at, often the ends, are attention "
+    "sinks."
+)
 LOOK_FOR = {  # by architecture and attention
     ("encoder_decoder", "encoder"): mark(
         "words that fetch what they depend on, as a pronoun its noun; lines beside the diagonal look one word back "
@@ -103,6 +107,7 @@ def overview(scene: Scene) -> None:
         ],
         on_pinned=heads_state.on_pinned,
         only=(view.attention,) if heads_state.ONLY.value else None,
+        given=scene.given_share,
     )
 
 
@@ -129,12 +134,19 @@ def measure(scene: Scene) -> components.Measure | None:
 def look_for(scene: Scene, shown: HeadPicture | None) -> None:
     """Say in one line what is worth looking for, and the strongest link of what is shown."""
     words = LOOK_FOR[scene.reading.architecture, scene.view.attention]
+    words = words if scene.reading.predicts else LOOK_FOR_WITHOUT_HEAD
     lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}"]
+    guided = scene.card.guided_head
+    if guided is not None and scene.view.attention == "encoder":
+        lines.append(html.escape(say(models.GUIDED, layer=guided[0], head=guided[1])))
     if shown is not None and shown.blocks is None and scene.wish.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
         link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
-        lines.append(f"<b>{say('The strongest link of this head:')}</b> {html.escape(link)}")
+        wish = scene.wish
+        is_whole_head = len(wish.heads) == 1 and not (wish.window or wish.hidden)
+        what = say("The strongest link of this head:") if is_whole_head else say("The strongest link of what is shown:")
+        lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")
     st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))
 
 

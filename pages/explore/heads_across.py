@@ -1,12 +1,12 @@
 """Across layers: from which tokens what a position holds at the end may have come."""
 
 import html
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_code import redraw_across
+from pages.explore.heads_code import about, redraw_across
 from pages.explore.heads_scene import NAMES, Scene
 from pages.shared import heads_state, kept, prose, state, takeaway
 from pages.shared.components import figures
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from transformer_core.analysis.across_layers import AcrossLayers, Method, Part
 
 MOST_MIB = 32  # of all that was followed across layers
+ABREAST = 2  # figures in a row
+USUAL = "rollout"
 TITLES = {"rollout": mark("Attention rollout"), "flow": mark("Attention flow")}
-
-
 FOLLOWING = {
     "rollout": mark("Following rollout through the layers …"),
     "flow": mark("Following flow through the layers …"),
@@ -30,22 +30,29 @@ FOLLOWING = {
 
 
 def show(scene: Scene) -> None:
-    """Draw how attention adds up across the layers, when it is asked for."""
-    open_before = bool(heads_state.ACROSS.value)
-    with st.expander(say("Across all layers: rollout and flow"), icon=":material/layers:", expanded=open_before):
+    """Draw how attention adds up across the layers, when it is unfolded."""
+    unfolded = f"{heads_state.ACROSS.key}-unfolded"
+    st.session_state[unfolded] = bool(heads_state.ACROSS.value)
+    with st.expander(
+        say("Across all layers: rollout and flow"),
+        icon=":material/layers:",
+        key=unfolded,
+        on_change=lambda: heads_state.ACROSS.set(USUAL if st.session_state[unfolded] else ""),
+    ):
+        if not heads_state.ACROSS.value:
+            return
         key = f"{heads_state.ACROSS.key}-segments"
         st.session_state[key] = heads_state.ACROSS.value
         st.segmented_control(
             say("Across all layers"),
-            ["", *TITLES],
+            [*TITLES],
             key=key,
-            format_func=lambda name: say(TITLES[name]) if name else say("none"),
+            format_func=lambda name: say(TITLES[name]),
             required=True,
             label_visibility="collapsed",
-            on_change=lambda: heads_state.ACROSS.set(st.session_state[key] or ""),
+            on_change=lambda: heads_state.ACROSS.set(st.session_state[key] or USUAL),
         )
-        if heads_state.ACROSS.value:
-            _draw(scene, heads_state.ACROSS.value)
+        _draw(scene, heads_state.ACROSS.value)
 
 
 def _draw(scene: Scene, method: "Method") -> None:
@@ -73,28 +80,30 @@ def _draw(scene: Scene, method: "Method") -> None:
     key = (scene.source, scene.view.text, scene.view.target, method)
     with st.spinner(say(FOLLOWING[method]), show_time=True):
         found = followed.get(key, lambda: follow(scene.reading, method))
-    with st.container(key="hl-across"):
-        columns = st.columns(max(2, len(found.parts)), gap="medium")
-    for place, (column, part) in enumerate(zip(columns, found.parts, strict=False)):
-        with column:
-            _part(scene, method, place, part)
+    for first in range(0, len(found.parts), ABREAST):
+        for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
+            if place < len(found.parts):
+                with column:
+                    _part(scene, method, place, found.parts[place])
     st.html(f"<p class='hl-look'><b>{say('What it assumes:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
 
 
 def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
     names = {side: say(NAMES[scene.reading.architecture, side]) for side in (part.of, part.side)}
     queries, keys = getattr(scene.reading, part.of), getattr(scene.reading, part.side)
-    title = f"{say(TITLES[method])}, {names[part.of]}"
+    title = say("{method}: {of}, from {side}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
+    axes: dict[str, Any] = {
+        "query_name": say("final state: {of}", of=names[part.of]),
+        "key_name": say("input: {of}", of=names[part.side]),
+    }
     figure = attention_heatmap(
         part.values.astype(np.float32),
         queries,
         keys,
         title=title,
         mask=part.mask,
-        query_name=say("final state: {of}", of=names[part.of]),
-        key_name=say("input: {of}", of=names[part.side]),
         theme=theme(),
-        width=480,
+        **axes,
     )
     name = f"{scene.view.model}-{method}-{part.of}-{part.side}"
     table = (part.values.astype(np.float32), queries, keys, part.mask)
@@ -105,11 +114,12 @@ def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
             name=name,
             csv=lambda: pattern_csv(*table),
             arrays=lambda: pattern_arrays(*table),
-            code=redraw_across(scene, method, place, part.of, part.side, title, name),
+            code=redraw_across(scene, part, method=method, place=place, title=title, name=name, **axes),
             state=state.in_words(),
             model=scene.card.path,
         ),
         key=f"heads-across-{part.of}-{part.side}",
+        about=about(scene),
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_code import redraw_cell, redraw_row
+from pages.explore.heads_code import about, redraw_cell, redraw_row
 from pages.explore.heads_scene import Scene, marked
 from pages.shared import heads_state, state, takeaway
 from pages.shared.components import figures
@@ -79,12 +79,13 @@ def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
             name=name,
             csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, scene.wish.quantity),
             arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
-            code=redraw_row(scene, of_row, query, name),
+            code=redraw_row(scene, of_row, query, key, name),
             state=state.in_words(),
             model=scene.card.path,
         ),
         key="heads-row",
         height=HEIGHT,
+        about=about(scene),
     )
 
 
@@ -124,6 +125,7 @@ def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> Non
         key="heads-in-all",
         height=HEIGHT,
         on_cell=lambda: _open(figures.sent_cell("heads-in-all")),
+        about=about(scene),
     )
 
 

@@ -1,15 +1,20 @@
 """The lines of Python that give what the page Heads shows: for a notebook, and for whoever takes a figure away."""
 
+from typing import TYPE_CHECKING, Any
+
 from pages.explore.heads_scene import Scene
 from pages.shared import code, readings
 from pages.shared.models import CPU, PRECISIONS
 from transformer_core.analysis import ATTENTIONS, Wish
 from transformer_core.language import say
 
+if TYPE_CHECKING:
+    from transformer_core.analysis.across_layers import Part
+
 PLAIN = """
 site = {site!r}
 with torch.inference_mode(), tc.capture(model, site) as acts:
-    {logits}model({inputs})
+    {run}({inputs})
 pattern = acts[site][0, {head}]  # [query, key]: head {head} of layer {layer}
 
 {said}print(pattern)
@@ -51,6 +56,9 @@ figure = attention_heatmap(
     first_key=shown.keys.first,
     blocks=shown.blocks,
     largest=shown.largest,
+    marked={marked!r},
+    query_name={query_name!r},
+    key_name={key_name!r},
 )
 {keep}print(shown.values)  # [query, key]
 """
@@ -65,6 +73,8 @@ figure = row_bars(
     allowed=shown.mask[0],
     first_key=shown.keys.first,
     quantity={quantity!r},
+    chosen={chosen!r},
+    key_name={key_name!r},
 )
 {keep}print(shown.values[0])  # [key]
 """
@@ -81,7 +91,15 @@ from transformer_core.analysis.across_layers import follow
 from transformer_core.figures import attention_heatmap
 
 part = follow(reading, {method!r}).parts[{place}]
-figure = attention_heatmap(part.values, reading.{of}, reading.{side}, title={title!r}, mask=part.mask)
+figure = attention_heatmap(
+    part.values,
+    reading.{of},
+    reading.{side},
+    title={title!r},
+    mask=part.mask,
+    query_name={query_name!r},
+    key_name={key_name!r},
+)
 {keep}print(part.values)  # [query, key]
 """
 
@@ -96,25 +114,36 @@ def code_of(scene: Scene) -> str:
     return code.opening(scene.card, view, reading) + PLAIN.format(
         site=ATTENTIONS[view.attention].site(view.layer),
         inputs=code.INPUTS[reading.architecture],
-        logits="logits = " if reading.blanks else "",
+        run="logits = model" if reading.blanks else code.run(scene.card),
         layer=view.layer,
         head=view.head,
         said=SAID[reading.architecture] if has_said else "",
     )
 
 
-def redraw(scene: Scene) -> str:
-    """Return the lines that draw the large figure again, from the model on."""
+def about(scene: Scene) -> str:
+    """Return which model and text a figure is of, for pages that it is taken away as."""
+    return f"{scene.card.title}: {scene.view.text}"
+
+
+def redraw(scene: Scene, marked: tuple[int | None, int | None]) -> str:
+    """Return the lines that draw the large figure again, from the model on, with the chosen query and key marked."""
     drawn = DRAWN.format(
-        quantity=scene.wish.quantity, title=scene.title, keep=_keep(scene, scene.title, scene.file_name())
+        quantity=scene.wish.quantity,
+        title=scene.title,
+        marked=marked,
+        keep=_keep(scene, scene.title, scene.file_name()),
+        **scene.axis_names,
     )
     return _shown(scene, scene.wish) + drawn
 
 
-def redraw_row(scene: Scene, of_row: Wish, query: int, name: str) -> str:
+def redraw_row(scene: Scene, of_row: Wish, query: int, key: int | None, name: str) -> str:
     """Return the lines that draw one query's bars again."""
     drawn = ROW.format(
         query=query,
+        chosen=key,
+        key_name=scene.axis_names["key_name"],
         quantity=of_row.quantity,
         keep=_keep(scene, say("Query {query}: {who}", query=query, who=scene.who), name),
     )
@@ -127,10 +156,11 @@ def redraw_cell(scene: Scene, queries: range, keys: range, title: str, name: str
     return read_again(scene) + CELL.format(**told, keep=_keep(scene, title, name))
 
 
-def redraw_across(scene: Scene, method: str, place: int, of: str, side: str, title: str, name: str) -> str:
-    """Return the lines that draw a rollout or a flow again."""
-    told = {"method": method, "place": place, "of": of, "side": side, "title": title}
-    return read_again(scene) + ACROSS.format(**told, keep=_keep(scene, title, name))
+def redraw_across(scene: Scene, part: "Part", *, title: str, name: str, **told: Any) -> str:
+    """Return the lines that draw a part of a rollout or a flow again."""
+    return read_again(scene) + ACROSS.format(
+        of=part.of, side=part.side, title=title, keep=_keep(scene, title, name), **told
+    )
 
 
 def _shown(scene: Scene, wish: Wish) -> str:
@@ -139,7 +169,7 @@ def _shown(scene: Scene, wish: Wish) -> str:
 
 def _keep(scene: Scene, title: str, name: str) -> str:
     """Return the lines that write the figure into a page that opens without a network."""
-    return KEEP.format(title=title, text=scene.view.text, file=f"{name}.html")
+    return KEEP.format(title=title, text=about(scene), file=f"{name}.html")
 
 
 def read_again(scene: Scene) -> str:
@@ -152,5 +182,5 @@ def read_again(scene: Scene) -> str:
         text=view.text,
         target=view.target,
         max_tokens=readings.max_tokens(config),
-        max_new_tokens=readings.MAX_NEW_TOKENS,
+        max_new_tokens=readings.max_new_tokens(scene.source),
     )

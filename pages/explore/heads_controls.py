@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.explore.heads_scene import Scene
 from pages.explore.heads_still import save_overview
-from pages.shared import heads_state, state
+from pages.shared import heads_state, prose, state
 from pages.shared.fields import Field
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.head_picture import HeadShare
@@ -27,6 +27,7 @@ QUANTITY_NAMES = {
     "written": mark("Weighted by ‖v W_O‖"),
 }
 ORDERS = {"": mark("layers"), "descending": mark("high first"), "ascending": mark("low first")}
+ORDER_ICONS = {"": ":material/sort:", "descending": ":material/arrow_downward:", "ascending": ":material/arrow_upward:"}
 ABOUT_WORDS = mark(
     "Words out of tokens: the sum over the keys of a word, the mean over its queries. Scores, which cannot be added "
     "up, stay those of tokens."
@@ -49,12 +50,30 @@ def over_overview(scene: Scene) -> None:
             heads_state.TINT,
             lambda name: say(MEASURES[name].title) if name else say("No measure"),
             help=say("A number for every head on this text: a bar under its picture"),
+            width=165,
         )
-        if heads_state.TINT.value:
-            _choice(say("Order of the heads"), [*ORDERS], heads_state.ORDER, lambda name: say(ORDERS[name]), width=120)
+        _order()
         if len(scene.reading.attended) > 1:
             _segments(say("Attentions"), {"": mark("all"), "one": mark("this one")}, heads_state.ONLY)
         save_overview(scene)
+
+
+def _order() -> None:
+    """Draw what leads from one order of the heads to the next; it has its place where no measure is chosen, too."""
+    order = heads_state.ORDER.value
+    after = [*ORDERS][([*ORDERS].index(order) + 1) % len(ORDERS)]
+    st.button(
+        say("Order of the heads"),
+        key="heads-order-next",
+        icon=ORDER_ICONS[order],
+        type="tertiary",
+        disabled=not heads_state.TINT.value,
+        help=prose.plain(
+            say("Order of the heads: {order}. A click: {after}", order=say(ORDERS[order]), after=say(ORDERS[after]))
+        ),
+        on_click=heads_state.ORDER.set,
+        args=(after,),
+    )
 
 
 def over_head(scene: Scene) -> None:
@@ -63,9 +82,9 @@ def over_head(scene: Scene) -> None:
         _segments(say("Drawing"), DRAWINGS, heads_state.DRAWING)
         if heads_state.DRAWING.value == "heatmap":
             _choice(say("Quantity"), [*QUANTITIES], heads_state.QUANTITY, lambda name: say(QUANTITY_NAMES[name]))
-        with st.popover(_tokens_label(scene), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
+        with st.popover(prose.plain(_tokens_label(scene)), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
             _tokens(scene)
-        with st.popover(_mix_label(), key="hl-mix", type="tertiary"), st.container(width=WIDTH):
+        with st.popover(prose.plain(_mix_label()), key="hl-mix", type="tertiary"), st.container(width=WIDTH):
             _mix(scene)
 
 
@@ -199,7 +218,7 @@ def _segments(label: str, options: dict[str, str], field: Field, *, is_labelled:
     key = f"{field.key}-segments"
     st.session_state[key] = field.value
     st.segmented_control(
-        label,
+        prose.plain(label),
         [*options],
         key=key,
         format_func=lambda name: say(options[name]),

@@ -1,5 +1,6 @@
 """The chosen head, or heads, large: as a heatmap or as lines from queries to keys."""
 
+import html
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_code import redraw
+from pages.explore.heads_code import about, redraw
 from pages.explore.heads_scene import Scene, marked
 from pages.shared import heads_state, prose, state, takeaway
 from pages.shared.components import figures, lines
@@ -65,6 +66,7 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
         blocks=shown.blocks,
         largest=shown.largest,
         marked=(query, key),
+        generated_from=shown.keys.place(scene.generated_from),
         theme=theme(),
         **scene.axis_names,
     )
@@ -78,6 +80,7 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
         on_cell=lambda: heads_state.choose_cell(figures.sent_cell(state.HEATMAP), shown),
         on_window=lambda: heads_state.choose_window(figures.sent_window(state.HEATMAP), shown),
         preview=_preview(scene),
+        about=about(scene),
     )
 
 
@@ -97,11 +100,12 @@ def _preview(scene: Scene) -> Mapping[str, Any] | None:
 
 
 def _frame(scene: Scene, attention: str) -> Mapping[str, Any]:
-    name = say(ATTENTIONS[attention].inline)
     """Return the layout of the heatmaps of an attention, without a head."""
+    name = say(ATTENTIONS[attention].inline)
     who = say("{attention}, layer {layer}, head {head}", attention=name, layer="{layer}", head="{head}")
     title = f"{say(QUANTITIES['pattern'].title)}: {who}"
-    return heatmap_frame(*scene.reading.labels(attention), title=title, **scene.axis_names_of(attention))
+    labels, names = scene.reading.labels(attention), scene.axis_names_of(attention)
+    return heatmap_frame(*labels, title=title, generated_from=scene.generated_from, **names)
 
 
 def draw_lines(scene: Scene, shown: HeadPicture) -> None:
@@ -114,7 +118,10 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
     each = [scene.picture_of(wish) for wish in wishes]
     names = [f"{share.layer}.{share.head}" for share in shares] or [scene.who]
     query, key = marked(scene, shown)
-    st.html(f"<p class='hl-figure-title'>{say('Attention as lines: {who}', who=scene.who)}</p>")
+    attention = say(ATTENTIONS[scene.view.attention].inline)
+    who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else scene.who
+    title = say("Attention as lines: {who}", who=who)
+    st.html(f"<p class='hl-figure-title'>{html.escape(title)}</p>")
     lines.attention_lines(
         patterns=[picture.values.astype(np.float32) for picture in each],
         masks=[picture.mask for picture in each],
@@ -128,6 +135,7 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
             None if query is None else query - shown.queries.first,
             None if key is None else key - shown.keys.first,
         ),
+        generated_from=shown.keys.place(scene.generated_from),
         key="heads-lines",
         on_cell=lambda: heads_state.choose_line("heads-lines", shown),
         **scene.axis_names,
@@ -142,13 +150,21 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
                 chosen=(query, key),
                 first_query=shown.queries.first,
                 first_key=shown.keys.first,
-                title=say("Attention as lines: {who}", who=scene.who),
+                title=title,
                 theme=theme(),
                 **scene.axis_names,
             )
             name = scene.file_name("lines")
             with st.container(width=STILL_WIDTH):
-                figures.live_figure(figure, name=name, key="heads-still", files=lambda: files(scene, shown), height=460)
+                figures.live_figure(
+                    figure,
+                    name=name,
+                    key="heads-still",
+                    files=lambda: files(scene, shown),
+                    height=460,
+                    about=about(scene),
+                    opens=True,
+                )
 
 
 def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
@@ -163,7 +179,7 @@ def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
         name=scene.file_name(),
         csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
         arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
-        code=redraw(scene),
+        code=redraw(scene, marked(scene, shown)),
         state=state.in_words(),
         model=scene.card.path,
     )

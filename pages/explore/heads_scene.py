@@ -9,7 +9,6 @@ from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish, picture
-from transformer_core.figures import isolate
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import mark, say
 
@@ -48,7 +47,7 @@ class Scene:
         if reading is None:
             return None
         heads_state.fit(*reading.attended[view.attention].shape)
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card)
         return cls(card=card, view=view, source=source, reading=reading, wish=_wish(view, reading))
 
     @property
@@ -86,7 +85,7 @@ class Scene:
         kind, architecture = ATTENTIONS[attention], self.reading.architecture
         queries, keys = say(NAMES[architecture, kind.queries_from]), say(NAMES[architecture, kind.keys_from])
         return {
-            "query_name": say("query: {queries}", queries=queries),
+            "query_name": say("query: {queries}", queries=f"{queries}{self._own_part}"),
             "key_name": say("key: {keys}", keys=f"{keys}{self._own_part}"),
         }
 
@@ -121,12 +120,22 @@ class Scene:
         return "-".join([*parts, *([] if wish.quantity == "pattern" else [wish.quantity]), *more])
 
     @property
+    def generated_from(self) -> int | None:
+        """The first token that a decoder-only model wrote itself; None where it wrote none."""
+        reading = self.reading
+        has_written = reading.architecture == "decoder_only" and reading.n_given < len(reading.target)
+        return reading.n_given if has_written else None
+
+    @property
+    def given_share(self) -> float | None:
+        """The share of the tokens that a decoder-only model was given; None where it wrote none itself."""
+        return None if self.generated_from is None else self.generated_from / len(self.reading.target)
+
+    @property
     def _own_part(self) -> str:
-        """Where in the text the model began to write, if it went on from a prompt."""
-        written = self.reading.target[self.reading.n_given :]
-        if self.reading.architecture != "decoder_only" or not written:
-            return ""
-        return say(", the model’s own from {n} “{token}” on", n=self.reading.n_given, token=isolate(written[0]))
+        """Where in the text the model began to write, if it continued a prompt."""
+        n = self.generated_from
+        return "" if n is None else say(" (generated from token {n} on)", n=n)
 
 
 def _wish(view: View, reading: "Reading") -> Wish:

@@ -46,7 +46,7 @@ def page() -> None:
 @st.fragment
 def architecture() -> None:
     """Draw the model, or what was chosen to be seen of it; a click draws only this again."""
-    scene = _scene(models.available()[state.current().model])
+    scene = _scene(models.available(architecture_state.PAGE)[state.current().model])
     if scene is None:
         return
     _parts()
@@ -74,7 +74,7 @@ def _scene(card: ModelCard) -> Scene | None:
     try:
         scene = Scene.current(card)
     except HeadlightError as error:
-        st.warning(say("This cannot be shown: {why}.", why=str(error)))
+        prose.warning(say("This cannot be shown: {why}.", why=str(error)))
         return None
     if scene is None:
         return None
@@ -102,7 +102,7 @@ def _parts() -> None:
 def _drawing(scene: Scene) -> None:
     """Draw the model, and the chosen block beside it."""
     is_pair = len(scene.plan.stacks) > 1
-    config, lengths = scene.card.config, dict(scene.lengths)
+    config, lengths = scene.card.config, scene.shape_lengths
     texts = {
         "encoder": scene.view.text,
         "decoder": " ".join(scene.labels.get("decoder", ())) if is_pair else scene.view.text,
@@ -114,7 +114,7 @@ def _drawing(scene: Scene) -> None:
             scene.plan,
             said=lambda box: on_drawing(config, box, lengths),
             texts=texts,
-            output=scene.reading.output,
+            output=scene.reading.output if scene.reading.predicts else "",
             lengths=lengths,
             chosen=scene.box.name,
             open_layers=architecture_state.open_layers(),

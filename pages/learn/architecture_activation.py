@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import streamlit as st
 from pages.learn import architecture_code
 from pages.learn.architecture_said import name_of
 from pages.learn.architecture_scene import Scene
-from pages.shared import architecture_state, state, takeaway
+from pages.shared import architecture_state, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
@@ -55,7 +56,7 @@ def show(scene: Scene) -> None:
     try:
         _draw(scene, stage)
     except HeadlightError as error:
-        st.warning(say("This cannot be captured: {why}.", why=str(error)))
+        prose.warning(say("This cannot be captured: {why}.", why=str(error)))
 
 
 def _choose_head(scene: Scene, stage: Stage) -> None:
@@ -74,17 +75,17 @@ def _draw(scene: Scene, stage: Stage) -> None:
     """Draw the activation, and say what its numbers are like."""
     seen = _seen(scene, stage)
     shown: ActivationPicture = seen["picture"]
-    pooled = [say("a cell shows the number of the largest size in its block")] if shown.is_pooled else []
     figure = activation_figure(
         shown.cells,
         seen["tokens"],
         title=name_of(scene.card.config, scene.box),
-        subtitle="; ".join([say(stage.what), *pooled]),
+        subtitle=say(stage.what),
         rows=shown.rows,
         columns=shown.columns,
         n_columns=shown.n_columns,
         column_name=seen["column_name"],
         column_tokens=seen["column_tokens"],
+        row_name=seen["row_name"],
         lengths=shown.lengths,
         counts=shown.counts,
         edges=shown.edges,
@@ -113,13 +114,24 @@ def _draw(scene: Scene, stage: Stage) -> None:
 
     figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
     facts = [
-        (say("how many"), grouped(shown.n_finite)),
+        (say("numbers"), grouped(shown.n_finite)),
         (say("mean"), f"{shown.mean:.4g}"),
         (say("standard deviation"), f"{shown.deviation:.4g}"),
         (say("exactly 0"), f"{shown.share_of_zeros:.1%}"),
     ]
     cells = "".join(f"<div><span>{html.escape(of)}</span>{html.escape(value)}</div>" for of, value in facts)
     st.html(f"<div class='hl-facts-list hl-arch-facts'>{cells}</div>")
+    remarks = [say("A cell shows the number of the largest size in its block.")] if shown.is_pooled else []
+    if seen["n_chosen"]:
+        remarks.append(
+            say(
+                "The figure draws {n} of {vocab:,} tokens, those with the highest values; the statistics are over all.",
+                n=seen["n_chosen"],
+                vocab=seen["n_columns"],
+            )
+        )
+    if remarks:
+        st.html(f"<p class='hl-small'>{html.escape(' '.join(remarks))}</p>")
 
 
 def _seen(scene: Scene, stage: Stage) -> dict[str, Any]:
@@ -137,18 +149,31 @@ def _seen(scene: Scene, stage: Stage) -> dict[str, Any]:
         "values": whole,
         "tokens": keys if of_keys else labels,
         "columns": range(whole.shape[1]),
-        "column_name": say("number of the vector"),
+        "column_name": say("dimension"),
         "column_tokens": None,
+        "row_name": "",
+        "n_chosen": 0,  # of the columns; 0: all are drawn
+        "n_columns": whole.shape[1],
     }
     if stem in PAIRS:
-        found |= {"column_name": say("key"), "column_tokens": keys if len(keys) <= 48 else None}
+        found |= {
+            "column_name": say("key"),
+            "column_tokens": keys if len(keys) <= 48 else None,
+            "row_name": say("query"),
+        }
     elif stem == "hook_logits" or stage.site == PROBABILITIES:
         chosen, tokens = most_probable(whole, N_TOKENS)
         _, tokenizer = scene.source.load()
         of_target: Tokenizer = tokenizer.target
+        drawn = picture_of(chosen, are_vectors=False)
+        everything = picture_of(whole, are_vectors=False)  # what is said of the numbers is said of all of them
         found |= {
-            "picture": picture_of(chosen, are_vectors=False),
+            "picture": replace(
+                everything, cells=drawn.cells, rows=drawn.rows, columns=drawn.columns, n_columns=drawn.n_columns
+            ),
             "values": chosen,
+            "column_name": say("token of the vocabulary"),
+            "n_chosen": len(tokens),
             "columns": tokens.tolist(),
             "column_tokens": [of_target.labels([token])[0] for token in tokens.tolist()],
         }

@@ -7,11 +7,12 @@ import streamlit as st
 from pages.learn import architecture_activation
 from pages.learn.architecture_said import name_of, parameters_in_words, shape_in_words, table
 from pages.learn.architecture_scene import Scene
-from pages.shared import architecture_state
+from pages.shared import architecture_state, prose
 from transformer_core.analysis.blueprint.code import code_of
-from transformer_core.analysis.blueprint.shapes import in_numbers, stages
+from transformer_core.analysis.blueprint.shapes import in_numbers, input_site, stages
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.analysis.blueprint.words import does, sources
+from transformer_core.errors import HeadlightError
 from transformer_core.language import grouped, mark, say
 
 VIEWS = {
@@ -56,6 +57,7 @@ def show(scene: Scene) -> None:
 
 def _shapes(scene: Scene) -> None:
     """List what passes the block: its shape in symbols and with this text's numbers, and its hook point."""
+    _typed_shapes(scene)
     config, box = scene.card.config, scene.box
     numbers = scene.sizes_of(box)
     rows = []
@@ -69,8 +71,70 @@ def _shapes(scene: Scene) -> None:
                 shape_in_words(in_numbers(stage.axes, numbers)),
             ]
         )
-    head = [say("what passes, and its hook point"), say("shape"), say("on this text")]
+    head = [
+        say("what passes, and its hook point"),
+        say("shape"),
+        say("as typed") if scene.has_typed_shapes else say("on this text"),
+    ]
     st.html(table(head, rows, kind="hl-arch-shapes"))
+    if box.kind == "feed_forward":
+        _convolutions(scene)
+
+
+def _convolutions(scene: Scene) -> None:
+    """Compute the network on this text as convolutions too, and say how far both are apart."""
+    from transformer_core.analysis.blueprint.convolution import convolution_error
+    from transformer_core.model.feed_forward import FeedForward
+
+    config, box = scene.card.config, scene.box
+    try:
+        network = scene.source.load()[0].get_submodule(box.module)
+        assert isinstance(network, FeedForward)
+        block = box.module.removesuffix(".mlp")
+        x, output = scene.values(input_site(config, box)), scene.values(f"{block}.hook_mlp_out")
+        error = convolution_error(network, x, output)
+    except HeadlightError as error_of_model:
+        prose.warning(say("This cannot be captured: {why}.", why=str(error_of_model)))
+        return
+    words = say(
+        "The same network as convolutions of kernel size 1 over the positions (sec. 3.3), with the same weights "
+        "[{d_ff}, {d_model}, 1] and [{d_model}, {d_ff}, 1]: computed both ways on this text, the largest difference is "
+        "{error}.",
+        d_ff=config.d_ff,
+        d_model=config.d_model,
+        error=f"{error:.1e}",
+    )
+    st.html(f"<p class='hl-look'>{html.escape(words)}</p>")
+
+
+def _typed_shapes(scene: Scene) -> None:
+    """Draw where the shape of a batch can be typed, which every shape then follows."""
+    labels = {"encoder": say("Shape of the source"), "decoder": say("Shape of the target")}
+    if len(scene.plan.stacks) == 1:
+        labels = dict.fromkeys(labels, say("Shape of the tokens"))
+    with st.container(horizontal=True, gap="small", key="hl-arch-typed"):
+        for stack in scene.plan.stacks:
+            field, key = architecture_state.SHAPES[stack], f"architecture-shape-{stack}"
+            st.session_state[key] = str(field.value or "")
+            st.text_input(
+                labels[stack],
+                key=key,
+                placeholder=f"[{scene.batch}, {scene.lengths[stack]}]",
+                autocomplete="off",
+                max_chars=20,
+                on_change=lambda stack=stack, key=key: architecture_state.type_shape(stack, st.session_state[key]),
+            )
+    if trouble := st.session_state.get(architecture_state.TROUBLE):
+        prose.note(trouble)
+    longest, most = max(scene.shape_lengths.values()), scene.card.config.max_seq_len
+    if longest > most:
+        words = say(
+            "{n:,} tokens are more than the {most:,} positions of this model; the shapes are those that a longer one "
+            "would have.",
+            n=longest,
+            most=most,
+        )
+        prose.note(words)
 
 
 def _weights(scene: Scene) -> None:
@@ -99,5 +163,5 @@ def _code(scene: Scene) -> None:
     """Show the classes and functions that run."""
     for i, part in enumerate(code_of(scene.card.config, scene.box)):
         place = say("{file}, line {line}", file=part.file, line=part.line)
-        with st.expander(f"**{part.name.replace('_', chr(92) + '_')}** · {place}", expanded=not i):
+        with st.expander(f"**{prose.plain(part.name)}** · {prose.plain(place)}", expanded=not i):
             st.code(part.text, language="python", height=420 if part.text.count("\n") > 20 else "content")

@@ -6,7 +6,7 @@ from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 
 CAPTURED = """inputs = ({inputs},)
 {cut}with torch.inference_mode(), tc.capture(model, {site!r}) as acts:
-    logits = model(*inputs)
+    {run}(*inputs)
 values = {value}
 print(tuple(values.shape), values)
 """
@@ -17,7 +17,7 @@ from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
 from transformer_core.analysis.blueprint.weights import weights_of
 
 box = blueprint_of(model.config).boxes[{box!r}]
-numbers = sizes(model.config, box, batch=1, lengths={lengths!r})
+numbers = sizes(model.config, box, batch={batch}, lengths={lengths!r})
 for stage in stages(model.config, box):
     print(stage.what, stage.axes, in_numbers(stage.axes, numbers), stage.site)
 for weight in weights_of(model.config)[box.name]:
@@ -65,14 +65,15 @@ def code_of(scene: Scene, part: str) -> str:
             return opening + COST.format(length=length, width=width, writing=writing)
         case "stream":
             return opening + STREAM.format(**_inputs(scene))
-    return opening + PLAN.format(box=scene.box.name, lengths=dict(scene.lengths))
+    return opening + PLAN.format(box=scene.box.name, batch=scene.batch, lengths=scene.shape_lengths)
 
 
 def captured(scene: Scene, site: str) -> str:
     """Return the lines that give an activation."""
     is_softmax = site == PROBABILITIES
     value = "logits[0].float().softmax(dim=-1)" if is_softmax else f"acts[{site!r}][0]"
-    told = {"site": "hook_logits" if is_softmax else site, "value": value}
+    run = "logits = model" if is_softmax else code.run(scene.card)
+    told = {"site": "hook_logits" if is_softmax else site, "value": value, "run": run}
     return code.opening(scene.card, scene.view, scene.reading) + CAPTURED.format(**told, **_inputs(scene))
 
 

@@ -3,6 +3,7 @@
 import html
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -11,7 +12,7 @@ import streamlit as st
 from pages.learn import architecture_code
 from pages.learn.architecture_said import table
 from pages.learn.architecture_scene import Scene
-from pages.shared import state, takeaway
+from pages.shared import architecture_state, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
@@ -33,12 +34,29 @@ LOOK_AT_A_LAYER = mark(
     "In a layer the feed-forward network has {feed_forward} parameters and an attention {attention}: d_ff is "
     "{ratio:.2g} · d_model here, in the paper 4 · d_model, and there it has twice as many."
 )
+ALONE = mark("Embedding and output shared")  # of a model with one embedding
+SHARING = {
+    "three_way": mark("All three shared"),
+    "target": mark("Target and output shared"),
+    "none": mark("None shared"),
+}
+ABOUT_SHARING = mark(
+    "Weight sharing (sec. 3.4): the source embedding, the target embedding and the last linear layer can be one matrix "
+    "[vocab, d_model]. {what}: {n} parameters, {change} than this model as it is. Sharing all three needs one "
+    "vocabulary for both languages. It suits languages that share many subwords; with two alphabets, as in English and "
+    "Chinese, few rows serve both sides, and a separate source embedding may be better."
+)
+ABOUT_SHARING_ALONE = mark(
+    "Weight sharing (sec. 3.4): the embedding and the last linear layer can be one matrix [vocab, d_model]. {what}: "
+    "{n} parameters, {change} than this model as it is."
+)
 
 
 def show(scene: Scene) -> None:
     """Draw the bars, the comparison and the table."""
     is_pair = len(scene.plan.stacks) > 1
-    counts = {(stack if is_pair else "", part): n for (stack, part), n in _counts(scene.card.config).items()}
+    config = _sharing(scene)
+    counts = {(stack if is_pair else "", part): n for (stack, part), n in _counts(config).items()}
     total = sum(counts.values())
     with st.container(key="hl-arch-parameters"):
         left, right = st.columns([6, 5], gap="medium")
@@ -47,6 +65,38 @@ def show(scene: Scene) -> None:
     with right:
         _shares(scene)
     st.html(_table(counts, total))
+
+
+def _sharing(scene: Scene) -> ModelConfig:
+    """Draw which matrices of tokens are one, and return the model's configuration with that."""
+    own, is_pair = scene.card.config, len(scene.plan.stacks) > 1
+    if not own.unembed:
+        return own
+    names = SHARING if is_pair else {"target": ALONE, "none": SHARING["none"]}
+    chosen = architecture_state.TYING.value if architecture_state.TYING.value in names else own.tie_embeddings
+    st.segmented_control(
+        say("Weight sharing"),
+        [*names],
+        format_func=lambda name: say(names[name]),
+        required=True,
+        **state.box(
+            architecture_state.TYING,
+            chosen,
+            lambda name: architecture_state.TYING.set("" if name == own.tie_embeddings else name),
+        ),
+    )
+    config = replace(own, tie_embeddings=chosen)
+    total, of_own = (sum(_counts(one).values()) for one in (config, own))
+    words = say(
+        ABOUT_SHARING if is_pair else ABOUT_SHARING_ALONE,
+        what=say(names[chosen]),
+        n=grouped(total),
+        change=say("{n} more", n=grouped(total - of_own))
+        if total >= of_own
+        else say("{n} fewer", n=grouped(of_own - total)),
+    )
+    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
+    return config
 
 
 def look(scene: Scene) -> str:

@@ -50,7 +50,7 @@ class Scene:
             return None
         plan = blueprint_of(card.config)
         box, missed = architecture_state.fit(plan)
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card)
         return cls(card=card, view=view, source=source, reading=reading, plan=plan, box=box, missed=missed)
 
     @cached_property
@@ -78,9 +78,26 @@ class Scene:
         """Return the stack whose positions a block has: its own, or the last one's."""
         return box.stack or self.plan.stacks[-1]
 
+    @property
+    def shape_lengths(self) -> dict[str, int]:
+        """How many tokens each stack reads for the shapes: as was typed, else those of the text."""
+        typed = {stack: architecture_state.SHAPES[stack].value for stack in self.plan.stacks}
+        return {stack: typed[stack].pos if typed[stack] else n for stack, n in self.lengths.items()}
+
+    @property
+    def batch(self) -> int:
+        """How many texts are read together, for the shapes: as was typed, else this one."""
+        typed = (architecture_state.SHAPES[stack].value for stack in self.plan.stacks)
+        return next((shape.batch for shape in typed if shape), 1)
+
+    @property
+    def has_typed_shapes(self) -> bool:
+        """Whether the shapes are those of a batch that was typed."""
+        return (self.batch, self.shape_lengths) != (1, dict(self.lengths))
+
     def sizes_of(self, box: Box) -> dict[str, int]:
-        """Return the number that each symbol of a shape stands for, with this text alone."""
-        return sizes(self.card.config, box, batch=1, lengths=self.lengths)
+        """Return the number that each symbol of a shape stands for."""
+        return sizes(self.card.config, box, batch=self.batch, lengths=self.shape_lengths)
 
     def values(self, site: str) -> "np.ndarray":
         """Return what passed a hook point while this text was read.

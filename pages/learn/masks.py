@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from pages.learn import masks_controls, masks_edit, masks_inference, masks_leak, masks_which
+from pages.learn import masks_controls, masks_dropout, masks_edit, masks_inference, masks_leak, masks_which
 from pages.learn.masks_scene import MOST_TOKENS, Scene
 from pages.shared import kept, masks_state, models, prose, state
+from pages.shared.answer import NO_HEAD
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say
 
@@ -15,8 +16,9 @@ LEAD = mark(
 PARTS = {
     "edit": mark("Edit a mask"),
     "which": mark("Which mask where"),
-    "inference": mark("Masked when it writes, too"),
+    "inference": mark("Causal mask at inference"),
     "leak": mark("Leak test"),
+    "dropout": mark("Dropout"),
     "training": mark("Train with the wrong mask"),
 }
 DRAWN_BY = {
@@ -24,6 +26,7 @@ DRAWN_BY = {
     "which": masks_which.show,
     "inference": masks_inference.show,
     "leak": masks_leak.show,
+    "dropout": masks_dropout.show,
 }
 
 
@@ -55,11 +58,14 @@ def masks() -> None:
             _training()
         else:
             scene = Scene.current(card)
-            if part == "edit" and len(card.attentions) > 1:
+            if part in ("edit", "dropout") and len(card.attentions) > 1:
                 with beside:
                     masks_controls.attention(scene)
             _remark(scene)
-            DRAWN_BY[part](scene)
+            if part == "leak" and not card.config.unembed:
+                prose.note(say(NO_HEAD))
+            else:
+                DRAWN_BY[part](scene)
     except HeadlightError as error:
         said = say("This cannot be shown: {error}.", error=error)
         prose.note(said)

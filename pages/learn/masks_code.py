@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads_code import KEEP
 from pages.learn.masks_scene import MOST_TOKENS, Scene
+from pages.shared import masks_state
 from pages.shared.code import on_device
 from pages.shared.models import PRECISIONS
 from transformer_core.analysis import ATTENTIONS
@@ -17,7 +18,7 @@ from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.text import mask_text
 {imports}
 model, tokenizer = tc.load({path!r}{device}{precision})
-text = mask_text(model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens})
+text = mask_text(model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}{room})
 """
 EDITED = """{padded}choice = {choice}
 outcome = run_masked(model, tokenizer, text, choice, layer={layer}, head={head})
@@ -32,7 +33,7 @@ choice = {choice}
 for attention, mask in masks_of(model, text, choice, layer={layer}).items():
     print(attention, mask.astype(int), sep="\\n")  # [query, key]: 1 where the query may attend
 """
-LEAKS = """choice = {choice}
+LEAKS = """{targeted}choice = {choice}
 inputs = tuple(text{unshifted}.inputs.values())
 edits = choice.interventions(model.config, n_source=None, n_target=None)
 own = leak(model, tuple(text.inputs.values()), {replacements})
@@ -44,6 +45,34 @@ INFERENCE = """found = steps(model, tuple(text.inputs.values()))
 print(found.in_one_pass, found.in_steps)  # probability of what each row says next
 print(found.most_apart, found.most_grown, found.most_grown_unmasked)  # logits
 """
+DROPPED = """found = run_dropout(
+    model,
+    tokenizer,
+    text,
+    attention={attention!r},
+    layer={layer},
+    head={head},
+    probability={probability},
+    seed={seed},
+)
+print(found.keep)  # [query, key]: 0 where a weight is dropped, else 1 / (1 - p)
+print(found.dropped_pattern)  # [query, key]
+print(found.before.mean_probability, found.now.mean_probability)
+"""
+DROPPED_DRAWN = """
+from transformer_core.figures.number_panels import number_panels
+
+panels = dict(zip({names!r}, (found.pattern, (found.keep > 0) * 1.0, found.dropped_pattern)))
+figure = number_panels(
+    panels,
+    {rows!r},
+    {columns!r},
+    title={title!r},
+    row_name={row_name!r},
+    column_name={column_name!r},
+    limits={limits!r},
+)
+{keep}"""
 DRAWN = """
 from transformer_core.figures.mask_moved import moved_pair
 
@@ -56,6 +85,8 @@ figure = moved_pair(
     column_name={column_name!r},
     hover={hover!r},
     title={title!r},
+    note={note!r},
+    tolerance={tolerance!r},
 )
 {keep}"""
 
@@ -101,12 +132,28 @@ def which_code(scene: Scene) -> str:
 
 def leak_code(scene: Scene, replacements: tuple[int, ...], other: "MaskChoice") -> str:
     """Return the lines that make the leak test."""
+    is_shifted = PRESETS[other.preset].is_shifted
     told = {
         "choice": _written(other),
         "replacements": replacements,
-        "unshifted": "" if PRESETS[other.preset].is_shifted else ".unshifted()",
+        "targeted": "" if is_shifted else "text = text.targeted()\n",
+        "unshifted": "" if is_shifted else ".unshifted()",
     }
     return _opening(scene, "from transformer_core.analysis.masks.leak import leak") + "\n" + LEAKS.format(**told)
+
+
+def dropout_code(scene: Scene) -> str:
+    """Return the lines that run the model with dropout on its patterns."""
+    view = scene.view
+    opened = _opening(scene, "from transformer_core.analysis.masks.dropout import run_dropout", has_choice=False)
+    told = {"attention": view.attention, "layer": view.layer, "head": view.head}
+    return opened + "\n" + DROPPED.format(**told, probability=masks_state.DROPOUT.value, seed=masks_state.SEED.value)
+
+
+def dropout_drawn(scene: Scene, names: tuple[str, ...], **told: Any) -> str:
+    """Return the lines that draw the pattern before and after, and keep them as a page; as `drawn`."""
+    keep = KEEP.format(title=told["title"], text=scene.view.text, file=f"{told.pop('file')}.html")
+    return DROPPED_DRAWN.format(names=names, keep=keep, **told)
 
 
 def inference_code(scene: Scene) -> str:
@@ -126,6 +173,7 @@ def _opening(scene: Scene, imports: str, *, has_choice: bool = True, n_padding: 
         text=view.text,
         target=view.target,
         max_tokens=min(MOST_TOKENS, scene.card.config.max_seq_len) - (n_padding or scene.n_padding),
+        room="" if scene.source.continues else ", max_new_tokens=0",
     )
     chosen = "from transformer_core.analysis.masks.rules import MaskChoice\n"
     lines = sorted(line for line in opened.split("\n") if line.startswith("from ") and f"{line}\n" != chosen)

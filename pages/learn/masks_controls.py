@@ -25,12 +25,18 @@ def show(scene: Scene) -> None:
             width=140,
             **masks_state.box("masks-layers-box", masks_state.LAYERS.value, masks_state.LAYERS.set),
         )
-        _index(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
-        _index(say("Head"), state.HEAD, range(card.config.n_heads), view.head)
+        head(scene)
         if scene.preset.size is not None:
             _number(say(scene.preset.size_name), masks_state.SIZE, scene.size, (1, masks_state.MOST_SIZE))
         if card.config.pad_id is not None and scene.preset.is_shifted:
             _number(say("Padding tokens"), masks_state.PADDING, scene.n_padding, (0, MOST_PADDING))
+
+
+def head(scene: Scene) -> None:
+    """Draw where the layer and the head are chosen."""
+    card, view = scene.card, scene.view
+    _index(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
+    _index(say("Head"), state.HEAD, range(card.config.n_heads), view.head)
 
 
 def attention(scene: Scene) -> None:

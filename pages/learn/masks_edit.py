@@ -9,8 +9,10 @@ from pages.learn import masks_controls
 from pages.learn.masks_code import code_of
 from pages.learn.masks_scene import Scene, ends
 from pages.shared import folded, masks_state, prose
+from pages.shared.answer import NO_HEAD
 from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
+from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
 from transformer_core.language import mark, say, say_number
 
@@ -26,6 +28,9 @@ LOOK_FOR_ENCODER = mark(
     "forbid one key of a row, and its weight goes to the others; forbid a whole row, and the head writes 0 there. "
     "Narrow the window, and see which blank needs what stands far away."
 )
+MOVED = mark("“{preset}” acts on the {shown}, so you see its mask. With another preset you are back at the {chosen}.")
+CUT = mark("The last position has no target token, for the text was cut there.")
+GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is 1 / perplexity.")
 
 
 def show(scene: Scene) -> None:
@@ -37,6 +42,7 @@ def show(scene: Scene) -> None:
         _about(scene)
     with right:
         masks_controls.show(scene)
+    _moved(scene)
     _matrix(scene)
     _padding(scene)
     words = say(LOOK_FOR if scene.card.config.has_decoder else LOOK_FOR_ENCODER)
@@ -74,6 +80,14 @@ def _about(scene: Scene) -> None:
     if preset.is_mistake:
         says += f" <b>{html.escape(say('What goes wrong:'))}</b> {html.escape(say(preset.sees))}"
     st.html(f"<p class='hl-masks-about'>{says}</p>")
+
+
+def _moved(scene: Scene) -> None:
+    """Say so where the preset is shown at another attention than the chosen one."""
+    chosen = masks_state.moved_from()
+    if chosen is not None:
+        shown, chosen = (say(ATTENTIONS[name].inline) for name in (scene.view.attention, chosen))
+        prose.note(say(MOVED, preset=say(scene.preset.title), shown=shown, chosen=chosen))
 
 
 def _matrix(scene: Scene) -> None:
@@ -136,8 +150,15 @@ def _hint(outcome: "MaskOutcome") -> str:
 
 
 def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
-    """Return what the model says with its own masks and with the chosen ones."""
+    """Return what the model says with its own masks and with the chosen ones; nothing where it says nothing."""
     text = scene.text
+    query_side, _ = ends(scene.view.attention)
+    if not scene.card.config.unembed:
+        counted = say(NO_HEAD)
+        if not scene.is_own:
+            moved = say("Its final states move by {moved:.2f} at most.", moved=float(outcome.moved.max()))
+            counted = f"{counted} {moved}"
+        return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
     rows = [
         OutputRow(place=place, word=word, before=before, now=now, said=said, says=says)
         for place, word, before, now, said, says in zip(
@@ -152,10 +173,10 @@ def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
     ]
     counted = say_number(
         len(rows),
-        "Read at once: {changed} of {n} place changes what it says. Mean probability of the token asked for: {before} "
-        "with the model’s own masks, {now} with these. A logit moves by {moved:.2f} at most.",
-        "Read at once: {changed} of {n} places change what they say. Mean probability of the tokens asked for: "
-        "{before} with the model’s own masks, {now} with these. A logit moves by {moved:.2f} at most.",
+        "In one forward pass: {changed} of {n} prediction changes. Mean token probability (geometric): {before} with "
+        "the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
+        "In one forward pass: {changed} of {n} predictions change. Mean token probability (geometric): {before} with "
+        "the model’s own masks, {now} with these. Max. logit difference: {moved:.2f}.",
         changed=outcome.n_changed,
         before=_share(outcome.before.mean_probability),
         now=_share(outcome.now.mean_probability),
@@ -163,11 +184,13 @@ def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
     )
     if scene.is_own:
         counted = say(
-            "Read at once, the mean probability of the tokens asked for is {before}. Turn a cell over, or choose "
+            "In one forward pass, the mean token probability is {before} (geometric). Turn a cell over, or choose "
             "another mask, and see it change.",
             before=_share(outcome.before.mean_probability),
         )
-    query_side, _ = ends(scene.view.attention)
+    counted += f" {say(GEOMETRIC)}"
+    if len(text.asked) < text.n_real.get("target", 0):
+        counted += f" {say(CUT)}"
     return Outputs(
         rows=rows,
         words=_words(scene, outcome),

@@ -1,4 +1,4 @@
-"""Why a decoder is masked when it writes, too: one pass against steps, with a cache and without."""
+"""Why a decoder is masked at inference, too: one pass against steps, with a cache and without."""
 
 import html
 from collections.abc import Mapping
@@ -31,7 +31,8 @@ ENCODER = mark(
     "is for when it writes."
 )
 HOVER = mark(
-    "{row_label}: the output behind token {column} “{column_label}” has moved by {value} since it was the last"
+    "{row_label}: the output after token {column} “{column_label}” differs by {value} from what it was when this token "
+    "was the last one"
 )
 LOOK_FOR = mark(
     "on the left a row that was computed once stays as it is, but for rounding: that is why a cache may keep it. On "
@@ -76,7 +77,10 @@ def _table(scene: Scene, steps: "Steps") -> None:
     tokenizer = scene.loaded[1].target
     labels = scene.alone.labels["target"]
     said = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
-    heads = (say("row"), say("token"), say("says next"), say("in one pass"), say("in its step"), say("apart"))
+    heads = (
+        *(say("row"), say("token"), say("prediction")),
+        *(say("in one pass"), say("incremental"), say("max. logit difference")),
+    )
     head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
     rows = "".join(
         f"<tr><td>{row}</td><td><bdi>{html.escape(label)}</bdi></td><td><bdi>{html.escape(best)}</bdi></td>"
@@ -86,8 +90,8 @@ def _table(scene: Scene, steps: "Steps") -> None:
         )
     )
     below = say(
-        "Row i of one masked pass is step i of writing: its probability of what it says next, and by how much all its "
-        "logits differ at most."
+        "Row i of one masked pass is step i of incremental decoding: the probability of its prediction in both, and by "
+        "how much its logits differ at most."
     )
     st.html(
         f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
@@ -103,10 +107,15 @@ def _figure(scene: Scene, steps: "Steps") -> None:
         "titles": (say("With the look-ahead mask"), say("Without")),
         "rows": lengths,
         "columns": labels,
-        "row_name": say("tokens read at once"),
-        "column_name": say("output behind"),
+        "row_name": say("tokens in one pass"),
+        "column_name": say("output after"),
         "hover": HOVER,
-        "title": say("How outputs move as the text grows; grey: exactly 0"),
+        "title": say("Max. logit difference of each output as the text grows"),
+        "note": say(
+            "grey: at most {tolerance}, which is rounding; dots: this token is not there yet",
+            tolerance=in_words(steps.tolerance),
+        ),
+        "tolerance": steps.tolerance,
     }
     figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), width=620, height=470)
     name = scene.file_name("growing")

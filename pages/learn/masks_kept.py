@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pages.shared import kept, models
+from pages.shared import kept, models, readings
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.language import mark
@@ -41,7 +41,14 @@ def text(source: Source, view: View, *, max_tokens: int) -> "MaskText":
 
     def make() -> "MaskText":
         model, tokenizer = source.load()
-        return mask_text(model, tokenizer, view.text, target=view.target, max_tokens=max_tokens)
+        return mask_text(
+            model,
+            tokenizer,
+            view.text,
+            target=view.target,
+            max_tokens=max_tokens,
+            max_new_tokens=readings.max_new_tokens(source),
+        )
 
     return of_text(source, view, ("text", max_tokens), make)
 

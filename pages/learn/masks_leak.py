@@ -14,6 +14,7 @@ from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.masks.presets import PRESETS
 from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.labels import isolate
 from transformer_core.figures.mask_moved import in_words, moved_pair
 from transformer_core.language import mark, say, say_number
 
@@ -33,7 +34,10 @@ CLAIM_ENCODER = mark(
     "(row) move at most when a token (column) is another one. This model reads both ways, so everything moves; beside "
     "it the same with a look-ahead mask, which it was not trained with."
 )
-HOVER = mark("change token {column} “{column_label}” → output {row} (behind “{row_label}”): logits move by {value}")
+HOVER = mark("change token {column} “{column_label}” → output {row} (after “{row_label}”): logits move by {value}")
+UNKNOWN = mark("“{word}” is not in the vocabulary and is replaced by {token}.")
+FIRST = mark("One token is changed into one: “{token}”, the first of the {n} that you typed.")
+NONE_READ = mark("No token could be read from what you typed; another token of the text stands in.")
 HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row} (“{row_label}”): logits move by {value}")
 
 
@@ -42,14 +46,13 @@ def show(scene: Scene) -> None:
     is_encoder = not scene.card.config.has_decoder
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM_ENCODER if is_encoder else CLAIM))}</p>")
     place = _controls(scene)
-    replacements, typed = _replacements(scene)
+    replacements, remarks = _replacements(scene)
+    for remark in remarks:
+        prose.note(remark)
     other = _other(scene)
     own, changed = scene.leak(replacements), scene.leak(replacements, other)
     _figure(scene, own, changed, other, place, replacements)
     _facts(scene, own, changed, other, place, replacements)
-    if typed == "":
-        none_read = say("No token could be read from what you typed; another token of the text stands in.")
-        prose.note(none_read)
     folded.code(lambda: leak_code(scene, replacements, other))
 
 
@@ -79,21 +82,25 @@ def _controls(scene: Scene) -> int:
     return place
 
 
-def _replacements(scene: Scene) -> tuple[tuple[int, ...], str | None]:
-    """Return what stands in the place of each token, and what was read of a typed one: None where none was typed."""
+def _replacements(scene: Scene) -> tuple[tuple[int, ...], list[str]]:
+    """Return what stands in the place of each token, and what is to be said of a typed one."""
     from transformer_core.analysis.masks.leak import other_tokens
 
     tokens = scene.alone.inputs[scene.alone.output_side]
     others = other_tokens(tokens)
     if not masks_state.TOKEN.value:
-        return others, None
+        return others, []
     tokenizer = scene.loaded[1]
     tokenizer = tokenizer.target if scene.card.config.has_decoder else tokenizer
     ids = tokenizer.encode(masks_state.TOKEN.value)
     if not ids:
-        return others, ""
+        return others, [say(NONE_READ)]
     chosen = ids[0]
-    return tuple(other if token == chosen else chosen for token, other in zip(tokens, others, strict=True)), "typed"
+    (label,), unknown = tokenizer.labels([chosen]), tokenizer.unknown_words(masks_state.TOKEN.value)
+    remarks = [say(UNKNOWN, word=isolate(unknown[0][:30]), token=label)] if chosen == tokenizer.unk_id else []
+    if len(ids) > 1:
+        remarks.append(say(FIRST, token=isolate(label), n=len(ids)))
+    return tuple(other if token == chosen else chosen for token, other in zip(tokens, others, strict=True)), remarks
 
 
 def _other(scene: Scene) -> "MaskChoice":
@@ -134,10 +141,12 @@ def _figure(
         "titles": (say("With the model’s own masks"), _title(scene, other)),
         "rows": labels,
         "columns": labels,
-        "row_name": say("output at") if is_encoder else say("output behind"),
+        "row_name": say("output at") if is_encoder else say("output after"),
         "column_name": say("changed token"),
         "hover": HOVER_ENCODER if is_encoder else HOVER,
-        "title": say("Largest change of a logit, by output and changed token; grey: exactly 0"),
+        "title": say("Max. logit difference, by output and changed token"),
+        "note": say("grey: exactly 0"),
+        "tolerance": 0.0,
     }
     figure = moved_pair(
         (own.moved, changed.moved),

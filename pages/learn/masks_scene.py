@@ -26,6 +26,7 @@ from transformer_core.language import mark, say
 if TYPE_CHECKING:
     import numpy as np
 
+    from transformer_core.analysis.masks.dropout import DropoutOutcome
     from transformer_core.analysis.masks.inference import Steps
     from transformer_core.analysis.masks.leak import Leak
     from transformer_core.analysis.masks.rules import MaskChoice
@@ -68,9 +69,11 @@ class Scene:
         if masks_state.PRESET.value not in presets_of(card.config):
             masks_state.PRESET.set(masks_state.PRESET.usual)
         view, preset = state.current(), PRESETS[masks_state.PRESET.value]
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card)
         n_padding = _n_padding(card, preset)
         alone = _alone(source, view, card, n_padding)
+        if not preset.is_shifted:
+            alone = alone.targeted()  # as long as its targets, which stand in its place
         model, tokenizer = source.load()
         sides = padded_sides(preset, view.attention, card.config)
         text = alone.padded(tokenizer, model.config.pad_id, sides, n_padding)
@@ -164,7 +167,31 @@ class Scene:
         from transformer_core.analysis.masks.inference import steps
 
         model, _ = self.loaded
-        return self.kept(("steps", self.n_padding), lambda: steps(model, tuple(self.alone.inputs.values())))
+        return self.kept(
+            ("steps", self.n_padding, self.preset.is_shifted), lambda: steps(model, tuple(self.alone.inputs.values()))
+        )
+
+    def dropped(self, probability: float, seed: int) -> "DropoutOutcome":
+        """Return what dropout on all patterns does to the chosen head and to the output."""
+        from transformer_core.analysis.masks.dropout import run_dropout
+
+        attention, layer, head = self.view.attention, self.view.layer, self.view.head
+        key = ("dropout", self.n_padding, self.preset.is_shifted, attention, layer, head, probability, seed)
+
+        def make() -> "DropoutOutcome":
+            model, tokenizer = self.loaded
+            return run_dropout(
+                model,
+                tokenizer,
+                self.alone,
+                attention=attention,
+                layer=layer,
+                head=head,
+                probability=probability,
+                seed=seed,
+            )
+
+        return self.kept(key, make)
 
     def four_ways(self) -> Mapping[tuple[bool, bool], str]:
         """Return what the decoder writes by (is masked, has a cache)."""
@@ -174,9 +201,11 @@ class Scene:
         text = self.alone
         given = text.inputs.get("source") or text.inputs["target"][: text.n_given]
         n_begun = 1 if "source" in text.inputs else len(given)
-        n_new = max(1, min(len(text.expected) + 1 - n_begun, model.config.max_seq_len - n_begun))
+        n_new = min(max(1, len(text.expected) + 1 - n_begun), model.config.max_seq_len - n_begun)
 
         def write() -> dict[tuple[bool, bool], str]:
+            if not n_new:  # the text takes all positions
+                return dict.fromkeys(((True, True), (True, False), (False, True), (False, False)), "")
             written = write_four_ways(model, given, n_new=n_new)
             return {way: tokenizer.target.decode(tokens) for way, tokens in written.items()}
 

@@ -76,7 +76,7 @@ def _samples(trial: Trial, reading: "TrialReading") -> None:
         if arm in right and arm in reading.losses
     )
     if lines:
-        titles = (say("training loss"), say("held-out loss"), say("written right"))
+        titles = (say("training loss"), say("held-out loss"), say("exact match (free-running)"))
         heads = "".join(f"<th>{html.escape(words)}</th>" for words in titles)
         st.html(
             f"<table class='hl-trial-results'><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table>"
@@ -102,7 +102,7 @@ def _remarks(request: TrialRequest) -> str:
 LABORATORY = Laboratory(
     kind="masks",
     arms=ARMS,
-    arms_title=mark("Trainings"),
+    arms_title=mark("Runs"),
     draw=_samples,
     look_for=_look_for,
     remarks=_remarks,

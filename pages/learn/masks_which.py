@@ -67,7 +67,9 @@ def show(scene: Scene) -> None:
         on_chosen=_choose,
     )
     st.button(
-        say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[scene.view.attention].inline)),
+        prose.plain(
+            say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[scene.view.attention].inline))
+        ),
         key="masks-edit-this",
         on_click=lambda: masks_state.PART.set("edit"),
     )

@@ -70,7 +70,9 @@ def _lacks(scene: Scene) -> None:
     for name, card in models.available().items():
         if card.config.positions != "learned":
             continue
-        if st.button(say("Look at {model}", model=card.title), key=f"positions-open-{name}", type="primary"):
+        if st.button(
+            prose.plain(say("Look at {model}", model=card.title)), key=f"positions-open-{name}", type="primary"
+        ):
             st.session_state[state.NEXT_MODEL] = name
             st.rerun()
 

@@ -154,7 +154,7 @@ def _read(scene: Scene) -> str:
         text=view.text,
         target=view.target,
         max_tokens=readings.max_tokens(scene.card.config),
-        max_new_tokens=readings.MAX_NEW_TOKENS,
+        max_new_tokens=readings.max_new_tokens(scene.source),
     )
 
 

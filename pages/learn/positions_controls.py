@@ -5,7 +5,7 @@ import html
 import streamlit as st
 
 from pages.learn.positions_scene import NAMES, Scene, in_words
-from pages.shared import positions_state, state
+from pages.shared import positions_state, prose, state
 from pages.shared.models import ModelCard
 from transformer_core.language import mark, say
 
@@ -50,17 +50,18 @@ def show(scene: Scene) -> None:
     """Draw what is chosen here."""
     is_of_model = scene.part in positions_state.OF_THE_MODEL
     with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.selectbox(
-            say("Encoding"),
-            positions_state.ENCODINGS,
-            format_func=lambda encoding: _name(encoding, scene.card),
-            width=290,
-            **state.box(
-                positions_state.ENCODING,
-                scene.encoding,
-                lambda encoding: positions_state.choose_encoding(encoding or scene.encoding),
-            ),
-        )
+        if not is_of_model:  # a model has the encoding that it has
+            st.selectbox(
+                say("Encoding"),
+                positions_state.ENCODINGS,
+                format_func=lambda encoding: _name(encoding, scene.card),
+                width=290,
+                **state.box(
+                    positions_state.ENCODING,
+                    scene.encoding,
+                    lambda encoding: positions_state.choose_encoding(encoding or scene.encoding),
+                ),
+            )
         if not is_of_model and not scene.lacks_table:
             _sizes(scene)
         about = say(FORMULAS[scene.encoding])
@@ -100,7 +101,13 @@ def _tables(scene: Scene) -> None:
             ("published", say("A published table, 10 × 6"), ("sinusoidal_interleaved", 10, 6)),
             ("own", own, (config.positions, n, width)),
         ):
-            st.button(label, key=f"positions-{key}", type="tertiary", on_click=positions_state.open_table, args=told)
+            st.button(
+                prose.plain(label),
+                key=f"positions-{key}",
+                type="tertiary",
+                on_click=positions_state.open_table,
+                args=told,
+            )
 
 
 def _sizes(scene: Scene) -> None:
@@ -108,21 +115,24 @@ def _sizes(scene: Scene) -> None:
     most = positions_state.MOST_POSITIONS
     if scene.encoding == "learned":
         most = min(most, scene.card.config.max_seq_len)
+    least = min(2, most) if scene.part == "shift" else 1
     st.number_input(
-        say("Positions"),
-        min_value=min(2, most) if scene.part == "shift" else 1,
+        say("Positions, {least} to {most}", least=least, most=most),
+        min_value=least,
         max_value=most,
-        width=130,
+        width=160,
         **state.box(positions_state.N, scene.n),
     )
     if scene.part == "bias" or scene.encoding == "learned":
         return
     st.number_input(
-        say("Width of the head") if scene.is_rotary else say("Width"),
+        say("Width of the head, 2 to {most}", most=positions_state.MOST_WIDTH)
+        if scene.is_rotary
+        else say("Width, 2 to {most}", most=positions_state.MOST_WIDTH),
         min_value=2,
         max_value=positions_state.MOST_WIDTH,
         step=2,
-        width=130,
+        width=210 if scene.is_rotary else 160,
         **state.box(positions_state.WIDTH, scene.width, _choose_width),
     )
 

@@ -23,7 +23,8 @@ from transformer_core.language import mark, say
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.share import PartName, ScoreParts
 
-MOST_TOKENS = 64  # of a side, whose cells can be seen in small matrices
+MOST_DRAWN = 64  # tokens of a side, whose cells can be seen in small matrices
+MOST_TOKENS = 512  # of a side, whose scores are taken apart
 PART_NAMES = {
     "content_content": mark("content → content"),
     "content_position": mark("content → position"),
@@ -116,9 +117,15 @@ def _sources(scene: Scene) -> None:
     view = scene.view
     labels = reading.labels(view.attention)
     if max(map(len, labels)) > MOST_TOKENS:
-        words = say("The parts are drawn for texts of at most {n} tokens a side; take a shorter one.", n=MOST_TOKENS)
-        prose.note(words)
+        prose.note(say("Scores are split for texts of at most {n} tokens; shorten the text.", n=MOST_TOKENS))
         return
+    if max(map(len, labels)) > MOST_DRAWN:
+        prose.note(
+            say(
+                "This text is long: the matrices show its first {n} tokens, and the shares are over all of them.",
+                n=MOST_DRAWN,
+            )
+        )
     key = ("parts", scene.source, view.text, view.target, view.attention, view.layer, view.head)
     found = computed(key, lambda: _computed(scene), lambda made: made.n_bytes)
     shares = found.shares()
@@ -126,11 +133,12 @@ def _sources(scene: Scene) -> None:
     sides = [say(SIDE_NAMES[reading.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     attention = say(kind.inline)
     figure = position_parts(
-        {say(PART_NAMES[name]): part for name, part in found.parts.items()},
+        {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in found.parts.items()},
         {say(PART_NAMES[name]): share for name, share in shares.items()},
-        found.scores,
-        found.mask,
-        *labels,
+        found.scores[:MOST_DRAWN, :MOST_DRAWN],
+        found.mask[:MOST_DRAWN, :MOST_DRAWN],
+        labels[0][:MOST_DRAWN],
+        labels[1][:MOST_DRAWN],
         title=say(
             "The scores of {attention}, layer {layer}, head {head}, as a sum",
             attention=attention,

@@ -32,7 +32,7 @@ LOOK = {
 }
 LOOK_SHIFT = mark(
     "the matrix knows the shift and not the position: the same turns take every row k places on. What is left after "
-    "the turn, about a ten-millionth, is the rounding of the table; without the turn the rows differ by up to 2."
+    "the turn, about a ten-millionth, is the rounding of the table."
 )
 
 

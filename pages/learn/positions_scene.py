@@ -55,7 +55,7 @@ class Scene:
         """Return what is to be seen now."""
         state.fit(card)
         view = state.current()
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card)
         return cls(
             card=card,
             view=view,

@@ -51,6 +51,13 @@ def steps() -> None:
         steps_number.show(scene)
         steps_proof.show(scene)
     prose.look_for(say(LOOK_FOR))
+    if scene.card.config.has_decoder:
+        st.page_link(
+            "explore/decoding.py",
+            label=say("√d_k is a temperature of the scores: compare the temperature of the logits in Decoding"),
+            icon=":material/thermostat:",
+            query_params={state.MODEL: scene.view.model, state.TEXT: scene.view.text, "temperature": "2"},
+        )
     steps_why.show(scene)
     folded.code(lambda: code_of(scene))
     kept.foot()
@@ -60,9 +67,9 @@ def steps() -> None:
 def _scene() -> Scene | None:
     """Return what is to be seen; where this head cannot be walked through, say why."""
     try:
-        return Scene.current(models.available()[state.current().model])
+        return Scene.current(models.available(steps_state.PAGE)[state.current().model])
     except HeadlightError as error:
-        st.warning(say("This head cannot be walked through: {why}.", why=error))
+        prose.warning(say("This head cannot be walked through: {why}.", why=error))
         return None
 
 

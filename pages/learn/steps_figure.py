@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from pages.learn.steps_scene import Scene
-from pages.shared import state, steps_state
+from pages.shared import prose, state, steps_state
 from pages.shared.components.steps import At, attention_steps
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import mark, say
@@ -74,4 +74,6 @@ def _segments(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, n
         if len(choices) > MOST_BESIDE:
             st.selectbox(say(label), choices, width=90, **options)
         else:
-            st.segmented_control(say(label), choices, format_func=name, required=True, **options)
+            st.segmented_control(
+                say(label), choices, format_func=lambda choice: prose.plain(name(choice)), required=True, **options
+            )

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pages.shared import state, steps_state, walkthroughs
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -39,11 +41,12 @@ class Scene:
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
+        steps_state.first_look(card)
         state.fit(card)
         view = state.current()
         if not view.text:
             return None
-        source = Source.of(card, view.device, view.precision)
+        source = view.source(card)
         of_text = (source, view.text, view.target)
         reading = walkthroughs.read(*of_text)
         walk = walkthroughs.walk(*of_text, attention=view.attention, layer=view.layer, head=view.head)
@@ -57,14 +60,25 @@ class Scene:
 
     @property
     def first_look(self) -> int:
-        """The query to look at first: that of the open number, or the one that looks most decidedly somewhere."""
+        """The query to look at first: that of the open number, or the word that attends most to one other word.
+
+        It is one that the model was given, not one that it wrote, where there is such a word.
+        """
         quantities = self.walk.quantities
         cell: Place | None = steps_state.CELL.value
         of_cell = quantities.get(cell.matrix) if cell else None
         if cell and of_cell and of_cell.rows == "query" and cell.row < len(of_cell.values):
             return cell.row
         within = None if self.is_cross else MOST_SHOWN - 1  # so that both have room
-        return strongest_cell(quantities["pattern"].values, quantities["mask"].values > 0, within=within).query
+        n_queries, n_keys = map(len, self.labels)
+        of_queries, of_keys = (np.array([_is_word(label) for label in side]) for side in self.labels)
+        if self.reading.architecture == "decoder_only":
+            of_queries &= np.arange(n_queries) < self.reading.n_given
+        among = of_queries[:, None] & of_keys
+        if not self.is_cross:
+            among &= ~np.eye(n_queries, n_keys, dtype=bool)
+        mask = quantities["mask"].values > 0
+        return strongest_cell(quantities["pattern"].values, mask, within=within, among=among).query
 
     @property
     def who(self) -> str:
@@ -178,6 +192,11 @@ class Scene:
         return walkthroughs.sources(
             *(self.source, view.text, view.target), attention=view.attention, layer=view.layer, head=view.head
         )
+
+
+def _is_word(label: str) -> bool:
+    """Return whether a token is neither punctuation alone nor one of the special ones, such as <eos>."""
+    return any(map(str.isalnum, label)) and not (label.startswith("<") and label.endswith(">"))
 
 
 def _around(place: int, n: int) -> range:

@@ -7,11 +7,12 @@ import streamlit as st
 
 from pages.learn.steps_code import redraw_sources
 from pages.learn.steps_scene import Scene
-from pages.shared import state, takeaway
+from pages.shared import prose, state, takeaway
 from pages.shared.components.figures import live_figure
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
+from transformer_core.figures.quantities import rounded
 from transformer_core.figures.score_sources import score_sources_heatmap
 from transformer_core.language import mark, say
 
@@ -38,7 +39,7 @@ def show(scene: Scene) -> None:
     try:
         split = scene.split
     except HeadlightError as error:
-        st.warning(say("This score cannot be split: {why}.", why=error))
+        prose.warning(say("This score cannot be split: {why}.", why=error))
         return
     values = split.cell(scene.query, scene.key)
     query, key = (
@@ -82,5 +83,4 @@ def _sum(scene: Scene, split: "ScoreSources") -> str:
 
 
 def _number(scene: Scene, quantity: str) -> str:
-    value = scene.walk.quantities[quantity].values[scene.query, scene.key]
-    return f"{value:.4f}".replace("-", "−")
+    return rounded(float(scene.walk.quantities[quantity].values[scene.query, scene.key]), 4)

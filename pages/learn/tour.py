@@ -16,6 +16,7 @@ LEAD = mark(
     "“Attention Is All You Need” from beginning to end, on models that run while you read. Each chapter asks you to "
     "predict something before it shows you; what is right is computed from the model’s own numbers."
 )
+MOST_NAMED = 5  # of files that are no lessons
 
 
 def page() -> None:
@@ -31,6 +32,7 @@ def tour() -> None:
     if not all_lessons:
         prose.note(say("There is no lesson here."))
         return
+    _tell_of_others()
     open_one = _open_one(all_lessons)
     tour_state.see(open_one.name)
     with st.container(key="hl-tour"):
@@ -41,9 +43,22 @@ def tour() -> None:
         tour_contents.show_narrow(all_lessons, open_one)
         tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
         tour_writing.show()
-        chapter.top_of(open_one.name)
+        chapter.keep(open_one.name, tour_state.answers(open_one.name))
     kept.foot()
     state.publish()
+
+
+def _tell_of_others() -> None:
+    """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
+    if others := lessons.not_read():
+        named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
+        told = say(
+            "In {folder}, only files that end in .md are lessons; not read: {files}. Give a lesson among them that "
+            "ending, or move the file.",
+            folder=str(lessons.own_folder()),
+            files=named,
+        )
+        prose.note(told)
 
 
 def _open_one(all_lessons: "list[Lesson | BrokenLesson]") -> "Lesson | BrokenLesson":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn import tour_checks, tour_figure, tour_question
-from pages.shared import lessons, prose, state, tour_state
+from pages.shared import lessons, prose, tour_state
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
 
@@ -82,7 +82,7 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
         told = say("Train the model, and you read here what it says.")
         st.html(f"<p class='hl-small'>{html.escape(told)}</p>")
         return
-    st.markdown(judging.prose(part, evidence))
+    prose.markdown(judging.prose(part, evidence))
 
 
 def _rows(parts: "Sequence[Part]") -> list[Row]:
@@ -135,19 +135,11 @@ def _links(lesson: "Lesson", seen: "Sequence[Part]") -> None:
         return  # said above
     with st.container(key="hl-tour-links", horizontal=True, gap="medium"):
         for link in found:
-            view = {
-                state.MODEL: card.name,
-                state.TEXT: lessons.text_of(lesson, card),
-                state.TARGET: lesson.target,
-                state.ATTENTION: lesson.attention or None,
-                state.LAYER: lesson.layer,
-                state.HEAD: lesson.head,
-            } | dict(link.fields)
             st.page_link(
                 lessons.PAGES[link.page][0],
-                label=link.label,
+                label=prose.plain(link.label),
                 icon=":material/arrow_outward:",
-                query_params={name: str(value) for name, value in view.items() if value is not None},
+                query_params=lessons.view_of(lesson, link, card),
             )
 
 
@@ -163,17 +155,17 @@ def _ways(place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
             disabled=before is None,
             on_click=tour_state.go_to,
             args=(before.name if before else "",),
-            help=before.title if before else None,
+            help=prose.plain(before.title) if before else None,
             shortcut="Shift+Left",
         )
-        st.button(
-            say("Next: {title}", title=behind.title) if behind else say("Next"),
-            key="tour-next",
-            icon=":material/arrow_forward:",
-            icon_position="right",
-            type="primary",
-            disabled=behind is None,
-            on_click=tour_state.go_to,
-            args=(behind.name if behind else "",),
-            shortcut="Shift+Right",
-        )
+        if behind is not None:
+            st.button(
+                prose.plain(say("Next: {title}", title=behind.title)),
+                key="tour-next",
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                type="primary",
+                on_click=tour_state.go_to,
+                args=(behind.name,),
+                shortcut="Shift+Right",
+            )

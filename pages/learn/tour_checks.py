@@ -52,7 +52,7 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
             "{n} statement of this chapter checked on the model’s numbers",
             "{n} statements of this chapter checked on the model’s numbers",
         )
-        with st.expander(told, icon=":material/error:" if failed else ":material/verified:"):
+        with st.expander(prose.plain(told), icon=":material/error:" if failed else ":material/verified:"):
             st.html(f"<ul class='hl-tour-checks'>{''.join(map(_line, found))}</ul>")
     told = say("This chapter is a text file, {file}. Your own go into the folder lessons.", file=lesson.file)
     folded.code(lambda: code_of(lesson, found), told)

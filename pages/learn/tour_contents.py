@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import tour_state
+from pages.shared import prose, tour_state
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ def show_narrow(lessons: "Lessons", open_one: "Lesson | BrokenLesson") -> None:
     place = lessons.index(open_one)
     with st.container(key="hl-tour-contents-narrow"):
         label = say("{number} of {n}: {title}", number=place + 1, n=len(lessons), title=open_one.title)
-        with st.popover(label, icon=":material/menu_book:", key="tour-narrow", on_change="rerun") as folded:
+        with st.popover(
+            prose.plain(label), icon=":material/menu_book:", key="tour-narrow", on_change="rerun"
+        ) as folded:
             if folded.open:
                 with st.container(gap=None, height=460, border=False):
                     _entries(lessons, open_one, key="narrow")
@@ -50,7 +52,7 @@ def _entries(lessons: "Lessons", open_one: "Lesson | BrokenLesson", *, key: str)
             number += 1
             is_open = lesson is open_one
             st.button(
-                f"{number}\u2002{_plain(lesson.title)}",
+                f"{prose.plain(number)}\u2002{prose.plain(lesson.title)}",
                 key=f"tour-{key}-{'open' if is_open else 'other'}-{number}",
                 icon=_icon(lesson),
                 type="tertiary",
@@ -74,8 +76,3 @@ def _progress(lessons: "Lessons") -> None:
         f"<div class='hl-tour-progress' style='--hl-done:{share}%'><i></i></div>"
         f"<p class='hl-small'>{html.escape(told)}</p>"
     )
-
-
-def _plain(title: str) -> str:
-    """Return a title that Markdown reads as it is."""
-    return "".join(f"\\{letter}" if letter in "\\`*_[]$:~#<>" else letter for letter in title)

@@ -124,11 +124,13 @@ def _strip(strip: "Strip") -> None:
 def _table(table: "Table") -> None:
     """Draw words and numbers in rows."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in table.columns)
+    codes = table.codes or ("",) * len(table.rows)
     rows = "".join(
         f"<tr{' class=hl-marked' if place == table.marked else ''}>"
-        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row)
+        f"<td>{html.escape(row[0])}{f'<code>{html.escape(code)}</code>' if code else ''}</td>"
+        + "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
         + "</tr>"
-        for place, row in enumerate(table.rows)
+        for place, (row, code) in enumerate(zip(table.rows, codes, strict=True))
     )
     st.html(
         f"<div class='hl-tour-table'><table><caption>{html.escape(table.title)}</caption>"

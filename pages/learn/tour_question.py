@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import tour_state
+from pages.shared import prose, tour_state
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidenc
     with st.container(key=f"hl-tour-question-{number}{'-answered' if is_answered else ''}", gap="small"):
         kicker = say("Your prediction") if not is_answered else say("Predicted, and computed")
         st.html(f"<p class='hl-tour-kicker'>{html.escape(kicker)}</p>")
-        st.markdown(question.ask)
+        prose.markdown(question.ask)
         if is_answered:
             _answered(lesson, question, number, given[number], evidence)
         else:
@@ -39,7 +39,7 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
     if question.choices:
         for place, choice in enumerate(question.choices):
             st.button(
-                choice.text,
+                prose.plain(choice.text),
                 key=f"{key}-choice-{place}",
                 width="stretch",
                 on_click=tour_state.answer,
@@ -52,7 +52,7 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         if question.hint:
             with st.popover(say("A hint"), type="tertiary"):
-                st.markdown(question.hint)
+                prose.markdown(question.hint)
         st.button(
             say("Show it to me"),
             key=f"{key}-show",
@@ -74,7 +74,7 @@ def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evid
     st.pills(
         say("Which token?"),
         range(len(labels)),
-        format_func=lambda place: "".join(f"\\{one}" if one in "\\`*_[]$:~#<>" else one for one in labels[place]),
+        format_func=lambda place: prose.plain(labels[place]),
         key=key,
         on_change=choose,
         label_visibility="collapsed",
@@ -83,7 +83,7 @@ def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evid
 
 def _number(lesson: "Lesson", number: int, key: str) -> None:
     """Ask for a number."""
-    from transformer_core.lessons.judging import number_typed
+    from transformer_core.lessons.typed import number_typed
 
     def take() -> None:
         typed = str(st.session_state[key])[:MOST_TYPED]
@@ -103,7 +103,7 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
         st.button(say("Answer"), key=f"{key}-take", on_click=take)
     typed = str(st.session_state.get(key) or "")
     if typed and number_typed(typed) is None:
-        st.html(f"<p class='hl-small'>{html.escape(say('This is no number.'))}</p>")
+        st.html(f"<p class='hl-small'>{html.escape(say('Please enter a number, such as 28, 0.5 or sqrt(3).'))}</p>")
 
 
 def _answered(lesson: "Lesson", question: "Question", number: int, given: str | None, evidence: "Evidence") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from pages.shared import lessons
+from pages.shared import lessons, prose
 from transformer_core.language import mark, say
 
 EXAMPLE = """title: Where does it look?
@@ -44,7 +44,7 @@ HOW = mark(
 def show() -> None:
     """Draw the instructions, folded."""
     title = say("Write a lesson of your own")
-    with st.expander(title, icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
+    with st.expander(prose.plain(title), icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
         if not folded.open:
             return
         told = say(HOW, folder=str(lessons.own_folder()))

@@ -49,7 +49,7 @@ def _live(laboratory: Laboratory, name: str) -> None:
         try:
             reading = read_trial(trials.records(trial), request.arms)
         except HeadlightError as error:
-            st.warning(say("The measurements of this trial cannot be read: {reason}.", reason=error))
+            prose.warning(say("The measurements of this trial cannot be read: {reason}.", reason=error))
             return
         if reading.held_out:
             _draw(laboratory, trial, request, reading)

@@ -33,7 +33,7 @@ def show(laboratory: Laboratory) -> None:
     wanted, trial = trials.FIELDS[laboratory.kind].value, trials.shown(laboratory.kind)
     with st.container():
         if note := st.session_state.pop(NOTE, ""):
-            st.info(note)
+            prose.info(note)
         if trial is None and wanted:
             said = say("There is no trial “{name}” here any more; start one of your own.", name=wanted)
             prose.note(said)

@@ -13,8 +13,8 @@ from transformer_core.errors import HeadlightError
 from transformer_core.language import grouped, mark, say, say_number
 
 LEAD = mark(
-    "Every model that is here, and what it is good for. Look at one from all sides, hand it out as a file, or bring "
-    "in your own."
+    "Every model that is here, and what it is good for. Look at one from all sides, download it as a file, or import "
+    "your own."
 )
 KIND_IN_WORDS = {
     "encoder-decoder": mark("It reads a text and writes another"),
@@ -22,16 +22,21 @@ KIND_IN_WORDS = {
     "encoder-only": mark("It fills in the blanks of a text"),
 }
 FAMILIES = mark(
-    "GPT-2, BERT, MarianMT, T5, Llama, Mistral, Qwen2, Qwen3 and SmolLM models; weights as safetensors. No code of a "
-    "model is run, and no pickle is opened."
+    "GPT-2, GPT-NeoX (Pythia), BERT, RoBERTa, DistilBERT, MarianMT, T5, Llama, Mistral, Qwen2, Qwen3 and SmolLM "
+    "models, nanoGPT’s ckpt.pt, and state dicts of torch.nn.Transformer with a config.json beside them. Weights as "
+    "safetensors or as files of torch.save; no code of a model is run."
 )
+UPLOADED = mark(
+    "What was downloaded here, a Hugging Face folder, or nanoGPT’s ckpt.pt. A larger one is imported by its path, in "
+    "the tab beside this one."
+)
+LONG_LIST, LIST_HEIGHT = 5, 620  # models; a longer list is as high as so many pixels, and scrolls by itself
+NO_PREDICTIONS = mark("It reads a text; it has no head to predict with")
 
 
 def page() -> None:
     """Draw the page, in the order of all pages."""
     prose.heading(say("Models"), say(LEAD))
-    if note := st.session_state.pop(state.MODELS_NOTE, ""):
-        st.info(note, icon=":material/check:")
     cards = models.available()
     chosen = cards.get(state.current().model) if cards else None
     if cards and chosen is None:  # its folder went away a moment ago
@@ -39,9 +44,9 @@ def page() -> None:
     with st.container(key="hl-models"):
         left, right = st.columns([5, 7], gap="medium")
     with left:
+        import_a_model()
         choose(cards, chosen)
         not_usable(cards)
-        bring_in()
     if chosen is not None:
         with right:
             details(chosen)
@@ -49,8 +54,14 @@ def page() -> None:
 
 def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
     """List the models; a click makes one the model of all pages."""
-    if cards:
-        prose.subheading(say_number(len(cards), "One model is here", "{n} models are here"))
+    if not cards:
+        return
+    prose.subheading(say_number(len(cards), "One model is here", "{n} models are here"))
+    with st.container(height=LIST_HEIGHT if len(cards) > LONG_LIST else "content", border=False):
+        _cards(cards, chosen)
+
+
+def _cards(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
     for index, (name, card) in enumerate(cards.items()):
         is_chosen = card is chosen
         with st.container(
@@ -61,7 +72,7 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
         ):
             st.html(
                 f"<div class='hl-model'>{html.escape(card.title)}</div>"
-                f"<p class='hl-small'>{html.escape(card.description or say(KIND_IN_WORDS[card.kind]) + '.')}</p>"
+                f"<p class='hl-small'>{html.escape(card.description if card.is_shipped else _kind(card) + '.')}</p>"
                 f"<p class='hl-small'>{_size(card)}</p>"
             )
             if is_chosen:
@@ -70,8 +81,13 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
                 st.button(say("Choose"), key=f"choose-{name}", on_click=state.choose_model, args=(name, cards))
 
 
+def _kind(card: ModelCard) -> str:
+    """Return what a model does."""
+    return say(KIND_IN_WORDS[card.kind] if card.config.unembed else NO_PREDICTIONS)
+
+
 def _size(card: ModelCard) -> str:
-    return say("{kind}, {millions:,.1f} M parameters", kind=say(card.kind), millions=card.n_parameters / 1e6)
+    return say("{kind}, {n} parameters", kind=say(card.kind), n=prose.amount(card.n_parameters))
 
 
 def not_usable(cards: Mapping[str, ModelCard]) -> None:
@@ -88,31 +104,33 @@ def not_usable(cards: Mapping[str, ModelCard]) -> None:
                     f"<div class='hl-model'>{html.escape(folder.name)}</div>"
                     f"<p class='hl-small'>{html.escape(folder.reason)}</p>"
                 )
-                if folder.is_foreign and st.button(say("Bring it in"), key=f"bring-in-{folder.name}"):
+                if folder.is_foreign and st.button(say("Import"), key=f"bring-in-{folder.name}"):
                     bring_in_source(str(models.folder() / folder.name))
                 if folder.can_be_deleted and st.button(say("Delete …"), key=f"delete-{folder.name}"):
                     confirm_deletion(folder.name, folder.name)
 
 
-def bring_in() -> None:
-    """Bring in a model by id or folder, or as a file."""
-    prose.subheading(say("Bring in a model"))
-    by_id, by_file = st.tabs([say("By id or folder"), say("As a file")])
+def import_a_model() -> None:
+    """Import a model by id or path, or as a file; what came of it is told here, too."""
+    prose.subheading(say("Import a model"))
+    if note := st.session_state.pop(state.MODELS_NOTE, ""):
+        prose.info(note, icon=":material/check:")
+    by_id, by_file = st.tabs([say("By id or path"), say("Upload")])
     with by_id, st.form("bring-in-by-id", border=False):
         source = st.text_input(
-            say("Id on the Hugging Face Hub, or folder on this machine"),
+            say("Id on the Hugging Face Hub, or path on this machine"),
             placeholder="openai-community/gpt2",
             help=say(FAMILIES),
         )
-        if st.form_submit_button(say("Bring it in")) and source.strip():
+        if st.form_submit_button(say("Import"), key="import-path") and source.strip():
             bring_in_source(source.strip())
     with by_file, st.form("bring-in-a-file", border=False, clear_on_submit=True):
         file = st.file_uploader(
-            say("A model's folder as a zip file, up to {n} MB", n=st.get_option("server.maxUploadSize")),
-            type="zip",
-            help=f"{say('What was handed out here, or a Hugging Face folder.')} {say(FAMILIES)}",
+            say("A model’s folder as a zip file, or a .pt file, up to {n} MB", n=st.get_option("server.maxUploadSize")),
+            type=["zip", "pt", "pth", "ckpt"],
+            help=f"{say(UPLOADED)} {say(FAMILIES)}",
         )
-        if st.form_submit_button(say("Take it in")) and file is not None:
+        if st.form_submit_button(say("Import"), key="import-upload") and file is not None:
             with st.spinner(say("Unpacking and checking the model …"), show_time=True):
                 take_in(lambda: shelf.unpack(file, Path(file.name).stem))
 
@@ -140,20 +158,27 @@ def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = l
         name = take()
     except HeadlightError as error:
         before_warning()
-        st.warning(say("This model was not taken in: {error}.", error=error))
+        prose.warning(say("This model could not be imported: {error}.", error=error))
         return
     card = models.available().get(name)
     if card is not None:
-        st.session_state[state.MODELS_NOTE] = say("“{title}” is here now, and chosen on all pages.", title=card.title)
+        note = say("“{title}” is here now, and chosen on all pages.", title=card.title)
+        if card.reads_ids:
+            note += " " + say("It came without a tokenizer, so its texts are token ids, such as 464 3290 318.")
+        st.session_state[state.MODELS_NOTE] = note
         st.session_state[state.NEXT_MODEL] = name
     st.rerun()
 
 
 def details(card: ModelCard) -> None:
     """Show one model from all sides."""
-    prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else say("your own"))
-    what = say(KIND_IN_WORDS[card.kind])
+    whose = say("trained elsewhere") if card.is_imported else say("your own")
+    prose.subheading(card.title, say("comes with Headlight") if card.is_shipped else whose)
+    what = _kind(card)
     st.html(f"<p class='hl-look'>{html.escape(what)}: {html.escape(card.claim())}.</p>")
+    if card.guided_head is not None:
+        layer, head = card.guided_head
+        st.html(f"<p class='hl-look'>{html.escape(say(models.GUIDED, layer=layer, head=head))}</p>")
     if card.heads:
         known = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in card.heads)
         title = say("What its heads are known to do")
@@ -176,17 +201,17 @@ def details(card: ModelCard) -> None:
             try:
                 show(card)
             except HeadlightError as error:
-                st.warning(say("This cannot be shown: {error}.", error=error))
+                prose.warning(say("This cannot be shown: {error}.", error=error))
 
 
 def hand_out(card: ModelCard) -> None:
     """Hand the model out as a file, unless it is too large for that."""
     if shelf.n_bytes(card) > shelf.MAX_HANDED_OUT:
-        too_large = say("Too large for one file: to hand it out, copy {path}.", path=html.escape(card.path))
+        too_large = say("Too large for one file: to pass it on, copy {path}.", path=html.escape(card.path))
         st.html(f"<p class='hl-small'>{too_large}</p>")
         return
     st.download_button(
-        say("Hand it out (.zip)"),
+        say("Download (.zip)"),
         data=lambda: shelf.pack(card),
         file_name=f"{card.name}.zip",
         mime="application/zip",
@@ -263,12 +288,12 @@ def tokenizer_of(card: ModelCard) -> None:
         },
     )
     if n_found > len(table):
-        st.caption(say("The first {n:,} of {n_found:,} tokens.", n=len(table), n_found=n_found))
+        prose.caption(say("The first {n:,} of {n_found:,} tokens.", n=len(table), n_found=n_found))
 
 
 def card_of(card: ModelCard) -> None:
     """Show what is written about the model."""
-    values = shelf.whole_card(card.path, card.version)
+    values = shelf.whole_card(card.path)
     command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
     if isinstance(command, str):
         st.html(f"<p class='hl-look'>{say('This command makes it again:')}</p>")
@@ -283,11 +308,11 @@ def confirm_deletion(name: str, title: str) -> None:
 
 def _confirm(name: str, title: str) -> None:
     """Ask once more."""
-    st.write(say("“{title}” will be gone for good. Keep a copy if you may want it back. Its folder is", title=title))
+    prose.text(say("“{title}” will be gone for good. Keep a copy if you may want it back. Its folder is", title=title))
     st.code(models.at_root(models.folder() / name), language=None, wrap_lines=True)
     with st.container(horizontal=True):
-        is_deleted = st.button(say("Delete it"), type="primary", on_click=delete, args=(name, title))
-        if st.button(say("Keep it")) or is_deleted:
+        is_kept = st.button(say("Keep it"), type="primary")
+        if st.button(say("Delete it"), on_click=delete, args=(name, title)) or is_kept:
             st.rerun()
 
 

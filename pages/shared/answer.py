@@ -1,11 +1,13 @@
-"""What the model says to the text, beside it: what it writes, how it goes on, or what it fills in."""
+"""What the model says to the text, beside it: what it writes, how it continues, or what it fills in."""
 
 import html
+import math
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import state
+from pages.shared import continuing, state
+from pages.shared.models import ModelCard
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
@@ -13,17 +15,24 @@ if TYPE_CHECKING:
 
 LABELS = {
     "encoder_decoder": mark("The model says"),
-    "decoder_only": mark("The model goes on"),
+    "decoder_only": mark("Continuation"),
     "encoder_only": mark("The model fills in"),
 }
 MAX_BLANKS = 8  # whose candidates are shown
+NO_HEAD = mark("This checkpoint has no language-modelling head, so it makes no predictions; its attention is shown.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 
 
-def show(architecture: str, reading: "Reading | None") -> None:
+def show(card: ModelCard, reading: "Reading | None") -> None:
     """Draw the answer, if there is one yet; a target can be typed in its place, where the model takes one."""
-    if reading is None:
+    architecture = card.config.architecture
+    if architecture == "decoder_only":
+        _continuation(card, reading)
+    elif reading is None:
         _label(LABELS[architecture])
+    elif not reading.predicts:
+        _label(mark("The model"))
+        st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_HEAD))}</div>")
     elif architecture == "encoder_only":
         _label(LABELS[architecture])
         if reading.blanks:
@@ -31,9 +40,6 @@ def show(architecture: str, reading: "Reading | None") -> None:
             _candidates(reading.blanks)
         else:
             st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_BLANK))}</div>")
-    elif architecture == "decoder_only":
-        _label(LABELS[architecture], reading)
-        _text(_going_on(reading))
     elif state.current().target is None:
         with _row():
             _label(LABELS[architecture], reading)
@@ -45,7 +51,7 @@ def show(architecture: str, reading: "Reading | None") -> None:
                 args=(reading.output,),
                 help=say("Type what the model is made to write, and see how probable it finds that and where it looks"),
             )
-        _text(reading.output)
+        _text(reading.output, "" if reading.is_complete else "hl-cut")
     else:
         with _row():
             _label(mark("You made it say"), reading)
@@ -67,6 +73,29 @@ def show(architecture: str, reading: "Reading | None") -> None:
         )
 
 
+def _continuation(card: ModelCard, reading: "Reading | None") -> None:
+    """Draw how a model continues the text, or, where it is not asked to, the token that it finds most probable."""
+    is_wanted = state.wants_continuation(card)
+    with _row():
+        words = LABELS["decoder_only"] if is_wanted else mark("Most probable next token")
+        _label(words, reading if is_wanted and not continuing.is_awaited() else None)
+        st.toggle(
+            say("Continue the text"),
+            help=say("The model writes after your text, and its heads are shown on both"),
+            **state.box(state.CONTINUE, is_wanted, lambda is_on: state.set_continuation(card, is_on)),
+        )
+    if is_wanted and continuing.is_awaited():
+        continuing.wait()
+    elif reading is not None and is_wanted:
+        looks = {"hl-continuation": continuing.is_slow(card), "hl-cut": not reading.is_complete}
+        _text(_going_on(reading), " ".join(look for look, is_so in looks.items() if is_so))
+    elif reading is not None:
+        next_token = f"<bdi>{html.escape(reading.predicted[-1])}</bdi>"
+        st.html(
+            f"<div class='hl-answer'><span>{next_token} {probability(math.exp(reading.log_probs[-1]))}</span></div>"
+        )
+
+
 def probability(value: float) -> str:
     """Return a probability for reading: none looks like zero that is not."""
     return f"{value:.2f}" if value >= 0.005 else say("below 0.01")
@@ -78,16 +107,20 @@ def _row() -> "st.delta_generator.DeltaGenerator":
 
 def _label(words: str, reading: "Reading | None" = None) -> None:
     """Draw what stands above the answer, with how probable the model finds it."""
-    remark = "" if reading is None else say("probability a token {p}", p=probability(reading.mean_probability))
+    remark = (
+        ""
+        if reading is None or math.isnan(reading.mean_probability)
+        else say("mean token probability {p} (geometric)", p=probability(reading.mean_probability))
+    )
     st.html(f"<div class='hl-label'>{html.escape(say(words))}<span>{remark}</span></div>", width="content")
 
 
-def _text(text: str) -> None:
-    st.html(f"<div class='hl-answer' dir='auto'>{html.escape(text)}</div>")
+def _text(text: str, look: str = "") -> None:
+    st.html(f"<div class='hl-answer {look}' dir='auto'><span>{html.escape(text)}</span></div>")
 
 
 def _going_on(reading: "Reading") -> str:
-    """Return what was written behind a prompt, without the part of a letter that the limit may have cut."""
+    """Return what was written after a prompt, without the part of a letter that the limit may have cut."""
     shown = reading.output.rstrip("\ufffd").strip()
     return say("… and ends here.") if reading.is_complete and not shown else f"… {shown}"
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import answer, models, prose, readings, state, style, tongue
+from pages.shared import answer, continuing, models, prose, readings, state, style, tongue
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, TextError
 from transformer_core.figures import isolate
@@ -23,15 +23,18 @@ TEXT_BOXES = {  # label and placeholder
     "decoder_only": (mark("Prompt"), mark("Type how a text begins, then press Enter")),
     "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
 }
+WITHOUT_BLANKS = TEXT_BOXES["encoder_decoder"]  # for an encoder that has no head to fill in with
+OF_IDS = mark("Type token ids such as 464 3290 318, then press Enter")
+SEEN_WHOLE = 64  # characters, about, of a text that its box shows whole
 SHOWN_EXAMPLES = 2  # beside the text; narrow screens show one; all are one click away
 
 
 def no_models() -> None:
     """Say how to get a model where there is none."""
     st.title("Headlight")
-    st.info(say("There is no trained model here yet. This command trains one in about five minutes:"))
+    prose.info(say("There is no trained model here yet. This command trains one in about five minutes:"))
     st.code(models.TRAIN_COMMAND, language="bash")
-    st.caption(
+    prose.caption(
         say(
             "Models are looked for in the folder {folder}. Reload this page when it has ended.",
             folder=models.at_root(models.folder()),
@@ -65,7 +68,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
         Whether there is a reading to show, or will be once there is a text.
     """
     card = cards[state.current().model]
-    label, placeholder = TEXT_BOXES[card.config.architecture]
+    label, placeholder = TEXT_BOXES[card.config.architecture] if card.config.unembed else WITHOUT_BLANKS
+    placeholder = OF_IDS if card.reads_ids else placeholder
     with st.container(key="hl-bar"):
         text_column, answer_column, model_column = st.columns([6, 7, 3])
         text_column.text_input(
@@ -76,11 +80,13 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
             placeholder=say(placeholder),
             autocomplete="off",
         )
+        if len(text := state.current().text) > SEEN_WHOLE:
+            text_column.html(f"<p class='hl-small hl-whole' dir='auto'>{html.escape(text)}</p>")
         model_column.selectbox(
             say("Model"),
             list(cards),
             key=state.MODEL,
-            format_func=lambda name: cards[name].title,
+            format_func=lambda name: cards[name].label,
             on_change=state.on_model,
             args=(cards,),
             persist_state="session",
@@ -89,10 +95,10 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
         try:
             with answer_column, st.container(key="hl-answer", gap=None):
                 reading = _reading(card)
-                answer.show(card.config.architecture, reading)
+                answer.show(card, reading)
         except HeadlightError as error:
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
-            st.warning(f"{what}: {error}.")
+            prose.warning(f"{what}: {error}.")
             return False
         remarks = [*notes, *_remarks(reading, state.current().text)]
         if remarks:
@@ -104,13 +110,14 @@ def _reading(card: ModelCard) -> "Reading | None":
     """Return the reading of the view's text, and say what is done while that takes long."""
     view = state.current()
     loading = say(
-        "Loading {title} ({millions:,.1f} M parameters) onto the {device} …",
+        "Loading {title} ({n} parameters) onto the {device} …",
         title=card.title,
-        millions=card.n_parameters / 1e6,
+        n=prose.amount(card.n_parameters),
         device=models.device_name(view.device),
     )
-    with st.spinner(loading, show_time=True):
+    with st.spinner(prose.plain(loading), show_time=True):
         models.load(card.path, card.version, view.device, view.precision)
+    continuing.settle(card)
     with st.spinner(say("Reading the text …"), show_time=True):
         return readings.current(card)
 
@@ -127,7 +134,10 @@ def _examples(card: ModelCard) -> None:
             ):
                 for index, example in enumerate(card.examples):
                     _example(example, f"example-{index}-of-all")
-        with st.popover(say("long text"), type="tertiary"), st.container(width=520):
+        with (
+            st.popover(say("long text"), type="tertiary", key=state.LONG_TEXT_OPEN, on_change=_on_long_text_box),
+            st.container(width=520),
+        ):
             st.text_area(
                 say("A long text"),
                 key=state.LONG_TEXT,
@@ -136,17 +146,23 @@ def _examples(card: ModelCard) -> None:
                 placeholder=say("Paste a text here"),
                 help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
             )
-            st.button(say("Read it"), type="primary", on_click=state.on_long_text)
+            st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
+
+
+def _on_long_text_box() -> None:
+    """The box for a long text was opened or closed; it opens with the text as it is, to be read whole and changed."""
+    if st.session_state[state.LONG_TEXT_OPEN]:
+        st.session_state[state.LONG_TEXT] = state.current().text
 
 
 def _example(example: str, key: str) -> None:
-    st.button(example, key=key, type="tertiary", on_click=state.on_example, args=(example,))
+    st.button(prose.plain(example), key=key, type="tertiary", on_click=state.on_example, args=(example,))
 
 
 def _remarks(reading: "Reading | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
     if reading is None:
-        return [] if text else [say("Type a text above, or choose an example, and every head shows where it looks.")]
+        return [] if text else [say("Type a text above, or choose an example, to see what the model does with it.")]
     remarks: list[str] = []
     if reading.unknown:
         shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in reading.unknown[:5])

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, SHIPPED, ModelCard, at_root, folder
 from pages.shared.state import View
 
 if TYPE_CHECKING:
@@ -15,6 +15,11 @@ INPUTS = {  # what the model is called with, once `opening` has run
 }
 
 
+def run(card: ModelCard) -> str:
+    """Return what the model is called by: without a last layer it has final states only."""
+    return "model" if card.config.unembed else "model.final_states"
+
+
 def opening(card: ModelCard, view: View, reading: "Reading") -> str:
     """Return the lines that load the model, read the text and let the model answer.
 
@@ -22,13 +27,13 @@ def opening(card: ModelCard, view: View, reading: "Reading") -> str:
     """
     device = on_device(view)
     lines = loading(card, view, reading.left_out)
-    if reading.architecture == "encoder_only":
+    n_written = len(reading.target) - reading.n_given + reading.is_complete
+    if reading.architecture == "encoder_only" or (reading.architecture == "decoder_only" and not n_written):
         lines.append(f"tokens = torch.tensor([ids]{device})")
     elif reading.architecture == "decoder_only":
-        n_new = len(reading.target) - reading.n_given + reading.is_complete
         lines += [
             f"prompt = torch.tensor([ids]{device})",
-            f"tokens = tc.greedy_decode(model, prompt, max_new_tokens={n_new}).tokens  # the prompt first",
+            f"tokens = tc.greedy_decode(model, prompt, max_new_tokens={n_written}).tokens  # the prompt first",
             *(["tokens = tokens[:, :-1]  # without <eos>"] if reading.is_complete else []),
         ]
     elif view.target is None:
@@ -49,13 +54,22 @@ def opening(card: ModelCard, view: View, reading: "Reading") -> str:
 def loading(card: ModelCard, view: View, left_out: range, *more_imports: str) -> list[str]:
     """Return the lines that load the model and give the `ids` of the text, as far as they were read."""
     precision = "" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}"
+    loaded = [f"model, tokenizer = tc.load({card.path!r}{on_device(view)}{precision})"]
+    if card.name == PAPER_BASE:
+        more_imports = ("from transformer_core.devices import choose_precision", *more_imports)
+        more_imports += ("from transformer_core.model.presets import transformer_base",)
+        loaded = [
+            f"_, tokenizer = tc.load({at_root(folder() / SHIPPED[0])!r})",
+            "model = tc.build(transformer_base(tokenizer.vocab_size), seed=0).eval()  # random weights",
+            f"model = model.to({view.device!r}, choose_precision({view.precision!r}))",
+        ]
     return [
         "import torch",
         "",
         "import transformer_core as tc",
         *more_imports,
         "",
-        f"model, tokenizer = tc.load({card.path!r}{on_device(view)}{precision})",
+        *loaded,
         *_encoded(view.text, card.config.architecture, left_out),
     ]
 

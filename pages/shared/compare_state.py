@@ -22,6 +22,7 @@ MOST_LISTED = 4000  # characters of a pasted list that an address can hold
 _LONG_LIST = "compare-long-list"  # session key: a pasted list that no address can hold
 _VISITED = "compare-visited"  # session key: the page was open before
 _NEW_TEXT = "compare-new-text"  # session key: a text was put into the bar
+_NEW_CHANGE = "compare-new-change"  # session key: which heads are changed was chosen
 _HEAD = re.compile(r"([a-z]{1,20})\.(\d{1,4})\.(\d{1,4})")
 _CELL = re.compile(r"(\d{1,4})\.(\d{1,4})")
 
@@ -74,7 +75,7 @@ def _cell_in_words(cell: tuple[int, int]) -> str:
     return f"{cell[0]}.{cell[1]}"
 
 
-VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "map", "layers", "texts"))
+VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "effect", "map", "layers", "texts"))
 WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a moment of a training
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
 TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's; None: A's, if all else is not
@@ -159,12 +160,24 @@ def has_new_text() -> bool:
 
 def change_kind(field: Field, kind: str, head: HeadName) -> None:
     """What is done to heads was chosen: to those that are chosen already, or to one."""
-    field.set(in_words(kind, parse_change(field.value)[1] or [head]))
+    change_heads(field, parse_change(field.value)[1] or [head], kind)
 
 
-def change_heads(field: Field, heads: Sequence[HeadName]) -> None:
-    """The heads that are changed were chosen; without any, nothing is."""
-    field.set(in_words(parse_change(field.value)[0], heads))
+def change_heads(field: Field, heads: Sequence[tuple[str, int, int]], kind: str | None = None) -> None:
+    """The heads that are changed were chosen; without any, nothing is.
+
+    Args:
+        field: of the side.
+        heads: what is changed.
+        kind: how; None: as before.
+    """
+    field.set(in_words(parse_change(field.value)[0] if kind is None else kind, heads))
+    st.session_state[_NEW_CHANGE] = bool(field.value)
+
+
+def has_new_change() -> bool:
+    """Whether other heads were switched off or evened out just now; asked once."""
+    return bool(st.session_state.pop(_NEW_CHANGE, False))
 
 
 def in_words(kind: str, heads: Sequence[tuple[str, int, int]]) -> str:

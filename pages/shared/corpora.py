@@ -1,20 +1,18 @@
 """What to train on: a corpus that is made here, or a text of one's own; and what is known of it before the start."""
 
 import html
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import streamlit as st
 
-from pages.shared import models, runs
+from pages.shared import analyses, prose
 from transformer_core.config import Architecture
-from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import CorpusError, HeadlightError
+from transformer_core.corpora.watched import STAGES, WatchedFolder
+from transformer_core.errors import HeadlightError
 from transformer_core.language import grouped, mark, say, say_again
 
 if TYPE_CHECKING:
@@ -31,6 +29,7 @@ MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether 
     "induction": (mark("Induction: what came behind the same letter before?"), False),
     "stories": (mark("Stories: short tales, told on"), False),
 }
+FOREIGN = mark("tokens of the chosen tokenizer")
 TOKENS = {"byte_bpe": mark("pieces of words"), "character": mark("characters"), "word": mark("words")}
 _TO_TRAIN_ON = {
     "pairs": mark("pairs to train on"),
@@ -38,12 +37,9 @@ _TO_TRAIN_ON = {
     "stretches": mark("stretches to train on"),
 }
 _TOKENS_A = {"source": mark("tokens a source"), "target": mark("tokens a target"), "text": mark("tokens a text")}
-DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}
-SOURCE, GENERATED, OWN = "train-source", "train-corpus", "train-own"
-_UPLOADS = "train-uploads"  # how many files have come
-_SAID = "train-upload-said"  # of the last one, at the next run
-_MADE, _OWN = mark("Made here"), mark("Your own text")
-_SECONDS = 3600  # at most, that the first look at a corpus takes
+_WATCHED = "corpus-analysis"  # session key: the folder of the analysis that was looked at last
+_CANCELLED = "corpus-cancelled"  # session key: what is not to be analysed
+_TICK = 1.0  # seconds between two looks at an analysis
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,129 +50,39 @@ class Choice:
     corpus: str  # as `--corpus` takes it
     is_pairs: bool
     run_name: str  # for a run on it
-    reading: Mapping[str, str | int] = field(default_factory=dict)  # fields of CorpusReading that were chosen
+    reading: Mapping[str, str | int | bool] = field(default_factory=dict)  # fields of CorpusReading that were chosen
 
-
-def texts_folder() -> Path:
-    """Return where texts of one's own are kept."""
-    return runs.folder() / ".texts"
-
-
-def choose() -> Choice | None:
-    """Choose a corpus; None while there is none."""
-    source = st.segmented_control(
-        say("Corpus"), [_MADE, _OWN], format_func=lambda name: say(name), default=_MADE, required=True, key=SOURCE
-    )
-    if source == _MADE:
-        name = st.selectbox(
-            say("Which one"),
-            [*MADE_HERE],
-            format_func=lambda name: say(MADE_HERE[name][0]),
-            key=GENERATED,
-            label_visibility="collapsed",
-            persist_state="session",
-        )
-        return Choice(name=name, corpus=name, is_pairs=MADE_HERE[name][1], run_name=name)
-    return _own()
-
-
-def _own() -> Choice | None:
-    """Take in texts of one's own, and choose one of them."""
-    by_file, by_hand = st.tabs([say("A file"), say("Typed or pasted")])
-    with by_file:
-        n_uploads = st.session_state.setdefault(_UPLOADS, 0)
-        file = st.file_uploader(
-            say("Text, or pairs as .tsv or .csv, up to {n} MB", n=st.get_option("server.maxUploadSize")),
-            help=say(
-                "A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
-                "machine."
-            ),
-            key=f"{_UPLOADS}-{n_uploads}",
-        )
-        if file is not None:  # it has arrived as a whole: no button that could be pressed too early
-            with st.spinner(say("Reading the file …"), show_time=True):
-                st.session_state[_SAID] = _take_in(file.name, file)
-            st.session_state[_UPLOADS] = n_uploads + 1
-            st.rerun()  # the page that a person sees has room for another file
-        _tell(st.session_state.pop(_SAID, ("", "")))
-    with by_hand, st.form("train-paste", border=False):
-        text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
-        if st.form_submit_button(say("Take it in")) and text.strip():
-            _tell(_take_in(f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}", text.encode()))
-    texts = {path.name: path for path in _texts()}
-    if not texts:
-        st.caption(say("Nothing was taken in yet."))
-        return None
-    if st.session_state.get(OWN) not in texts:
-        st.session_state[OWN] = next(iter(texts))
-    name = st.selectbox(say("Train on"), [*texts], key=OWN, persist_state="session")
-    is_pairs = name.endswith(".tsv")
-    reading: dict[str, str | int] = {}
-    with st.container(key="hl-train-reading"):
-        left, right = st.columns(2)
-    tokens = left.selectbox(
-        say("Tokens"), [*TOKENS], format_func=lambda name: say(TOKENS[name]), key=f"train-tokens-{name}"
-    )
-    if tokens != "byte_bpe":
-        reading["tokens"] = tokens
-    if not is_pairs:
-        division = right.selectbox(
-            say("Texts"), [*DIVISIONS], format_func=lambda name: say(DIVISIONS[name]), key=f"train-divided-{name}"
-        )
-        if division != "auto":
-            reading["division"] = division
-    return Choice(
-        name="own",
-        corpus=models.at_root(texts[name]),
-        is_pairs=is_pairs,
-        run_name=Path(name).stem.partition(".")[0],
-        reading=reading,
-    )
-
-
-def _take_in(name: str, content: BinaryIO | bytes) -> tuple[str, str]:
-    """Return why a text was not taken in, and then what is to be known of it: each in words, or ""."""
-    from transformer_core.corpora.uploads import take_in
-
-    try:
-        taken = take_in(content, name, texts_folder())
-    except CorpusError as error:
-        return say("This was not taken in: {error}.", error=error), ""
-    st.session_state[OWN] = taken.path.name
-    return "", taken.remark
-
-
-def _tell(said: tuple[str, str]) -> None:
-    refusal, remark = said
-    if refusal:
-        st.warning(refusal)
-    if remark:
-        st.info(remark)
-
-
-def _are_pairs(text: str) -> bool:
-    """Whether each line of a pasted text has a tab in it."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return len(lines) > 1 and all("\t" in line for line in lines)
-
-
-def _texts() -> list[Path]:
-    """Return the texts that were taken in, the newest first."""
-    if not texts_folder().is_dir():
-        return []
-    return sorted(
-        (path for path in texts_folder().iterdir() if path.is_file() and not path.name.startswith(".")),
-        key=lambda path: -path.stat().st_mtime,
-    )
+    @property
+    def is_made_here(self) -> bool:
+        """Whether it is a corpus that is made here, and no text of one's own."""
+        return self.corpus in MADE_HERE
 
 
 def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
-    """Draw what is known of a corpus; None, with a sentence on the page, where it cannot be trained on."""
-    try:
-        portrait = portrait_of(choice, architecture)
-    except HeadlightError as error:
-        st.warning(say("This cannot be trained on: {error}.", error=error))
+    """Draw what is known of a corpus; None while that is found out, or, with a sentence, where it cannot be."""
+    asked = (choice.corpus, dict(choice.reading), architecture)
+    if st.session_state.get(_CANCELLED) == asked:
+        prose.info(say("The analysis was cancelled; a text is analysed before it is trained on."))
+        st.button(say("Analyse"), key="analyse", on_click=lambda: st.session_state.pop(_CANCELLED, None))
         return None
+    st.session_state.pop(_CANCELLED, None)
+    try:
+        analysis = analyses.look(*asked)
+    except HeadlightError as error:
+        prose.warning(say("This cannot be trained on: {error}.", error=error))
+        return None
+    before = st.session_state.get(_WATCHED)
+    if before is not None and before.path != analysis.folder.path:
+        before.give_up()
+    st.session_state[_WATCHED] = analysis.folder
+    if analysis.problem:
+        prose.warning(say("This cannot be trained on: {error}.", error=analysis.problem))
+        st.button(say("Try again"), key="analyse-again", on_click=analyses.forget, args=(analysis,))
+        return None
+    if analysis.portrait is None:
+        st.fragment(_watch, run_every=_TICK)(asked)
+        return None
+    portrait = analysis.portrait
     st.html(f"<p class='hl-look'>{html.escape(say_again(portrait.description))}</p>")
     if choice.is_pairs:
         samples = pd.DataFrame(portrait.samples, columns=[say("source"), say("target")])
@@ -216,7 +122,7 @@ def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
         (say("tokens to train on"), grouped(portrait.n_train_tokens)),
         (
             say("vocabulary"),
-            say("{n:,} {tokens}", n=portrait.vocab_size, tokens=say(TOKENS[portrait.tokenizer_kind])),
+            say("{n:,} {tokens}", n=portrait.vocab_size, tokens=say(TOKENS.get(portrait.tokenizer_kind, FOREIGN))),
         ),
         *lengths,
         (say("unknown in what is held out"), f"{portrait.unknown_share:.1%}"),
@@ -230,36 +136,27 @@ def tokens_per_item(portrait: "CorpusPortrait") -> float:
     return portrait.n_train_tokens / max(1, portrait.n_train) + (2 if portrait.items == "pairs" else 1)
 
 
-def place_of(corpus: str) -> str:
-    """Return the name of a corpus as this process finds it, wherever it was started."""
-    return corpus if corpus in MADE_HERE else str(models.ROOT / corpus)
+def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
+    """Draw how far an analysis is, each second anew; when it has ended, the page goes on."""
+    if st.session_state.get(_CANCELLED) == asked:
+        st.rerun()
+    try:
+        analysis = analyses.look(*asked)
+    except HeadlightError:
+        st.rerun()
+    if analysis.portrait is not None or analysis.problem:
+        st.rerun()
+    progress, name = analysis.progress, Path(asked[0]).name
+    share = progress.n_done / progress.n_in_all if progress.n_in_all else 0.0
+    with st.container(border=True, key="hl-analysis"):
+        words = say("Analysing {name}: {stage} …", name=name, stage=say(STAGES.get(progress.stage, progress.stage)))
+        if progress.n_in_all:
+            words = say("{words} {done:,} of {all:,}", words=words, done=progress.n_done, all=progress.n_in_all)
+        st.progress(min(1.0, share), prose.plain(words))
+        prose.caption(say("This is done once for each text and way of reading it; the page stays usable meanwhile."))
+        st.button(say("Cancel"), key="cancel-analysis", on_click=_cancel, args=(asked, analysis.folder))
 
 
-def portrait_of(choice: Choice, architecture: Architecture) -> "CorpusPortrait":
-    """Return what is known of a corpus: what was found before, or what a process of its own finds now.
-
-    Raises:
-        CorpusError: the corpus cannot be read.
-    """
-    from transformer_core.corpora.portrait import kept_portrait
-
-    reading = CorpusReading(**choice.reading)  # type: ignore[arg-type]  # what the widgets offer
-    path = place_of(choice.corpus)
-    found = kept_portrait(path, reading, architecture)
-    if found is not None:
-        return found
-    with st.spinner(say("Reading the corpus and counting its tokens; the first time takes a while …"), show_time=True):
-        words = [sys.executable, "-m", "transformer_core", "inspect", "--corpus", path, "--architecture", architecture]
-        for name, value in choice.reading.items():
-            words += ["--set", f"{name}={value}"]
-        done = subprocess.run(
-            [*words, "--json"], cwd=models.ROOT, capture_output=True, text=True, timeout=_SECONDS, check=False
-        )
-    if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-        raise CorpusError(
-            say_again(lines[-1].removeprefix("error: ")) if lines else say("it could not be read; the log may say why")
-        )
-    from transformer_core.corpora.portrait import CorpusPortrait
-
-    return CorpusPortrait.from_json(done.stdout)
+def _cancel(asked: object, folder: WatchedFolder) -> None:
+    st.session_state[_CANCELLED] = asked
+    folder.give_up()

@@ -61,11 +61,13 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     side, n_frames = fit_frames(shapes, len(moments))
     steps = [moments[place] for place in thinned_places(len(moments), n_frames)]
     key = f"{version} {tokens!r}"
-    kept = _kept(str(run.path), key)
+    kept: dict[int, MomentReading | DamagedMoment] = dict(_kept(str(run.path), key))
     missing = [step for step in steps if step not in kept]
     with models.on(models.CPU):
         for i, moment in enumerate(read_moments(film, missing, tokens)):
             kept[moment.step] = moment
+            if isinstance(moment, MomentReading):  # what is wrong with the others is worded for its reader
+                _kept(str(run.path), key)[moment.step] = moment
             on_moment(i + 1, len(missing), moment.step)
     found = [kept[step] for step in steps if step in kept]
     read_ones = [moment for moment in found if isinstance(moment, MomentReading)]
@@ -161,7 +163,7 @@ def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _kept(path: str, key: str) -> "dict[int, MomentReading | DamagedMoment]":
+def _kept(path: str, key: str) -> "dict[int, MomentReading]":
     """Return what is known of the moments of one film and one fixed text; it is filled from outside, by any session.
 
     Each holds `MOST_PATTERN_BYTES` at most, and the stores above keep the bounds of the rest.

@@ -30,7 +30,7 @@ def command(title: str, line: Callable[[], str], note: str = "") -> None:
 def _fold(
     key: str, title: str, icon: str, language: str, lines: Callable[[], str], *, above: str = "", below: str = ""
 ) -> None:
-    with st.expander(title, icon=icon, key=key, on_change="rerun") as folded:
+    with st.expander(prose.plain(title), icon=icon, key=key, on_change="rerun") as folded:
         if not folded.open:
             return
         _small(above)

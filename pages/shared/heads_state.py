@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from pages.shared import state
+from pages.shared import prose, state
 from pages.shared.fields import Field, number, one_of, window, window_in_words
 from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Span
 from transformer_core.analysis.text_measures import MEASURES
@@ -104,11 +104,10 @@ def on_pinned() -> None:
         return
     layer, head = pinned.get("layer"), pinned.get("head")
     if type(layer) is int and type(head) is int and layer >= 0 and head >= 0:
-        current = state.current()
-        if pinned.get("attention") != current.attention:
-            state.choose_head(str(pinned.get("attention")), layer, head)
-            MIX.set(())
-        toggle(layer, head)
+        if pinned.get("attention") == state.current().attention:
+            toggle(layer, head)
+        else:
+            prose.toast(say("Only heads of one attention can be combined. Click the head to see it alone."))
 
 
 def toggle(layer: int, head: int) -> None:

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import streamlit as st
 from cachetools import LRUCache
 
-from transformer_core.language import say
+from transformer_core.language import language, say
 
 MIB = 1 << 20
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Store(Generic[T]):
         self._n_bytes = n_bytes
         self._things: LRUCache[Hashable, T] = LRUCache(most_mib * MIB, getsizeof=n_bytes)
         self._large: dict[Hashable, T] = {}  # one at most
-        self._making: dict[Hashable, Future[T]] = {}
+        self._making: dict[Hashable, tuple[Future[T], str]] = {}  # with the language of who makes it
         self._lock = Lock()
 
     @property
@@ -44,24 +44,35 @@ class Store(Generic[T]):
         """Return how many things are kept."""
         return len(self._things) + len(self._large)
 
+    def __contains__(self, key: Hashable) -> bool:
+        """Return whether the thing of a key is kept."""
+        with self._lock:
+            return self._place(key) is not None
+
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return the thing of a key; who asks for it while another makes it waits for that.
 
         Raises:
-            Exception: whatever `make` raises, to all who wait; nothing is kept, and the next who asks tries again.
+            Exception: whatever `make` raises, to all who wait and read the same language; others make it themselves,
+                as an error is worded for its reader. Nothing is kept, and the next who asks tries again.
         """
         while True:
             with self._lock:
                 if (place := self._place(key)) is not None:
                     return place[key]
-                made_by_another = self._making.get(key)
-                if made_by_another is None:
-                    own = self._making[key] = Future()
+                being_made = self._making.get(key)
+                if being_made is None:
+                    own: Future[T] = Future()
+                    self._making[key] = own, language()
                     break
+            made_by_another, their_language = being_made
             try:
                 return made_by_another.result()
             except CancelledError:
                 continue  # who made it was called off, as when a page is left
+            except Exception:
+                if their_language == language():
+                    raise
         return self._make(key, make, own)
 
     def measure(self, key: Hashable) -> None:

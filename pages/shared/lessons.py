@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pages.shared import kept, models
+from pages.shared import kept, models, state
 from pages.shared.models import ROOT, ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
@@ -14,7 +14,7 @@ from transformer_core.language import language, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.lessons.evidence import Evidence
-    from transformer_core.lessons.lesson import BrokenLesson, Lesson
+    from transformer_core.lessons.lesson import BrokenLesson, Lesson, Link
     from transformer_core.lessons.run import Run
     from transformer_core.lessons.six_words import SixWords
 
@@ -26,10 +26,10 @@ PAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {  # that links open: the fil
     "steps": ("learn/steps.py", ("query", "stage", "cell")),
     "positions": ("learn/positions.py", ("encoding", "n", "width", "part")),
     "masks": ("learn/masks.py", ("preset", "edits", "part")),
-    "architecture": ("learn/architecture.py", ("block", "part")),
+    "architecture": ("learn/architecture.py", ("block", "part", "show")),
     "heads": ("explore/heads.py", ()),
     "decoding": ("explore/decoding.py", ("step", "part", "branches", "branch", "beams", "length")),
-    "compare": ("explore/compare.py", ("view", "btext", "with")),
+    "compare": ("explore/compare.py", ("view", "btext", "with", "bchange")),
     "train": ("train/train.py", ()),
     "film": ("train/film.py", ()),
 }
@@ -52,6 +52,13 @@ def here() -> "list[Lesson | BrokenLesson]":
         if path.is_file()
     )
     return list(_read(folders, language(), stamps))
+
+
+def not_read() -> list[str]:
+    """Return what lies in a teacher's folder and is no lesson for its ending alone."""
+    from transformer_core.lessons import folder
+
+    return folder.not_read(own_folder(), language())
 
 
 @lru_cache(maxsize=8)
@@ -89,6 +96,25 @@ def text_of(lesson: "Lesson", card: ModelCard) -> str:
     return lesson.text or next(iter(card.examples), "")
 
 
+def view_of(lesson: "Lesson", link: "Link", card: ModelCard) -> dict[str, str]:
+    """Return what the address of a link says: the lesson's model, text and head, and what the link says itself.
+
+    Args:
+        lesson: that the link belongs to.
+        link: to a page.
+        card: the lesson's model.
+    """
+    view = {
+        state.MODEL: card.name,
+        state.TEXT: text_of(lesson, card),
+        state.TARGET: lesson.target,
+        state.ATTENTION: lesson.attention or None,
+        state.LAYER: lesson.layer,
+        state.HEAD: lesson.head,
+    } | dict(link.fields)
+    return {name: str(value) for name, value in view.items() if value is not None}
+
+
 def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, float], None] | None = None) -> "Evidence":
     """Return the numbers that a lesson speaks of; they are made when they are asked for.
 
@@ -107,6 +133,7 @@ def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, floa
 def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
     """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
     from transformer_core.lessons.run import run
+    from transformer_core.weights.checkpoint import read_card
 
     card = card_of(lesson)
     if is_other and not lesson.other:
@@ -117,7 +144,7 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
 
     def make() -> "Run":
         model, tokenizer = source.load()
-        return run(model, tokenizer, text, target=target, mistake=mistake)
+        return run(model, tokenizer, text, target=target, mistake=mistake, card=read_card(models.folder() / card.name))
 
     return runs.get((source, text, target, mistake), make)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from pages.shared import models, state
+from pages.shared import models, prose, state
 from transformer_core.language import mark, say
 
 WIDTH = 320  # px
@@ -20,7 +20,7 @@ def choose() -> None:
     label = f"{models.device_name(view.device)}, {view.precision}"
     with (
         st.sidebar,
-        st.popover(label, type="tertiary", icon=":material/memory:", key="hl-machine"),
+        st.popover(prose.plain(label), type="tertiary", icon=":material/memory:", key="hl-machine"),
         st.container(width=WIDTH),
     ):
         if len(devices) > 1:
@@ -33,4 +33,11 @@ def choose() -> None:
 
 
 def _choice(label: str, options: tuple[str, ...], key: str, name: Callable[[str], str] = str) -> None:
-    st.segmented_control(label, options, key=key, format_func=name, required=True, persist_state="session")
+    st.segmented_control(
+        prose.plain(label),
+        options,
+        key=key,
+        format_func=lambda option: prose.plain(name(option)),
+        required=True,
+        persist_state="session",
+    )

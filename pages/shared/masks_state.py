@@ -2,23 +2,26 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from itertools import product
 from typing import Any
 
 import streamlit as st
 
 from pages.shared import state, trials
-from pages.shared.fields import Field, number, one_of, text_up_to
+from pages.shared.fields import Field, decimal, number, one_of, plain, text_up_to
 from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
 
 PAGE = "masks"
-PARTS = ("edit", "which", "inference", "leak", "training")
+PARTS = ("edit", "which", "inference", "leak", "dropout", "training")
+MOST_DROPOUT = 0.9
 MOST_SIZE = 64
-MOST_RUNS = 64 * 32  # stretches of cells in the address: every second cell of 64 by 64
+MOST_CELLS = MOST_SIZE * MOST_SIZE  # that are turned over
 STAMP = "masks-stamp"  # of the last edit that came from the browser
 SEEN = "masks-seen"  # whether the page was opened in this session
 _OF = "masks-of"  # what the edited cells are cells of
+_MOVED = "masks-moved"  # the attention that was chosen, and the one that a preset shows in its place
 _RUN = re.compile(r"(\d{1,2})(?:-(\d{1,2}))?\.(\d{1,2})(?:-(\d{1,2}))?")
 
 Cell = tuple[int, int]
@@ -28,17 +31,21 @@ def _cells(text: str) -> tuple[Cell, ...]:
     """Read which cells are not as the preset has them, such as "3.4-7~5-6.0".
 
     Raises:
-        ValueError: they are not written so.
+        ValueError: they are not written so, or are too many.
     """
-    found = [_RUN.fullmatch(part) for part in text.split("~")]
-    if len(found) > MOST_RUNS or not all(found):
-        raise ValueError(say("it is written as queries, a point, and keys, joined by ~: 3.4-7~5-6.0"))
-    cells = set()
-    for match in filter(None, found):
-        first_query, last_query, first_key, last_key = (None if part is None else int(part) for part in match.groups())
-        assert first_query is not None and first_key is not None
-        for query in range(first_query, (first_query if last_query is None else last_query) + 1):
-            cells |= {(query, key) for key in range(first_key, (first_key if last_key is None else last_key) + 1)}
+    cells: set[Cell] = set()
+    room = MOST_CELLS
+    for part in text.split("~"):
+        match = _RUN.fullmatch(part)
+        if match is None:
+            raise ValueError(say("it is written as queries, a point, and keys, joined by ~: 3.4-7~5-6.0"))
+        first_query, last_query, first_key, last_key = match.groups()
+        queries = range(int(first_query), int(last_query or first_query) + 1)
+        keys = range(int(first_key), int(last_key or first_key) + 1)
+        room -= len(queries) * len(keys)  # before any cell is visited: many large rectangles fit into an address
+        if room < 0:
+            raise ValueError(say("it may name {most:,} cells at most, those of the largest mask", most=MOST_CELLS))
+        cells |= set(product(queries, keys))
     return tuple(sorted(cells))
 
 
@@ -91,16 +98,35 @@ LAYERS = Field(PAGE, "layers", "all", one_of("all", "one"))  # in which the mask
 CHANGED = Field(PAGE, "changed", None, number)  # the token that the leak test changes; None: one in the middle
 TOKEN = Field(PAGE, "token", "", text_up_to(100))  # what stands in its place; "": another token of the text
 
-FIELDS: tuple[Field, ...] = (PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, trials.MASKS)
+DROPOUT = Field(PAGE, "dropout", 0.1, decimal(0, MOST_DROPOUT), plain)  # probability, on the pattern
+SEED = Field(PAGE, "seed", 0, number)  # of the dropout
+
+FIELDS: tuple[Field, ...] = (
+    *(PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, DROPOUT, SEED, trials.MASKS),
+)
 
 
 def choose_preset(name: str | None, config: ModelConfig) -> None:
-    """A preset was chosen; its size and its padding are as usual, and no cell is turned over."""
+    """A preset was chosen; its size and its padding are as usual, and no cell is turned over.
+
+    A preset that shows nothing at the chosen attention is shown at another one; with the next preset the chosen one is
+    back.
+    """
     if name is not None and name in PRESETS:
         for field in (EDITS, SIZE, PADDING):
             field.set(field.usual)
-        st.session_state[state.ATTENTION] = attention_for(PRESETS[name], st.session_state[state.ATTENTION], config)
+        chosen = moved_from() or st.session_state[state.ATTENTION]
+        shown = st.session_state[state.ATTENTION] = attention_for(PRESETS[name], chosen, config)
+        st.session_state[_MOVED] = (chosen, shown) if shown != chosen else None
         PRESET.set(name)
+
+
+def moved_from() -> str | None:
+    """Return the attention that was chosen where the preset shows another one in its place; else None."""
+    match st.session_state.get(_MOVED):
+        case (str(chosen), shown) if shown == st.session_state[state.ATTENTION]:
+            return chosen
+    return None
 
 
 def choose_attention(name: str) -> None:
@@ -108,6 +134,7 @@ def choose_attention(name: str) -> None:
     if name != st.session_state[state.ATTENTION]:
         EDITS.set(())
     st.session_state[state.ATTENTION] = name
+    st.session_state[_MOVED] = None
 
 
 def turn(cells: Sequence[int], n_keys: int, stamp: int) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
-from pages.shared import kept
+from pages.shared import kept, prose
 from transformer_core.analysis import Attention, attentions_of
+from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
 from transformer_core.language import ENGLISH, language, mark, say, say_again, say_number
+from transformer_core.model.presets import transformer_base
 from transformer_core.weights.folder import reading
 
 if TYPE_CHECKING:
@@ -26,9 +29,22 @@ ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
 CPU = "cpu"
 MOST_MIB = 2048  # of all models that are kept loaded
+PAPER_BASE = (
+    "paper-base"  # name and path of the paper's base model, which is built with random weights when it is chosen
+)
+ON_PAGES_OF_SIZES = (
+    "steps",
+    "architecture",
+)  # where it is offered: its shapes are the paper's, and its weights untrained
 PRECISIONS = ("float32", "bfloat16")
 TRAIN_COMMAND = (
-    "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --keep checkpoints/en-fr"
+    "python -m transformer_core train --corpus en-fr --preset tiny --run runs/en-fr --keep checkpoints/en-fr "
+    "--set guided_head=encoder.1.0"
+)
+GUIDED = mark(
+    "Encoder self-attention, layer {layer}, head {head} was guided: training showed it which noun each pronoun stands "
+    "for (Garg et al. 2019), and it looks from “it” at that noun. Without guidance en-fr translated as well, but the "
+    "best head of its encoder pointed at the right noun for 57 % of the pronouns: the decoder resolved them."
 )
 
 
@@ -44,8 +60,11 @@ class ModelCard:
     corpus: str
     examples: tuple[str, ...]
     heads: tuple[str, ...]  # what some of its heads are known to do, a sentence each
+    guided_head: tuple[int, int] | None  # layer and head of the encoder that was guided to what pronouns stand for
     n_parameters: int
     success: str  # how well it does on what was held out, in a few words; "": not measured
+    is_imported: bool  # somebody else trained it
+    reads_ids: bool  # it came without a tokenizer, and its texts are token ids
     config: ModelConfig
 
     @property
@@ -54,9 +73,19 @@ class ModelCard:
         return self.config.architecture.replace("_", "-")
 
     @property
+    def label(self) -> str:
+        """Return its title, as lists of models have it."""
+        return say("{title} (trained elsewhere)", title=self.title) if self.is_imported else self.title
+
+    @property
     def is_shipped(self) -> bool:
         """Return whether it comes with Headlight; else it is the users' own."""
         return is_shipped(self.name)
+
+    @property
+    def continues(self) -> bool:
+        """Return whether it continues a text unless a person says otherwise; a large one from elsewhere is too slow."""
+        return self.config.architecture == "decoder_only" and not self.is_imported
 
     @property
     def attentions(self) -> Mapping[str, Attention]:
@@ -67,6 +96,13 @@ class ModelCard:
         """Return in how many layers the model has one of its attentions."""
         return self.attentions[attention].n_layers(self.config)
 
+    @property
+    def training(self) -> str:
+        """Return where it learned what it knows, in a few words."""
+        if self.corpus:
+            return say("trained on {corpus}", corpus=Path(self.corpus).name)
+        return say("trained elsewhere") if self.is_imported else say("not trained")
+
     def claim(self) -> str:
         """Return one line about the model: what it is, how large, what it learned and how well."""
         n_layers = max(self.config.n_encoder_layers, self.config.n_decoder_layers)
@@ -74,8 +110,8 @@ class ModelCard:
             say(self.kind),
             say_number(n_layers, "{n} layer", "{n} layers"),
             say_number(self.config.n_heads, "{n} head", "{n} heads"),
-            say("{millions:.1f} M parameters", millions=self.n_parameters / 1e6),
-            say("trained on {corpus}", corpus=self.corpus) if self.corpus else say("not trained"),
+            say("{n} parameters", n=prose.amount(self.n_parameters)),
+            self.training,
         ]
         return ", ".join([*parts, self.success] if self.success else parts)
 
@@ -95,10 +131,13 @@ def at_root(path: Path) -> str:
     return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
 
 
-def available() -> dict[str, ModelCard]:
+def available(page: str = "") -> dict[str, ModelCard]:
     """Return the models in the checkpoints folder by name; a folder without a readable card is not a model.
 
     Those that come with Headlight are first, in their order. Models of the same title are told apart by their names.
+
+    Args:
+        page: on the pages of shapes and sizes, the paper's base model is there too.
     """
     cards = {}
     for place in sorted(folder().glob("[!.]*"), key=lambda place: _rank(place.name)):
@@ -106,11 +145,38 @@ def available() -> dict[str, ModelCard]:
             cards[place.name] = _card(place)
         except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
             continue  # no file, or one that says something else
+    if page in ON_PAGES_OF_SIZES and (cut := cards.get(SHIPPED[0])):
+        cards[PAPER_BASE] = _paper_base(cut)
     titles = Counter(card.title for card in cards.values())
     return {
         name: replace(card, title=f"{card.title} ({name})") if titles[card.title] > 1 else card
         for name, card in cards.items()
     }
+
+
+def _paper_base(cut: ModelCard) -> ModelCard:
+    """Return the paper's base model with the vocabulary and the examples of another one; it is not trained.
+
+    Source: Vaswani et al. 2017, table 3.
+    """
+    config = transformer_base(cut.config.vocab_size)
+    return replace(
+        cut,
+        name=PAPER_BASE,
+        path=PAPER_BASE,
+        version=cut.version,
+        title=say("The paper’s base model (untrained)"),
+        description=say(
+            "N = 6, d_model = 512, 8 heads of 64, as in table 3 of the paper; with random weights, to see its sizes."
+        ),
+        corpus="",
+        heads=(),
+        n_parameters=sum(
+            {weight.name: weight.n_parameters for of in weights_of(config).values() for weight in of}.values()
+        ),
+        success="",
+        config=config,
+    )
 
 
 def _rank(name: str) -> tuple[int, str]:
@@ -189,9 +255,20 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
 
     def make() -> "tuple[Transformer, Tokenizer]":
         with on(device):
+            if path == PAPER_BASE:
+                return _built_paper_base(device, precision)
             return tc.load(ROOT / path, device=device, dtype=precision)
 
     return loaded((path, version, device, precision), make)
+
+
+def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokenizer]":
+    """Build the paper's base model as the lines that pages show do."""
+    from transformer_core.devices import choose_precision
+
+    _, tokenizer = tc.load(folder() / SHIPPED[0])
+    model = tc.build(transformer_base(tokenizer.vocab_size), seed=0).eval()
+    return model.to(device, choose_precision(precision)), tokenizer
 
 
 def loaded(
@@ -228,8 +305,11 @@ def _card(place: Path) -> ModelCard:
         corpus=str(values.get("corpus", {}).get("name", "")),
         examples=tuple(map(str, values.get("examples", ()))),
         heads=tuple(map(_does, values.get("heads", ()))),
+        guided_head=_guided_head(values, _config(config)),
         n_parameters=int(values.get("parameters", 0)),
         success=_success(values.get("metrics", {}), _config(config).architecture),
+        is_imported="source" in values,
+        reads_ids=values.get("tokenizer") == "ids",
         config=_config(config),
     )
 
@@ -240,8 +320,16 @@ def _does(head: Mapping[str, Any]) -> str:
         from transformer_core.analysis.head_words import HeadScore
 
         with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
-            return HeadScore(**{field.name: head[field.name] for field in fields(HeadScore)}).sentence()
+            known = {field.name: head[field.name] for field in fields(HeadScore) if field.name in head}
+            return HeadScore(**known).sentence()
     return str(head["does"])
+
+
+def _guided_head(values: Mapping[str, Any], config: ModelConfig) -> tuple[int, int] | None:
+    """Return layer and head of what a card calls "encoder.1.0", where the model has it."""
+    found = re.fullmatch(r"encoder\.(\d+)\.(\d+)", str(values.get("trained", {}).get("guided_head", "")))
+    layer, head = map(int, found.groups()) if found else (0, 0)
+    return (layer, head) if found and layer < config.n_encoder_layers and head < config.n_heads else None
 
 
 @lru_cache(maxsize=256)

@@ -1,12 +1,70 @@
 """What pages say in words: their heads, remarks, and what to look for. All of it is text, never markup."""
 
 import html
+import re
+from typing import Any
 
 import streamlit as st
 
 from transformer_core.language import say
 
 ONE_LINE = 180  # characters, about, that a lead has in a line of a wide window
+
+MARKUP = re.compile(r"[\\`*~\[\]$<&]|(?<![^\W_])_|_(?![^\W_])")
+LATE = re.compile(
+    r"^(?=[#>=]|[+-](?![\d.])|\d+[.)]\s)|(?<=:)(?=//|[^\W\d]|[\w+-]+:)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE
+)
+WORD_JOINER = "\u2060"  # takes no room and shows nothing
+
+
+def plain(words: object) -> str:
+    """Return Markdown that shows some words as they are: no link, no bold type, no icon, no formula.
+
+    Streamlit looks for addresses, icons and emoji after it took the escapes out, so a word joiner stands in those; and
+    one stands before what would begin a heading, a list or a quotation.
+    """
+    joined = " ".join(str(words).split())
+    return LATE.sub(WORD_JOINER, MARKUP.sub(r"\\\g<0>", joined))
+
+
+def markdown(words: str) -> None:
+    """Draw Markdown that was meant as Markdown, such as a lesson's."""
+    st.markdown(words)
+
+
+def text(words: str) -> None:
+    """Say something."""
+    st.markdown(plain(words))
+
+
+def caption(words: str) -> None:
+    """Say something in small letters."""
+    st.caption(plain(words))
+
+
+def info(words: str, **options: Any) -> None:
+    """Say in a box what happened."""
+    st.info(plain(words), **options)
+
+
+def success(words: str) -> None:
+    """Say in a box what went well."""
+    st.success(plain(words))
+
+
+def warning(words: str) -> None:
+    """Say in a box what cannot be done, why, and what to do."""
+    st.warning(plain(words))
+
+
+def error(words: str) -> None:
+    """Say in a box that something broke."""
+    st.error(plain(words))
+
+
+def toast(words: str) -> None:
+    """Say for a moment why something was not done; nothing on the page moves."""
+    st.toast(plain(words))
 
 
 def heading(title: str, lead: str) -> None:
@@ -35,3 +93,12 @@ def sentence(error: Exception) -> str:
     """Return what an error says as a sentence."""
     words = str(error)
     return f"{words[:1].upper()}{words[1:]}."
+
+
+def amount(number: float) -> str:
+    """Return a count with a unit that reads well: "790 thousand", "63.1 million"."""
+    if number < 10_000:
+        return say("{n:,.0f}", n=number)
+    if number < 1e6:
+        return say("{n:,.0f} thousand", n=number / 1000.0)
+    return say("{n:,.1f} million", n=number / 1000000.0)

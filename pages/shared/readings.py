@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
-MAX_NEW_TOKENS = 24  # behind a prompt
+MAX_NEW_TOKENS = 24  # after a prompt
 MOST_MIB = 768  # of all readings
 MOST_POOLED = 1024  # tokens, up to which the pictures of all heads are made with the reading: a small part of its time
 
@@ -21,6 +21,11 @@ MOST_POOLED = 1024  # tokens, up to which the pictures of all heads are made wit
 def max_tokens(config: ModelConfig) -> int:
     """Return how many tokens of a text, and of the decoder's input, are looked at."""
     return min(MAX_TOKENS, config.max_seq_len)
+
+
+def max_new_tokens(source: Source) -> int:
+    """Return how many tokens a decoder-only model writes after a text; 0 where it only reads it."""
+    return MAX_NEW_TOKENS if source.continues else 0
 
 
 def read(source: Source, text: str, target: str | None = None) -> "Reading":
@@ -34,8 +39,16 @@ def read(source: Source, text: str, target: str | None = None) -> "Reading":
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
     """
-    readings: kept.Store[Reading] = kept.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
-    return readings.get((source, text, target), lambda: _read(source, text, target))
+    return _kept().get((source, text, target), lambda: _read(source, text, target))
+
+
+def is_kept(source: Source, text: str, target: str | None = None) -> bool:
+    """Return whether a text was read before, and need not be read again."""
+    return (source, text, target) in _kept()
+
+
+def _kept() -> "kept.Store[Reading]":
+    return kept.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
 
 def _read(source: Source, text: str, target: str | None) -> "Reading":
@@ -49,7 +62,7 @@ def _read(source: Source, text: str, target: str | None) -> "Reading":
             text,
             target=target,
             max_tokens=max_tokens(model.config),
-            max_new_tokens=MAX_NEW_TOKENS,
+            max_new_tokens=max_new_tokens(source),
         )
         if _n_tokens(reading) <= MOST_POOLED:
             side = picture_side(reading)
@@ -82,4 +95,4 @@ def current(card: ModelCard) -> "Reading | None":
     view = state.current()
     if not view.text:
         return None
-    return read(Source.of(card, view.device, view.precision), view.text, view.target)
+    return read(view.source(card), view.text, view.target)

@@ -59,13 +59,17 @@ def load(run: Run, step: int) -> "tuple[Transformer, Tokenizer]":
     return load_at(str(run.path), version(run), step)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
-def examples(path: str) -> tuple[str, ...]:
-    """Return good texts for the model of a run, given its folder.
+def examples(run: Run) -> tuple[str, ...]:
+    """Return good texts for the model of a run.
 
     Raises:
         HeadlightError: the film has not begun.
     """
+    return _examples(str(run.path), version(run))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _examples(path: str, version: str) -> tuple[str, ...]:
     from transformer_core.weights.checkpoint import read_card
 
     return tuple(map(str, read_card(Path(path) / "film").get("examples", ())))

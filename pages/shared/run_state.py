@@ -22,6 +22,7 @@ ATTENTION, LAYER, HEAD = "run-attention", "run-layer", "run-head"
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
 WISH = "film-wish"  # how often the page itself, and not the slider, chose a moment
+NEW_CHOSEN = "run-new-chosen"  # whether a person chose a new training, or came by an address that says so
 NOTE = "run-note"  # what was done a moment ago, to be said at the next run of the page
 _ADDRESS = Address("run")
 _IN_URL = {
@@ -56,6 +57,7 @@ def seed() -> None:
         return
     session, wanted = st.session_state, st.query_params.to_dict()
     session[RUN] = wanted.get("run", session.get(RUN, ""))[:100]
+    session[NEW_CHOSEN] = wanted.get("run") == ""
     session[MOMENT] = _number(wanted.get("moment"), default=None)
     session[OTHER] = wanted.get("other", "")[:100]
     session[TEXT] = state.clean(wanted.get("text", ""))
@@ -93,7 +95,7 @@ def publish() -> None:
         name: str(st.session_state[key]) for key, name in _IN_URL.items() if st.session_state[key] not in ("", None)
     }
     if not st.session_state[RUN]:
-        values = {}
+        values = {"run": ""} if st.session_state[NEW_CHOSEN] else {}
     values |= tongue.published()
     _ADDRESS.write(values)
 
@@ -105,13 +107,19 @@ def choose(view: Mapping[str, Any]) -> None:
 
 def choose_run(name: str) -> None:
     """Another run was chosen: its own last moment and examples come first."""
-    choose({RUN: name, MOMENT: None, OTHER: "", TEXT: "", TARGET: ""})
+    choose({RUN: name, NEW_CHOSEN: False, MOMENT: None, OTHER: "", TEXT: "", TARGET: ""})
 
 
 def on_run(key: str, names: Collection[str]) -> None:
-    """One of these runs was chosen; a browser may still send a title that was right before the run's state changed."""
-    if st.session_state[key] in names:
-        choose_run(st.session_state[key])
+    """One of these runs was chosen.
+
+    A browser may still send a title that was right before the run's state changed; and when the title of the run that
+    is shown changes, it sends that run again, which must not cost the text that was typed.
+    """
+    name = st.session_state[key]
+    if name in names and (name != st.session_state[RUN] or not name):
+        choose_run(name)
+        choose({NEW_CHOSEN: not name})
 
 
 def on_text() -> None:

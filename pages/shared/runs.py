@@ -24,10 +24,12 @@ from transformer_core.training.config import TrainingConfig
 from transformer_core.training.launch import Launcher, Started
 
 if TYPE_CHECKING:
+    from transformer_core.training.metrics import RecordFile
     from transformer_core.training.run_directory import RunDirectory
     from transformer_core.training.run_status import RunStatus
 
 _MAX_NAME = 40  # characters
+_AWAITED = ".awaited"  # folder with a file for each run that was shown at work, and not since it ended
 STATES = {  # in words, and the color of the badge
     "starting": (mark("starting"), "gray"),
     "queued": (mark("waiting"), "gray"),
@@ -68,7 +70,8 @@ class Run:
     @property
     def title(self) -> str:
         """Name and state, for a list that is not drawn anew each second."""
-        return f"{self.name} · {say('at work') if self.is_at_work else say(STATES[self.state][0])}"
+        is_busy = self.is_at_work and self.state != "paused"
+        return f"{self.name} · {say('at work') if is_busy else say(STATES[self.state][0])}"
 
 
 def folder() -> Path:
@@ -115,7 +118,7 @@ def find(name: str) -> Run | None:
         name=name,
         path=place,
         state=_state(status, place),
-        step=status.step,
+        step=_step(status, place),
         reason=_trouble(place) if status.state == "failed" and not status.reason else status.reason,
         request=request,
     )
@@ -140,15 +143,41 @@ def start(name: str, arguments: Sequence[str]) -> None:
     """
     path = folder() / name
     launcher().start(path, ["train", "--run", str(path), "--queue", *arguments])
+    await_end(name)
 
 
 def resume(run: Run) -> None:
     """Go on with a run from its last save, on the device that it began on.
 
     Raises:
-        RunError: it cannot be started.
+        RunError: it cannot be started, or the text that it is trained on is gone.
     """
+    from transformer_core.corpora import CORPORA
+
+    corpus = str((run.request or {}).get("corpus", ""))
+    if corpus not in CORPORA and not (models.ROOT / corpus).exists():
+        raise RunError(
+            say("the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name)
+        )
     start(run.name, ["--resume", "--device", "auto"])
+
+
+def await_end(name: str) -> None:
+    """Note that somebody looks at a run at work; it is noted beside the runs, and outlasts browser and server."""
+    with suppress(OSError):
+        (folder() / _AWAITED).mkdir(parents=True, exist_ok=True)
+        (folder() / _AWAITED / name).touch()
+
+
+def end_is_seen(name: str) -> None:
+    """Note that a run is shown that is not at work any more, or is there no more."""
+    with suppress(OSError):
+        (folder() / _AWAITED / name).unlink(missing_ok=True)
+
+
+def is_awaited(run: Run) -> bool:
+    """Whether somebody looked at a run at work, and nobody has since it ended."""
+    return (folder() / _AWAITED / run.name).exists()
 
 
 def ask(run: Run, command: str, value: float = 1.0) -> None:
@@ -169,6 +198,7 @@ def delete(run: Run) -> None:
         RunError: a process works on it, or it cannot be deleted.
     """
     launcher().forget(run.path)
+    end_is_seen(run.name)
     if not run.path.exists():
         return
     now = find(run.name)
@@ -210,15 +240,24 @@ def configurations(run: Run) -> tuple[ModelConfig, TrainingConfig]:
     return request.model, request.training
 
 
+def saved_step(run: Run) -> int | None:
+    """Return the step after which a run was saved last; None where nothing was, or what was cannot be read."""
+    with suppress(HeadlightError):
+        progress = directory(run).progress()
+        return None if progress is None else progress.step
+    return None
+
+
 def records(run: Run) -> list[dict[str, Any]]:
-    """Return what was measured so far; nothing where the file is damaged.
+    """Return what was measured up to the step at which the run was found: all that is told of it is of one moment.
 
     Raises:
         RunError: a line in the middle is damaged.
     """
-    from transformer_core.training.metrics import RecordFile
-
-    return RecordFile(run.path / "metrics.jsonl").read()
+    found = record_file(run.path / "metrics.jsonl").read()
+    while run.state == "running" and found and found[-1]["step"] > run.step:
+        found.pop()
+    return found
 
 
 def head_records(run: Run) -> list[dict[str, Any]]:
@@ -229,7 +268,15 @@ def head_records(run: Run) -> list[dict[str, Any]]:
     """
     from transformer_core.training.film import Film
 
-    return Film(run.path).heads.read()
+    return record_file(Film(run.path).heads.path).read()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def record_file(path: Path) -> "RecordFile":
+    """Return the one reader of a file of records that all sessions share: each of its lines is read once."""
+    from transformer_core.training.metrics import RecordFile
+
+    return RecordFile(path)
 
 
 def _state(status: "RunStatus", place: Path) -> str:
@@ -239,6 +286,17 @@ def _state(status: "RunStatus", place: Path) -> str:
         for started in launcher().started()
     )
     return "starting" if is_restarting and not status.is_at_work and status.state != "finished" else status.state
+
+
+def _step(status: "RunStatus", place: Path) -> int:
+    """Return the last step that is known of: a run at work, or one that was killed, logs more often than it writes."""
+    if status.state not in ("running", "failed"):
+        return status.step
+    logged: list[dict[str, Any]] = []
+    with suppress(RunError):  # whoever draws the measures says so
+        logged = record_file(place / "metrics.jsonl").read()
+    last = logged[-1]["step"] if logged else status.step
+    return last if status.state == "running" else max(last, status.step)
 
 
 def _starting(started: Started) -> Run:

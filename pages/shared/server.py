@@ -18,7 +18,7 @@ from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from pages.shared import style
+from pages.shared import prose, style
 from transformer_core.language import mark, say
 
 FRAME = Path(__file__).parents[1] / "frame.py"
@@ -139,5 +139,5 @@ def on_error(error: Exception) -> bool:
     """
     logger.error("A page failed", exc_info=error)
     what = say("Something went wrong here, and it is not your fault. The server's log has the details.")
-    st.error(f"{what} {say(WAY_OUT)}")
+    prose.error(f"{what} {say(WAY_OUT)}")
     return True

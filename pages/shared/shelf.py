@@ -2,6 +2,7 @@
 
 import re
 import threading
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedIOBase
@@ -26,6 +27,7 @@ _KINDS = {  # of tokenizers
     "word": mark("one for each word"),
     "character": mark("one for each character"),
     "byte_bpe": mark("made of bytes that often stand together (byte-level BPE)"),
+    "ids": mark("written as their ids, since the model came without a tokenizer"),
 }
 _ROLES = {
     "pad": mark("fills up"),
@@ -118,9 +120,8 @@ def token_table(card: ModelCard, wanted: str = "") -> tuple[pd.DataFrame, int]:
     return table.head(MAX_TOKENS_SHOWN), len(table)
 
 
-@st.cache_data(max_entries=16, show_spinner=False)
-def whole_card(path: str, version: str) -> dict[str, Any]:
-    """Return the model's card as it is written.
+def whole_card(path: str) -> dict[str, Any]:
+    """Return the model's card as it is written; its heads may be described later than its weights.
 
     Raises:
         CheckpointError: it cannot be read.
@@ -184,7 +185,7 @@ def bring_in(source: str, *, on_progress: OnProgress) -> str:
     """Load a model from elsewhere, keep it here as a checkpoint, and return the name that it has here.
 
     Args:
-        source: an id of the Hugging Face Hub, or a folder.
+        source: an id of the Hugging Face Hub, a folder, or a file of weights.
         on_progress: told bytes that are done, bytes in all, and of what.
 
     Raises:
@@ -192,28 +193,50 @@ def bring_in(source: str, *, on_progress: OnProgress) -> str:
     """
     from transformer_core.weights.bring_in import bring_in as bring_in_folder
 
-    with _free_name(Path(source.partition("@")[0]).name) as name:
+    path = Path(source.partition("@")[0])
+    with _free_name(path.stem if path.is_file() else path.name) as name:
         bring_in_folder(source, models.folder() / name, on_progress=on_progress)
         _refuse_strange_card(name)
     return name
 
 
-def keep_run(run: Path, wanted: str) -> str:
-    """Keep the model that a training ended with, with a card that says what its heads do; return its name here.
+class Kept(NamedTuple):
+    """A model that was kept of a training."""
+
+    name: str  # of its folder
+    title: str
+    step: int  # of the training, whose weights it has
+
+
+def keep_run(run: Path, wanted: str) -> Kept:
+    """Keep the model that a training saved last; what its heads do is measured later.
 
     Args:
         run: the training's folder.
-        wanted: the name that it should have, as far as that is free.
+        wanted: what a person calls the model; its folder has a name as similar as can be, as far as that is free.
 
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
     """
     from transformer_core.analysis.keeping import keep_run as keep_run_in
 
+    titles = {card.title for card in models.available().values()}
     with _free_name(wanted) as name:
-        keep_run_in(run, models.folder() / name)
+        title = f"{wanted} ({name})" if wanted in titles else wanted
+        step = keep_run_in(run, models.folder() / name, title=title)
         _refuse_strange_card(name)
-    return name
+    return Kept(name, title, step)
+
+
+def describe_heads(run: Path, name: str) -> None:
+    """Measure what the heads of a model do that was kept of a training, and say it in its card.
+
+    Raises:
+        HeadlightError: that failed; the model is as it was.
+    """
+    from transformer_core.analysis.keeping import describe_heads as describe_heads_in
+
+    describe_heads_in(run, models.folder() / name)
 
 
 def delete(name: str) -> None:
@@ -236,7 +259,8 @@ def delete(name: str) -> None:
 @contextmanager
 def _free_name(wanted: str) -> Iterator[str]:
     """Reserve a name for a folder, like the wanted one, until the model is there; nobody else gets the same."""
-    plain = re.sub(r"[^a-z0-9._-]+", "-", wanted.lower())[:_MAX_NAME].strip("-.") or "model"
+    without_marks = unicodedata.normalize("NFKD", wanted).encode("ascii", "ignore").decode().lower()
+    plain = re.sub(r"[^a-z0-9._-]+", "-", without_marks)[:_MAX_NAME].strip("-.") or "model"
     with _lock:
         there = {path.name for path in models.folder().glob("*")} | _taken | {*models.SHIPPED}
         name = next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(there) + 3))) if name not in there)

@@ -29,7 +29,7 @@ _HEAD = re.compile(r"([a-z]+)\.(\d{1,4})\.(\d{1,4})")
 
 @dataclass(frozen=True)
 class Source:
-    """The weights that read a text, where they run, and what is changed in them."""
+    """The weights that read a text, where they run, what is changed in them, and whether they continue the text."""
 
     path: str  # of the model's folder, or of the run's
     version: str  # of the weights
@@ -37,11 +37,22 @@ class Source:
     precision: str = PRECISIONS[0]
     step: int | None = None  # of a run's film; None: `path` is a model's folder
     change: str = ""  # such as "off:cross.1.2+cross.1.3"; "": none
+    continues: bool = True  # a decoder-only model writes after the text, and its heads are shown on both
 
     @classmethod
-    def of(cls, card: ModelCard, device: str = CPU, precision: str = PRECISIONS[0], change: str = "") -> "Source":
-        """Return a model of the chooser."""
-        return cls(card.path, card.version, device, precision, None, change)
+    def of(
+        cls,
+        card: ModelCard,
+        device: str = CPU,
+        precision: str = PRECISIONS[0],
+        change: str = "",
+        *,
+        continues: bool | None = None,
+    ) -> "Source":
+        """Return a model of the chooser; `continues` is None for what is usual with it."""
+        if continues is None or card.config.architecture != "decoder_only":
+            continues = card.config.architecture != "decoder_only" or card.continues
+        return cls(card.path, card.version, device, precision, None, change, continues)
 
     def load(self) -> "tuple[Transformer, Tokenizer]":
         """Return the model and its tokenizer, loaded once for all sessions; a change is not in it.

@@ -8,6 +8,7 @@ the session. Every session key that pages share is in this file.
 
 import base64
 import binascii
+import re
 import unicodedata
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -18,8 +19,9 @@ import streamlit as st
 
 from pages.shared import fields, tongue
 from pages.shared.address import Address
-from pages.shared.fields import Field
+from pages.shared.fields import Field, one_of
 from pages.shared.models import CPU, PRECISIONS, ModelCard
+from pages.shared.sources import Source
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.language import say, say_number
 from transformer_core.text.interface import WRITTEN_MASK
@@ -29,14 +31,19 @@ PACKED_TEXT = "packed"  # in the URL, in the place of a long text
 TARGET = "target"  # what a person makes an encoder-decoder write; None: what it writes by itself
 DEVICE, PRECISION = "device", "precision"
 TARGET_BOX = "target-box"  # where the target is typed
+CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": as is usual with the model
+CONTINUES = "continues"  # whether the reading that is shown includes what a decoder-only model writes after the text
 OVERVIEW, HEATMAP = "overview", "heatmap"  # keys of components
 LONG_TEXT = "long-text"  # where a long text is pasted
 EXAMPLES = "examples"  # whether the list of examples is open
+LONG_TEXT_OPEN = "long-text-open"  # whether the box for a long text is
 NEXT_MODEL = "next-model"  # the model that the next run begins with
 MODELS_NOTE = "models-note"  # what was done to the models, to be said at the next run
 _OWN = "own-fields"  # of the page that is open
 _BY_LINK = "by-link"  # the view came from the URL, and no run has come to its end since
 _ADDRESS = Address("view")
+
+IDS = re.compile(r"[\d\s,;]*")  # a text of token ids
 
 MAX_CHARACTERS = 30_000  # of a text: more than 4,096 tokens
 MAX_PLAIN = 1000  # characters of a text that stands in the URL as it is; a longer one is packed
@@ -54,12 +61,28 @@ class View:
     head: int
     device: str
     precision: str
+    continues: bool
+
+    def source(self, card: ModelCard) -> Source:
+        """Return what reads the text."""
+        return Source.of(card, self.device, self.precision, continues=self.continues)
 
 
 def current() -> View:
     """Return the view of this session; `seed` must have run."""
-    keys = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION)
+    keys = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION, CONTINUES)
     return View(*map(st.session_state.__getitem__, keys))
+
+
+def wants_continuation(card: ModelCard) -> bool:
+    """Return whether a text is to be continued by a model: as a person chose, or as is usual with the model."""
+    chosen = CONTINUE.value
+    return card.config.architecture == "decoder_only" and (card.continues if not chosen else chosen == "on")
+
+
+def set_continuation(card: ModelCard, is_wanted: bool) -> None:
+    """A person chose whether texts are continued."""
+    CONTINUE.set("" if is_wanted == card.continues else "on" if is_wanted else "off")
 
 
 def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]:
@@ -83,13 +106,15 @@ def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]
         else:  # the first model that is here
             wanted = {MODEL: name}
     if _ADDRESS.is_from_outside():
-        notes += _fill(cards, wanted) + fields.fill(own, wanted)
+        notes += _fill(cards, wanted) + fields.fill((*own, CONTINUE), wanted)
         _ADDRESS.follow()
         state[_BY_LINK] = True
     elif state[MODEL] not in cards:  # its folder was removed meanwhile
         notes += _fill(cards, {TEXT: state[TEXT], MODEL: state[MODEL]})
-    fit(cards[state[MODEL]])
-    state[_OWN] = tuple(own)
+    card = cards[state[MODEL]]
+    fit(card)
+    state[CONTINUES] = wants_continuation(card)
+    state[_OWN] = (*own, *((CONTINUE,) if card.config.architecture == "decoder_only" else ()))
     return notes
 
 
@@ -156,7 +181,8 @@ def on_text() -> None:
 
 
 def on_long_text() -> None:
-    """A long text was pasted."""
+    """A long text was pasted: the box for it closes, and lets the page be seen."""
+    st.session_state[LONG_TEXT_OPEN] = False
     _take_text(clean(st.session_state[LONG_TEXT]))
 
 
@@ -187,13 +213,14 @@ def set_target(target: str | None) -> None:
 def on_model(cards: Mapping[str, ModelCard]) -> None:
     """Another model was chosen: what a person typed stays, an example of another model gives way to one of its own.
 
-    A text with blanks is nothing to a model that writes.
+    A text with blanks is nothing to a model that writes, nor one of words to a model that reads token ids.
     """
     state = st.session_state
     card = cards[state[MODEL]]
     of_others = {example for other in cards.values() for example in other.examples} - {*card.examples}
+    has_no_ids = card.reads_ids and not IDS.fullmatch(state[TEXT])
     has_lost_its_blanks = card.config.architecture != "encoder_only" and WRITTEN_MASK.search(state[TEXT])
-    if card.examples and (not state[TEXT] or state[TEXT] in of_others or has_lost_its_blanks):
+    if card.examples and (not state[TEXT] or state[TEXT] in of_others or has_lost_its_blanks or has_no_ids):
         state[TEXT] = card.examples[0]
     state[TARGET] = None
     state[_BY_LINK] = False

@@ -11,7 +11,9 @@ from typing import NamedTuple
 
 import streamlit as st
 
+from pages.shared import state
 from pages.shared.fields import Field, number, one_of
+from pages.shared.models import ModelCard
 from transformer_core.analysis.walkthrough.stages import TITLES
 from transformer_core.language import say
 
@@ -19,6 +21,7 @@ PAGE = "steps"
 FIGURE = "steps-figure"  # key of the component
 _CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
 _KNOWN = "steps-known"  # what the figure shows, as far as it has told or was told
+_SEEN = "steps-seen"  # whether the page was opened in this session
 _WISH = "steps-wish"  # what it was told last, and how often it was told something
 
 
@@ -63,6 +66,18 @@ class Wish:
     key: int
     cell: Place | None
     shown: tuple[range, range]  # the queries and the keys that have room
+
+
+def first_look(card: ModelCard) -> None:
+    """Begin with the guided head, or the first layer of self-attention, where neither link nor person chose a head."""
+    session = st.session_state
+    is_first = _SEEN not in session
+    session[_SEEN] = True
+    places = state.ATTENTION, state.LAYER, state.HEAD
+    first, *_, last = [*card.attentions] * 2
+    nobody_chose = tuple(map(session.get, places)) == (last, card.n_layers(last) - 1, 0)
+    if is_first and nobody_chose and not {*places} & {*st.query_params}:
+        state.choose_head(first, *(card.guided_head or (0, 0)))  # a guided head is of the encoder, which is the first
 
 
 def fit(n_queries: int, n_keys: int, first: int, shapes: Mapping[str, tuple[int, int]]) -> None:

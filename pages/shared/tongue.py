@@ -5,6 +5,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.shared import prose
 from transformer_core.language import ENGLISH, LANGUAGES, add_catalogues, ask_for_language, say
 
 LANGUAGE = "language"  # in the session, and in the URL where it is not the browser's
@@ -26,7 +27,7 @@ def choose() -> None:
     st.segmented_control(
         say("Language"),
         [*LANGUAGES],
-        format_func=LANGUAGES.__getitem__,
+        format_func=lambda name: prose.plain(LANGUAGES[name]),
         required=True,
         key=_BOX,
         on_change=_switch,

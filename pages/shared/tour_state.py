@@ -1,4 +1,8 @@
-"""What defines the view of the page Tour: the chapter; and in the session, what was answered."""
+"""What defines the view of the page Tour: the chapter; and in the session, what was answered.
+
+The session ends with a reload, so the browser keeps what was answered, too (components/chapter.py), and a new session
+begins with it.
+"""
 
 from collections.abc import Sequence
 
@@ -12,8 +16,10 @@ FIELDS: tuple[Field, ...] = (LESSON,)
 
 _ANSWERS = "tour-answers"  # of each lesson: the answers to its questions, in their order; None: shown without one
 _SEEN = "tour-seen"  # lessons that were opened
+_RESTORED = "tour-restored"  # whether the browser has told what it keeps
 _SEEDS = "tour-seeds"  # of each lesson in which the six words were trained: from which first weights
 N_SEEDS = 10
+MOST_LESSONS, MOST_ANSWERS, MOST_LETTERS = 400, 40, 1000  # that are taken from a browser; letters of an answer
 
 
 def go_to(name: str) -> None:
@@ -41,6 +47,26 @@ def answer(name: str, number: int, given: str | None) -> None:
 def ask_again(name: str, number: int) -> None:
     """Forget the answers to a chapter's questions, from this one on."""
     st.session_state.setdefault(_ANSWERS, {})[name] = answers(name)[:number]
+
+
+def is_restored() -> bool:
+    """Return whether the browser has told what it keeps; before, nothing that it keeps may be written over."""
+    return bool(st.session_state.get(_RESTORED))
+
+
+def restore(kept: object) -> None:
+    """Take what the browser kept of earlier sessions, which is checked like any input; what this one has stays.
+
+    Args:
+        kept: the answers by the names of chapters that were opened, {"masks": ["28"]}; anything else is left out.
+    """
+    st.session_state[_RESTORED] = True
+    chapters = [*kept.items()][:MOST_LESSONS] if isinstance(kept, dict) else []
+    for name, given in chapters:
+        is_whole = isinstance(given, list) and len(given) <= MOST_ANSWERS
+        if is_whole and all(one is None or (isinstance(one, str) and len(one) <= MOST_LETTERS) for one in given):
+            see(name)
+            st.session_state.setdefault(_ANSWERS, {}).setdefault(name, tuple(given))
 
 
 def is_done(name: str, n_questions: int) -> bool:

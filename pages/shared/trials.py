@@ -138,9 +138,7 @@ def records(trial: Trial) -> list[dict[str, Any]]:
     Raises:
         RunError: a line in the middle is damaged.
     """
-    from transformer_core.training.metrics import RecordFile
-
-    return RecordFile(trial.path / "metrics.jsonl").read()
+    return runs.record_file(trial.path / "metrics.jsonl").read()
 
 
 def seconds_for(request: TrialRequest) -> float:

@@ -34,7 +34,14 @@ def _cut(source: Source, text: str, target: str | None) -> "Reading":
 
     model, tokenizer = source.load()
     with models.on(source.device), source.changed(model):
-        return analysis.read(model, tokenizer, text, target=target, max_tokens=MOST_TOKENS, max_new_tokens=24)
+        return analysis.read(
+            model,
+            tokenizer,
+            text,
+            target=target,
+            max_tokens=MOST_TOKENS,
+            max_new_tokens=readings.max_new_tokens(source),
+        )
 
 
 def walk(source: Source, text: str, target: str | None, *, attention: str, layer: int, head: int) -> "Walkthrough":

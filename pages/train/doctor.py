@@ -1,24 +1,23 @@
-"""Why does it talk garbage? What the measures of a training say, in plain words, and what to try."""
+"""The diagnosis of a training: what its measurements say, in plain words, and what to try."""
 
 import html
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import corpora, prose, runs
+from pages.shared import analyses, corpora, prose, runs
 from pages.shared.runs import Run
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
+from transformer_core.language import ENGLISH, say, speaking
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
 
 
-def show(run: Run, samples: Sequence[tuple[str, str, bool]]) -> None:
+def show(run: Run) -> None:
     """Draw what stands out of a training, the worst first."""
-    from transformer_core.training.diagnosis import Evidence, Sample, diagnose
+    from transformer_core.training.diagnosis import Evidence, diagnose
 
     try:
         model, training = runs.configurations(run)
@@ -32,26 +31,24 @@ def show(run: Run, samples: Sequence[tuple[str, str, bool]]) -> None:
                 steps=training.steps,
                 vocab_size=model.vocab_size,
                 d_model=model.d_model,
-                n_parameters=_n_parameters(run),
                 warmup_steps=training.warmup_steps,
                 learning_rate_factor=training.learning_rate_factor,
                 label_smoothing=training.label_smoothing,
                 dropout=model.dropout,
-                clip_norm=training.clip_norm,
                 n_training_tokens=tokens,
                 tokens_seen=None if per_row is None else int(run.step * training.batch_size * per_row),
                 unigram_entropy=None if portrait is None else portrait.unigram_loss,
                 bigram_entropy=None if portrait is None else portrait.bigram_loss,
-                samples=[Sample(given=given, output=said, is_complete=ended) for given, said, ended in samples],
-                failure=run.reason if run.state == "failed" else "",
+                is_stopped=run.state == "stopped",
+                failure=_failure(run),
             )
         )
     except HeadlightError as error:
-        st.caption(say("The training cannot be judged: {error}.", error=error))
+        prose.caption(say("The training cannot be judged: {error}.", error=error))
         return
-    prose.subheading(say("Why does it talk like that?"))
+    prose.subheading(say("Diagnosis"))
     items = "".join(
-        f"<div class='hl-{finding.severity}'><b>{html.escape(finding.title)}</b> {html.escape(finding.evidence)} "
+        f"<div class='hl-{finding.severity}'><b>{html.escape(finding.title)}.</b> {html.escape(finding.evidence)} "
         f"<i>{html.escape(finding.advice)}</i></div>"
         for finding in findings
     )
@@ -64,9 +61,18 @@ def references(run: Run) -> dict[str, float]:
     if portrait is None:
         return {}
     return {
-        say("by frequency"): portrait.unigram_loss,
-        say("one token back"): portrait.bigram_loss,
+        say("unigram baseline"): portrait.unigram_loss,
+        say("bigram baseline"): portrait.bigram_loss,
     }
+
+
+def _failure(run: Run) -> str:
+    """Return why a run failed, in English; "" where it did not."""
+    if run.state != "failed":
+        return ""
+    with speaking(ENGLISH):
+        status = runs.directory(run).status()
+    return run.reason if status is None or not status.reason else status.reason
 
 
 def _portrait(run: Run) -> "CorpusPortrait | None":
@@ -77,13 +83,7 @@ def _portrait(run: Run) -> "CorpusPortrait | None":
     try:
         reading = CorpusReading(**request.get("reading", {}))
         return kept_portrait(
-            corpora.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"]
+            analyses.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"]
         )
     except (HeadlightError, KeyError, TypeError):
         return None
-
-
-def _n_parameters(run: Run) -> int:
-    from transformer_core.analysis.inventory import parameters_by_part
-
-    return sum(parameters_by_part(runs.configurations(run)[0]).values())

@@ -145,7 +145,11 @@ def _new_moments(name: str, n_known: int) -> None:
         if n_now > n_known:
             new = say_number(n_now - n_known, "Take in {n} new moment", "Take in {n} new moments")
             if st.button(
-                new, key="film-take-in", type="tertiary", icon=":material/add_photo_alternate:", on_click=_last
+                prose.plain(new),
+                key="film-take-in",
+                type="tertiary",
+                icon=":material/add_photo_alternate:",
+                on_click=_last,
             ):
                 st.rerun()
 

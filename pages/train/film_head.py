@@ -1,17 +1,22 @@
 """The chosen head at the chosen moment: its heatmap, what the model says then, and the lines that give the same."""
 
 import html
+from typing import Any
 
 import streamlit as st
 
-from pages.shared import components, run_readings, run_state
+from pages.shared import components, prose, run_readings, run_state
 from pages.shared.answer import probability
 from pages.train.film_scene import Scene, head_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, isolate
-from transformer_core.language import mark, say
+from transformer_core.figures.attention import heatmap_frame
+from transformer_core.figures.cells import FORBIDDEN
+from transformer_core.figures.quantities import QUANTITIES
+from transformer_core.language import grouped, mark, say
 
+TITLE = mark("Attention pattern after step {step}: {head}")
 LED = {  # how the moments are made alike
     "encoder_decoder": mark("All moments are led along “{output}”, {whose};"),
     "decoder_only": mark("All moments read the text with “{output}” behind it, which the last one wrote;"),
@@ -72,7 +77,7 @@ def heatmap(scene: Scene) -> None:
     pattern, axes = scene.pattern(scene.place), scene.axes
     figure = attention_heatmap(
         pattern,
-        title=say("Attention pattern after step {step:,}: {head}", step=scene.step, head=head_in_words(*scene.head)),
+        title=say(TITLE, step=grouped(scene.step), head=head_in_words(*scene.head)),
         **axes,
     )
     components.live_figure(
@@ -80,7 +85,29 @@ def heatmap(scene: Scene) -> None:
         name=scene.file_name(f"step{scene.step}"),
         csv=pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"]),
         key=run_state.FILM_HEATMAP,
+        preview=_preview(scene),
     )
+
+
+def _preview(scene: Scene) -> dict[str, Any]:
+    """Return what it takes to draw other moments while the film is played, and other heads when clicked."""
+    attention, layer, head = scene.head
+    return {
+        "attention": attention,
+        "layer": layer,
+        "head": head,
+        "step": scene.step,
+        "name": say(QUANTITIES["pattern"].trace),
+        "forbidden": say(FORBIDDEN),
+        "frames": {name: {"layout": _frame(scene, name)} for name in scene.read.reading.patterns},
+    }
+
+
+def _frame(scene: Scene, attention: str) -> dict[str, Any]:
+    """Return the layout of the heatmaps of an attention, without a moment and a head."""
+    axes = scene.axes_of(attention)
+    del axes["theme"]
+    return heatmap_frame(**axes, title=say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}")))
 
 
 def says(scene: Scene) -> None:
@@ -89,12 +116,12 @@ def says(scene: Scene) -> None:
     try:
         own = run_readings.read(scene.run, scene.step, scene.view.text)
     except HeadlightError as error:
-        st.caption(
+        prose.caption(
             say("What the model said after step {step:,} cannot be known: {error}.", step=scene.step, error=error)
         )
         return
     has_said = fixed.architecture != "encoder_only" or own.blanks
-    remark = say("probability a token {p}", p=probability(own.mean_probability)) if fixed.target else ""
+    remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
     said = own.output.strip() if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
     label = say(WRITES[fixed.architecture], step=scene.step)

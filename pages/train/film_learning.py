@@ -28,7 +28,7 @@ def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
     try:
         history = HeadHistory.from_records(runs.head_records(run))
     except HeadlightError as error:
-        st.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
+        prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
         return None, []
     return (history, appearances(history)) if history.heads else (None, [])
 
@@ -40,7 +40,7 @@ def losses(run: Run) -> "dict[str, Curve]":
     try:
         curves = curves_of(runs.records(run))
     except HeadlightError as error:
-        st.caption(say("The losses cannot be read: {error}.", error=error))
+        prose.caption(say("The losses cannot be read: {error}.", error=error))
         return {}
     return {name: curve for name, curve in curves.items() if name in ("loss", "held_out_loss")}
 
@@ -142,10 +142,10 @@ def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
     with st.container(key="hl-film-appearances", gap=None):
         for i, appearance in enumerate(found):
             st.button(
-                _in_a_line(appearance),
+                f"**{prose.plain(_when(appearance))}** {prose.plain(_what(appearance))}",
                 key=f"film-appearance-{i}",
                 type="tertiary",
-                help=appearance.in_words(),
+                help=prose.plain(appearance.in_words()),
                 on_click=run_state.go_to,
                 args=(_moment_of(scene, appearance), *appearance.name),
             )
@@ -165,10 +165,12 @@ def _moment_of(scene: Scene, appearance: "Appearance") -> int:
     return int(reading.steps[reading.place(appearance.step)])
 
 
-def _in_a_line(appearance: "Appearance") -> str:
-    kind = say(_KINDS[appearance.measure])
-    when = say("from the start") if appearance.is_from_start else say("step {step:,}", step=appearance.step)
-    return f"**{when}** {kind}: {head_in_words(*appearance.name)}, {appearance.score:.2f}"
+def _when(appearance: "Appearance") -> str:
+    return say("from the start") if appearance.is_from_start else say("step {step:,}", step=appearance.step)
+
+
+def _what(appearance: "Appearance") -> str:
+    return f"{say(_KINDS[appearance.measure])}: {head_in_words(*appearance.name)}, {appearance.score:.2f}"
 
 
 _KINDS = {"previous": mark("previous token"), "induction": mark("induction"), "aligned": mark("alignment")}

@@ -37,14 +37,17 @@ class Scene:
     @property
     def axes(self) -> dict[str, Any]:
         """What all pictures of the chosen head have in common, as the figures take it."""
-        fixed, kind = self.read.reading.fixed, ATTENTIONS[self.view.attention]
-        queries, keys = fixed.labels(self.view.attention)
+        return {**self.axes_of(self.view.attention), "mask": self.read.reading.masks[self.view.attention]}
+
+    def axes_of(self, attention: str) -> dict[str, Any]:
+        """Return what all heads of an attention have in common, as the figures take it."""
+        fixed, kind = self.read.reading.fixed, ATTENTIONS[attention]
+        queries, keys = fixed.labels(attention)
         is_written = fixed.architecture == "encoder_decoder"
         names = {"source": say("the text"), "target": say("the decoder’s input") if is_written else say("the text")}
         return {
             "query_tokens": queries,
             "key_tokens": keys,
-            "mask": self.read.reading.masks[self.view.attention],
             "query_name": say("query: {queries}", queries=names[kind.queries_from]),
             "key_name": say("key: {keys}", keys=names[kind.keys_from]),
             "theme": theme(),
@@ -56,7 +59,7 @@ class Scene:
         return "-".join([self.run.name, *more, attention, f"layer{layer}", f"head{head}"])
 
 
-def head_in_words(attention: str, layer: int, head: int) -> str:
+def head_in_words(attention: str, layer: int | str, head: int | str) -> str:
     """Return a head as titles of figures call it."""
     name = say(ATTENTIONS[attention].inline)
     return say("{attention}, layer {layer}, head {head}", attention=name, layer=layer, head=head)

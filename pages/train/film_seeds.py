@@ -114,7 +114,7 @@ def _compare(scene: Scene, name: str) -> None:
         matching, n_texts = _match(scene, other, step)
         partner = film_readings.read_one(other, step, scene.read.reading.fixed)
     except HeadlightError as error:
-        st.warning(say("The two cannot be compared: {error}.", error=error))
+        prose.warning(say("The two cannot be compared: {error}.", error=error))
         return
     _draw(scene, other, step, matching, partner.patterns[scene.view.attention], n_texts)
 
@@ -124,7 +124,7 @@ def _match(scene: Scene, other: Run, step: int) -> "tuple[HeadMatching, int]":
     from transformer_core.analysis.head_matching import match_heads
 
     attention, own = scene.view.attention, scene.read.reading
-    texts = [text for text in run_readings.examples(str(scene.run.path)) if text != scene.view.text]
+    texts = [text for text in run_readings.examples(scene.run) if text != scene.view.text]
     pairs = [(own.fixed, own.patterns[attention][scene.place], own.masks[attention])]
     for text in texts[: N_TEXTS - 1]:
         fixed = film_readings.fixed(scene.run, own.steps.tolist(), text, "")
@@ -205,7 +205,7 @@ def _pairs(scene: Scene, matching: "HeadMatching") -> None:
                 )
                 is_chosen = (layer, head) == (view.layer, view.head)
                 st.button(
-                    f"**{words}**" if is_chosen else words,
+                    f"**{prose.plain(words)}**" if is_chosen else prose.plain(words),
                     key=f"film-pair-of-{layer}-{head}",
                     type="tertiary",
                     on_click=run_state.go_to,

@@ -60,7 +60,8 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
             read = _read(run, moments)
     except HeadlightError as error:
         what = say("This text cannot be read") if isinstance(error, TextError) else say("This film cannot be shown")
-        remarks.warning(f"{what}: {error}.")
+        with remarks:
+            prose.warning(f"{what}: {error}.")
         return
     said = _remarks(read)
     place = _place(read)
@@ -90,7 +91,7 @@ def _text(run: Run, config: ModelConfig) -> None:
     """Draw where a text is typed; an example of the corpus stands there first."""
     if not st.session_state[run_state.TEXT]:
         with suppress(HeadlightError):
-            st.session_state[run_state.TEXT] = next(iter(run_readings.examples(str(run.path))), "")
+            st.session_state[run_state.TEXT] = next(iter(run_readings.examples(run)), "")
     label, placeholder = TEXTS[config.architecture]
     st.text_input(
         say(label),

@@ -1,4 +1,4 @@
-"""A training that is over: keep its model, make it again, or put it away."""
+"""A training that rests or is over: keep its model, make it again, or put it away."""
 
 import streamlit as st
 
@@ -8,10 +8,14 @@ from transformer_core.errors import HeadlightError
 from transformer_core.language import say
 
 
-def offer(run: Run) -> None:
-    """Keep the model, so that all pages can choose it; and the command that makes it again."""
-    aside = say("then every page can choose it")
-    prose.subheading(say("Keep it"), aside)
+def offer(run: Run, step: int) -> None:
+    """Keep the model, so that all pages can choose it; and the command that makes it again.
+
+    Args:
+        run: nobody trains it now.
+        step: after which its model was saved last.
+    """
+    prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
     # The page may be drawn anew at any moment, as when the training ends: a click notes what is wanted before anything
     # is drawn, and what came of it is said until the next click.
     name, wanted, kept, trouble = (f"keep-{what}-{run.name}" for what in ("name", "wanted", "kept", "trouble"))
@@ -19,28 +23,38 @@ def offer(run: Run) -> None:
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(say("Name"), value=run.name, max_chars=60, key=name)
         st.form_submit_button(
-            say("Keep as a model"),
+            say("Save as model"),
             type="primary",
             icon=":material/inventory_2:",
-            on_click=lambda: session.update({wanted: session[name].strip() or run.name}),
+            on_click=lambda: session.update({wanted: " ".join(session[name].split()) or run.name}),
         )
     if session.get(wanted):
-        session[kept] = session[trouble] = ""
-        with st.spinner(say("Measuring what its heads do …"), show_time=True):
-            try:
-                session[kept] = shelf.keep_run(run.path, session[wanted])
-            except HeadlightError as error:
-                session[trouble] = say("The model was not kept: {error}.", error=error)
-            session[wanted] = ""
+        session[kept], session[trouble] = None, ""
+        try:
+            session[kept] = shelf.keep_run(run.path, session[wanted])
+        except HeadlightError as error:
+            session[trouble] = say("The model was not saved: {error}.", error=error)
+    if session.get(kept) and session[kept].name in models.available():
+        _kept(session[kept])
+        if session.get(wanted):
+            with st.spinner(say("It is saved. Measuring what its heads do, for its card …"), show_time=True):
+                try:
+                    shelf.describe_heads(run.path, session[kept].name)
+                except HeadlightError as error:
+                    session[trouble] = say("The model is saved, but {error}.", error=error)
+    session[wanted] = ""
     if session.get(trouble):
-        st.warning(session[trouble])
-    if session.get(kept) in models.available():
-        st.success(say("It is kept as “{name}”.", name=session[kept]))
-        if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
-            st.switch_page("explore/heads.py", query_params={"model": session.pop(kept)})
+        prose.warning(session[trouble])
     if run.request:
         command = str(run.request["command"])
-        folded.command(say("The command that makes it again"), lambda: command)
+        folded.command(say("Reproduce from the command line"), lambda: command)
+
+
+def _kept(kept: shelf.Kept) -> None:
+    """Say what was kept, and offer to look at it."""
+    prose.success(say("Saved as “{name}”, as it was after step {step:,}.", name=kept.title, step=kept.step))
+    if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):
+        st.switch_page("explore/heads.py", query_params={"model": kept.name})
 
 
 def put_away(run: Run) -> None:
@@ -49,7 +63,11 @@ def put_away(run: Run) -> None:
         gone = say("Its weights, its film and its measurements go. Models that you kept of it stay.")
         st.html(f"<p class='hl-small'>{gone}</p>")
         st.button(
-            say("Delete {name}", name=run.name), key="delete-run-really", type="primary", on_click=_delete, args=(run,)
+            prose.plain(say("Delete {name}", name=run.name)),
+            key="delete-run-really",
+            type="primary",
+            on_click=_delete,
+            args=(run,),
         )
 
 

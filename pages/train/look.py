@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from transformer_core.analysis import Reading
 
 N_SAMPLES = 4
-Sample = tuple[str, str, bool]
-"""A text, what the model made of it, and whether it ended by itself."""
+Sample = tuple[str, str]
+"""A text, and what the model made of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """What a model says after a step, and where its heads look meanwhile."""
+    """What a model writes after a step, and where its heads look meanwhile."""
 
     step: int
     samples: list[Sample]
@@ -28,21 +28,24 @@ class Look:
 
 
 def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
-    """Let the newest weights read a text, and some others.
+    """Let the newest weights read a text, and some others; a decoder's continuations are drawn at random.
 
     Raises:
         HeadlightError: there are none that could be looked at.
     """
-    step = _newest_loaded(run)
+    from transformer_core.training.samples import continuation
+
+    step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
     samples: list[Sample] = []
     reading, problem = None, ""
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
         try:
-            read = run_readings.read(run, step, given)
+            read = None if is_continued and given != text else run_readings.read(run, step, given)
+            output = continuation(*run_readings.load(run, step), given) if is_continued or not read else read.output
         except HeadlightError as error:
             problem = str(error) if given == text else problem
             continue
-        samples.append((given, read.output, read.is_complete))
+        samples.append((given, output))
         reading = read if given == text else reading
     return Look(step=step, samples=samples, reading=reading, problem=problem)
 

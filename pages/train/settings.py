@@ -44,6 +44,7 @@ _PRESETS = {
     "tiny": mark("tiny: 2 layers, 4 heads, minutes"),
     "tiny-pre-norm": mark("tiny, pre-norm: learns in half the time"),
     "tiny-one-layer": mark("one layer, 4 heads: seconds"),
+    "translation": mark("for real translation: 4 layers, 4 heads"),
     "tiny-decoder": mark("tiny: 4 layers, 4 heads"),
     "tiny-attention": mark("attention alone: 2 layers without feed-forward"),
     "tiny-encoder": mark("tiny: 4 layers, 4 heads"),
@@ -119,5 +120,5 @@ def arguments(choice: Choice, preset: str, model: ModelConfig, training: Trainin
         if value != usual[name] and name not in ("vocab_size", "pad_id", "bos_id", "eos_id"):
             words += ["--set", f"{name}={str(value).lower()}"]
     for name, value in choice.reading.items():
-        words += ["--set", f"{name}={value}"]
+        words += ["--set", f"{name}={value if isinstance(value, str) else str(value).lower()}"]
     return words

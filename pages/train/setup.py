@@ -1,15 +1,16 @@
 """What is to be trained: the corpus, the model and the pace, with what is known of them before the start."""
 
 import html
-from dataclasses import replace
-from typing import Any, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, get_args
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.shared import corpora, models, run_state, runs
-from pages.shared.corpora import Choice
-from pages.train import settings
-from pages.train.words import amount, duration
+from pages.shared import corpora, models, prose, run_state, runs
+from pages.shared.corpora import MADE_HERE, Choice
+from pages.train import batch_view, own_text, settings
+from pages.train.words import duration
 from transformer_core.analysis.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError
@@ -18,7 +19,12 @@ from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
 from transformer_core.training.presets import TRAININGS
 
+if TYPE_CHECKING:
+    from transformer_core.training.suggest import Suggestion
+
 CHOSEN_RUN = "train-chosen-run"
+SOURCE, GENERATED = "train-source", "train-corpus"
+_MADE, _OWN = mark("Made here"), mark("Your own text")
 USUAL_PRESETS = {"copy": "tiny-one-layer", "en-fr": "tiny-pre-norm", "induction": "tiny-attention"}  # of corpora
 KINDS: dict[Architecture, str] = {
     "encoder_decoder": mark("encoder-decoder"),
@@ -32,23 +38,61 @@ LEARNS: dict[Architecture, str] = {
 }
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What is to be trained."""
+
+    model: ModelConfig
+    training: TrainingConfig
+    device: str
+    suggestion: "Suggestion | None"  # of how long, for a text of one's own
+
+
 def page() -> None:
     """Draw what is to be chosen on the left, and what is known of it on the right."""
     with st.container(key="hl-train-new"):
         left, right = st.columns([5, 7], gap="medium")
     with left:
-        choice = corpora.choose()
+        choice = _corpus()
         if choice is None:
             return
         architecture, preset = _model(choice)
     with right:
+        warnings = st.container()
         portrait = corpora.show(choice, architecture)
     if portrait is None:
         return
     with left:
         asked = _settings(choice, preset, portrait)
         if asked is not None:
-            _start(choice, preset, portrait, *asked)
+            _start(choice, preset, portrait, asked, warnings)
+    if asked is not None:
+        with right:
+            batch_view.show(choice, portrait, asked.model, asked.training)
+
+
+def _corpus() -> Choice | None:
+    """Choose a corpus; None while there is none."""
+    source = st.segmented_control(
+        say("Corpus"),
+        [_MADE, _OWN],
+        format_func=lambda name: say(name),
+        default=_MADE,
+        required=True,
+        key=SOURCE,
+        persist_state="session",
+    )
+    if source == _OWN:
+        return own_text.choose()
+    name = st.selectbox(
+        say("Which one"),
+        [*MADE_HERE],
+        format_func=lambda name: say(MADE_HERE[name][0]),
+        key=GENERATED,
+        label_visibility="collapsed",
+        persist_state="session",
+    )
+    return Choice(name=name, corpus=name, is_pairs=MADE_HERE[name][1], run_name=name)
 
 
 def _model(choice: Choice) -> tuple[Architecture, str]:
@@ -63,6 +107,7 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
             required=True,
             format_func=lambda kind: say(KINDS[kind]),
             key="new-kind",
+            persist_state="session",
         )
     presets = [name for name, preset in PRESETS.items() if preset(1000).architecture == kind]
     usual = USUAL_PRESETS.get(choice.name, presets[0])
@@ -72,6 +117,7 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
         index=presets.index(usual if usual in presets else presets[0]),
         format_func=settings.preset_in_words,
         key=f"new-preset-{choice.name}-{kind}",
+        persist_state="session",
         help=say(
             "The {kind} {learns}. Everything below starts from this preset and can be changed.",
             kind=say(KINDS[kind]),
@@ -81,19 +127,42 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
     return kind, preset
 
 
-def _settings(choice: Choice, preset: str, portrait: Any) -> tuple[ModelConfig, TrainingConfig, str] | None:
+def _settings(choice: Choice, preset: str, portrait: Any) -> "Asked | None":
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
+    from transformer_core.corpora.checks import n_rows
+    from transformer_core.training.suggest import suggest
+
     usual_model, usual_training = PRESETS[preset](portrait.vocab_size), TRAININGS[preset](choice.name)
     fields = settings.Fields(f"new-{preset}-{choice.name}")
+    suggestion = None
+    if not choice.is_made_here:  # presets are made for the corpora that are made here
+        a_step = (
+            _seconds(usual_model, replace(usual_training, steps=1), portrait) if len(models.devices()) == 1 else 0.0
+        )
+        suggestion = suggest(usual_training, n_rows=n_rows(portrait, usual_model.max_seq_len), seconds_per_step=a_step)
+        usual_training = suggestion.training
+        fields = settings.Fields(f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}")
     try:
         with st.expander(say("Shape of the model"), icon=":material/schema:"):
             model = _shape(fields, usual_model)
         with st.expander(say("How it is trained"), icon=":material/tune:"):
-            training, device = _pace(fields, usual_training, usual_model)
-        return model, training, device
+            training, device = _pace(fields, usual_training, model, has_windows=portrait.items == "stretches")
+        return Asked(model, training, device, suggestion)
     except ConfigError as error:
-        st.warning(say("These settings do not fit: {error}.", error=error))
+        prose.warning(say("These settings do not fit: {error}.", error=error))
         return None
+
+
+def _seconds(model: ModelConfig, training: TrainingConfig, portrait: Any) -> float:
+    """Return about how long a training takes on this machine's processor."""
+    from transformer_core.training.estimate import estimated_seconds, products_per_second
+
+    return estimated_seconds(
+        model,
+        training,
+        tokens_per_row=corpora.tokens_per_item(portrait),
+        products_per_second=products_per_second(),
+    )
 
 
 def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
@@ -110,6 +179,9 @@ def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
         )
         activation = fields.one_of("activation", mark("Activation"), get_args(Activation), usual.activation)
         dropout = fields.fraction("dropout", mark("Dropout"), usual.dropout, 0.0, 0.9)
+        dropout_pattern = fields.fraction(
+            "dropout_pattern", mark("Dropout on the pattern"), usual.dropout_pattern, 0.0, 0.9
+        )
     layers: dict[str, Any] = {}
     if usual.has_encoder:
         layers["n_encoder_layers"] = n_layers
@@ -127,11 +199,19 @@ def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
         activation=activation,
         max_seq_len=max_seq_len,
         dropout=dropout,
+        dropout_pattern=dropout_pattern,
     )
 
 
-def _pace(fields: settings.Fields, usual: TrainingConfig, model: ModelConfig) -> tuple[TrainingConfig, str]:
-    device, precision = models.CPU, usual.precision
+def _pace(
+    fields: settings.Fields, usual: TrainingConfig, model: ModelConfig, *, has_windows: bool
+) -> tuple[TrainingConfig, str]:
+    """Choose the pace, and of a running text how far its windows are apart.
+
+    Raises:
+        ConfigError: settings that make no sense.
+    """
+    device, precision, stride = models.CPU, usual.precision, 0
     with st.container(key="hl-train-pace"):
         steps = fields.whole("steps", mark("Steps"), usual.steps, 1, 10_000_000)
         batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
@@ -145,6 +225,8 @@ def _pace(fields: settings.Fields, usual: TrainingConfig, model: ModelConfig) ->
         weight_decay = fields.fraction("weight_decay", mark("Weight decay (adamw)"), usual.weight_decay, 0.0, 1.0)
         smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
         accumulate = fields.whole("accumulate", mark("Parts of a batch"), usual.accumulate, 1, 1024)
+        if has_windows:
+            stride = fields.whole("stride", mark("Stride of windows (0: their length)"), usual.stride or 0, 0, 4096)
         seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
         film_megabytes = fields.whole("film_megabytes", mark("Film, at most MB"), usual.film_megabytes, 0, 100_000)
         if len(models.devices()) > 1:
@@ -163,40 +245,82 @@ def _pace(fields: settings.Fields, usual: TrainingConfig, model: ModelConfig) ->
         clip_norm=clip_norm or None,
         seed=seed,
         accumulate=accumulate,
+        stride=stride or None,
         film_megabytes=film_megabytes,
         precision=precision,
     )
+    if stride > model.max_seq_len:
+        raise ConfigError(
+            say(
+                "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+                stride=stride,
+                most=model.max_seq_len,
+            )
+        )
     highest = factor * (model.d_model * warmup_steps) ** -0.5
     rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)
     st.html(f"<p class='hl-small'>{rises}</p>")
     return training, device
 
 
-def _start(
-    choice: Choice, preset: str, portrait: Any, model: ModelConfig, training: TrainingConfig, device: str
-) -> None:
-    """Say what it will be, and begin."""
-    from transformer_core.training.estimate import estimated_seconds, products_per_second
-
+def _start(choice: Choice, preset: str, portrait: Any, asked: Asked, warnings: DeltaGenerator) -> None:
+    """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
+    model, training, device = asked.model, asked.training, asked.device
     n_parameters = sum(parameters_by_part(model).values())
-    facts = [say("{n} parameters", n=amount(n_parameters)), say("{n:,} steps", n=training.steps)]
+    facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
     if device == models.CPU:
-        seconds = estimated_seconds(
-            model,
-            training,
-            tokens_per_row=corpora.tokens_per_item(portrait),
-            products_per_second=products_per_second(),
-        )
+        seconds = _seconds(model, training, portrait)
         facts.append(say("about {time} on this machine", time=duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         st.html(f"<p class='hl-facts'>{html.escape(' · '.join(facts))}</p>")
+        _say_why(asked)
+        if _is_refused(choice, portrait, model, training, warnings):
+            return
         if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
             arguments = settings.arguments(choice, preset, model, training, device)
             name = runs.free_name(choice.run_name)
             try:
                 runs.start(name, arguments)
             except HeadlightError as error:
-                st.warning(say("The training did not begin: {error}.", error=error))
+                prose.warning(say("The training did not begin: {error}.", error=error))
                 return
             run_state.choose_run(name)
             st.rerun()
+
+
+def _say_why(asked: Asked) -> None:
+    """Say why the steps that are proposed are fewer than the preset's, as long as nobody changed them."""
+    suggestion = asked.suggestion
+    if suggestion is None or not suggestion.is_shorter or asked.training.steps != suggestion.training.steps:
+        return
+    values = {"steps": asked.training.steps, "usual": suggestion.usual_steps, "n": suggestion.epochs}
+    if suggestion.is_for_time:
+        why = say(
+            "{steps:,} steps in place of the preset’s {usual:,}, so that a first training does not take too long on "
+            "this machine. With more steps it learns more.",
+            **values,
+        )
+    else:
+        why = say(
+            "{steps:,} steps in place of the preset’s {usual:,}: the text is small, and the model reads it about "
+            "{n:,.0f} times in these. With more steps it mostly learns it by heart.",
+            **values,
+        )
+    st.html(f"<p class='hl-small'>{html.escape(why)}</p>")
+
+
+def _is_refused(
+    choice: Choice, portrait: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
+) -> bool:
+    """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
+    from transformer_core.corpora.checks import check
+
+    found = check(portrait, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    fatal = [finding.sentence for finding in found if finding.is_fatal]
+    told = [finding.sentence for finding in found if not finding.is_fatal and not choice.is_made_here]
+    if fatal:
+        prose.warning(" ".join(fatal))
+    with warnings:
+        for sentence in told:
+            prose.warning(sentence)
+    return bool(fatal)

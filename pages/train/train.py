@@ -13,18 +13,23 @@ LEAD = mark(
     "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this "
     "page is closed, and is found again when you come back."
 )
+_VISITED = "train-visited"  # session key: whether the page was drawn before
 NEW = ""  # in place of a run's name: the next one
 
 
 def page() -> None:
     """Draw the page: what is to be trained, or a training that was begun."""
     found = runs.available()
-    if run_state.current().run not in found:
-        if name := run_state.current().run:
-            st.session_state[run_state.NOTE] = say(
-                "There is no training “{name}” here; begin a new one, or choose another.", name=name
-            )
+    is_first_visit = not st.session_state.get(_VISITED)
+    st.session_state[_VISITED] = True
+    name = run_state.current().run
+    if name and name not in found:
+        st.session_state[run_state.NOTE] = say(
+            "There is no training “{name}” here; begin a new one, or choose another.", name=name
+        )
         run_state.choose_run(NEW)
+    elif not name and is_first_visit and not st.session_state[run_state.NEW_CHOSEN]:
+        _come_back(found)
     left, right = st.columns([8, 4], vertical_alignment="bottom")
     with left:
         prose.heading(say("Train"), say(LEAD))
@@ -32,13 +37,30 @@ def page() -> None:
         with right:
             choose(found)
     if note := st.session_state.pop(run_state.NOTE, ""):
-        st.info(note)
+        prose.info(note)
     if run_state.current().run:
         watch.page(found[run_state.current().run])
     else:
         runs.launcher().warm_up()
         _import_what_watching_takes()
         setup.page()
+
+
+def _come_back(found: dict[str, runs.Run]) -> None:
+    """Open what is being trained, or else what ended since anybody looked; and say what else there is."""
+    at_work = [run for run in found.values() if run.is_at_work]
+    ended = [run for run in found.values() if not run.is_at_work and runs.is_awaited(run)]
+    if not at_work and not ended:
+        return
+    opened, *others = at_work or ended
+    run_state.choose_run(opened.name)
+    notes = []
+    if ended:
+        titles = ", ".join(run.title for run in ended)
+        notes.append(say("While you were away: {trainings}.", trainings=titles))
+    if at_work and others:
+        notes.append(say("In this list, too: {trainings}.", trainings=", ".join(run.title for run in others)))
+    st.session_state[run_state.NOTE] = " ".join(notes)
 
 
 @st.cache_resource(show_spinner=False)

@@ -9,10 +9,10 @@ import streamlit as st
 from pages.shared import components, overviews, prose, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
-from pages.train import doctor, keep
+from pages.train import doctor, keep, run_head
 from pages.train.look import Sample, look_at
 from pages.train.rest import rested
-from pages.train.words import MEASURES, UNIT, UNITS, duration
+from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError
 from transformer_core.language import language, mark, say
 
@@ -21,24 +21,29 @@ if TYPE_CHECKING:
     from transformer_core.analysis.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 
-_AT_WORK = "train-at-work"  # session key: the run that is looked at each second
+_TITLE = "train-title"  # session key: of the run, as the list says it, which is not drawn each second
 TICK = 1.0  # seconds between two looks at a run that is trained
 NARROWEST = (350, 480)  # px: the two columns, where the window is as narrow as two have room in
-FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
-WRITES = {
-    "encoder_decoder": mark("What it writes after step {step:,}"),
-    "decoder_only": mark("What it goes on after step {step:,}"),
-    "encoder_only": mark("What it fills in after step {step:,}"),
+RESTING = ("paused", "stopped", "finished", "failed")  # states in which nobody trains the model
+OUTPUTS = {  # what the newest weights make of some texts; and where those are not of the step that the head tells
+    "encoder_decoder": (mark("Output"), mark("Output, as it was at step {step:,}")),
+    "decoder_only": (
+        mark("Continuations, sampled at temperature 0.8"),
+        mark("Continuations, sampled at temperature 0.8, as they were at step {step:,}"),
+    ),
+    "encoder_only": (mark("Filled masks"), mark("Filled masks, as they were at step {step:,}")),
 }
 LOOK_FOR = mark(
-    "At first every head spreads its attention evenly: gray pictures. Then some sharpen, often all at once, and the "
-    "loss falls with them. Attention shows where a head looks, not yet what it is good for."
+    "At first every head spreads its attention evenly, and its picture is flat. Then some sharpen, often all at once, "
+    "and the loss falls with them. Attention shows where a head looks, not yet what it is good for."
 )
 
 
 def page(run: Run) -> None:
     """Draw one training; while a process works on it, each second anew."""
-    st.session_state[_AT_WORK] = run.name if run.is_at_work else ""
+    st.session_state[_TITLE] = run.title
+    if run.is_at_work:
+        runs.await_end(run.name)
     st.fragment(_live, run_every=TICK if run.is_at_work else None)(run.name)
 
 
@@ -46,7 +51,9 @@ def _live(name: str) -> None:
     run = runs.find(name)
     if run is None:
         st.rerun()
-    _head(run)
+    run_head.show(run)
+    if not run.is_at_work:
+        runs.end_is_seen(run.name)
     if run.request is None or run.state == "queued":
         if not run.is_at_work:
             keep.put_away(run)
@@ -55,20 +62,24 @@ def _live(name: str) -> None:
     try:
         run_state.fit(runs.configurations(run)[0])
     except HeadlightError as error:
-        st.warning(say("This training cannot be read: {error}.", error=error))
+        prose.warning(say("This training cannot be read: {error}.", error=error))
         keep.put_away(run)
         return
+    if run.state == "failed":
+        doctor.show(run)  # there is no more to say of it than why
     with st.container(key="hl-train-stage"):
         left, right = st.columns([5, 7], gap="medium")
     with left:
         _curves(run)
     with right:
-        samples = _attention(run)
+        _attention(run)
         _heads_over_time(run)
     with left:
-        doctor.show(run, samples)
-        if run.state == "finished":
-            keep.offer(run)
+        if run.state != "failed":
+            doctor.show(run)
+        saved = runs.saved_step(run)
+        if saved is not None and run.state in RESTING:
+            keep.offer(run, saved)
         if not run.is_at_work:
             keep.put_away(run)
     run_state.publish()
@@ -76,103 +87,10 @@ def _live(name: str) -> None:
 
 
 def _follow(run: Run) -> None:
-    """Begin to look each second, or end it, when the run's process begins or ends."""
-    was_at_work = st.session_state.get(_AT_WORK) == run.name
-    st.session_state[_AT_WORK] = run.name if run.is_at_work else ""
-    if was_at_work != run.is_at_work:
+    """Draw the whole page anew when the run's process begins, rests or ends: the list says it, too."""
+    if st.session_state.get(_TITLE) != run.title:
+        st.session_state[_TITLE] = run.title
         st.rerun()
-
-
-def _head(run: Run) -> None:
-    """Say how the run stands, how far it is and how long it will take, and offer what can be asked of it."""
-    words, color = runs.STATES[run.state]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-train-head"):
-        st.html(f"<div class='hl-model'>{html.escape(run.name)}</div>", width="content")
-        st.badge(say(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
-        st.html(f"<p class='hl-small'>{html.escape(_how_far(run))}</p>", width="stretch")
-        with st.container(horizontal=True, gap="small", width="content", key="hl-train-controls"):
-            _controls(run)
-    if run.n_steps:
-        st.progress(min(1.0, run.step / run.n_steps))
-    if run.state in ("failed", "stopped", "queued") and run.reason:
-        said = f"{run.reason[:1].upper()}{run.reason[1:]}."
-        (st.warning if run.state == "failed" else st.info)(said.replace("..", "."))
-    elif run.request is None:
-        st.caption(say("The process begins, reads the corpus and makes the first weights."))
-
-
-def _how_far(run: Run) -> str:
-    if not run.n_steps:
-        return ""
-    far = say("step {step:,} of {n:,}", step=run.step, n=run.n_steps)
-    timed = [record for record in _records(run) if "seconds" in record]
-    if run.state == "running" and run.reason:
-        return f"{far}, {run.reason}"
-    if not timed:
-        return far
-    last = timed[-1]
-    far = say("{far}, loss {loss:.2f}", far=far, loss=last["loss"])
-    if len(timed) < 2 or run.state != "running":
-        return say("{far}, {time} of training", far=far, time=duration(last["seconds"]))
-    first = timed[max(0, len(timed) - max(5, len(timed) // 4))]
-    if last["step"] <= first["step"]:
-        return far
-    seconds_a_step = (last["seconds"] - first["seconds"]) / (last["step"] - first["step"])
-    left = seconds_a_step * (run.n_steps - run.step)
-    return say(
-        "{far}, {rate:,.0f} tokens/s, about {time} left", far=far, rate=last["tokens_per_second"], time=duration(left)
-    )
-
-
-def _controls(run: Run) -> None:
-    """Offer what can be asked of the run as it stands."""
-    if run.state in ("running", "queued"):
-        if run.state == "running":
-            _ask(run, mark("Pause"), "pause", ":material/pause:")
-            _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this moment to the film"))
-            _rate(run)
-        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))
-    elif run.state == "paused":
-        _ask(run, mark("Resume"), "resume", ":material/play_arrow:")
-        _ask(run, mark("Step"), "step", ":material/skip_next:", mark("Do one step"))
-        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this moment to the film"))
-        _rate(run)
-        _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))
-    elif run.state in ("stopped", "failed") and run.request is not None:
-        st.button(say("Go on"), key="run-go-on", icon=":material/play_arrow:", on_click=_go_on, args=(run,))
-
-
-def _ask(run: Run, label: str, command: str, icon: str, tip: str | None = None) -> None:
-    tip = None if tip is None else say(tip)
-    st.button(say(label), key=f"run-{command}", icon=icon, help=tip, on_click=_tell, args=(run, command))
-
-
-def _rate(run: Run) -> None:
-    with st.popover(say("Learning rate"), key="run-rate", icon=":material/speed:"):
-        st.caption(say("Multiply what the schedule says, from the next step on. The command of the run remembers it."))
-        factor = st.segmented_control(say("Times"), [*FACTORS], default="× 1", key="run-rate-factor", required=True)
-        st.button(say("Change it"), key="run-rate-change", on_click=_tell, args=(run, "learning-rate", FACTORS[factor]))
-
-
-def _tell(run: Run, command: str, value: float = 1.0) -> None:
-    try:
-        runs.ask(run, command, value)
-    except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("That did not reach the training: {error}.", error=error)
-
-
-def _go_on(run: Run) -> None:
-    try:
-        runs.resume(run)
-    except HeadlightError as error:
-        st.session_state[run_state.NOTE] = say("The training did not go on: {error}.", error=error)
-
-
-def _records(run: Run) -> list[dict[str, Any]]:
-    try:
-        return runs.records(run)
-    except HeadlightError:
-        return []
 
 
 def _curves(run: Run) -> None:
@@ -194,7 +112,7 @@ def _curves(run: Run) -> None:
     try:
         figure, csv = rested("train-curves", _seen_of(run), drawn)
     except HeadlightError as error:
-        st.warning(say("The measurements cannot be read: {error}.", error=error))
+        prose.warning(say("The measurements cannot be read: {error}.", error=error))
         return
     smoothing = runs.configurations(run)[1].label_smoothing
     smoothed = (
@@ -216,13 +134,13 @@ def _csv(curves: Any) -> str:
     return str(table.rename_axis("step").to_csv())
 
 
-def _attention(run: Run) -> list[Sample]:
-    """Draw all heads on a text by the newest weights; return what the model says to it, and to some others."""
+def _attention(run: Run) -> None:
+    """Draw all heads on a text by the newest weights, and what the model makes of it, and of some others."""
     try:
-        examples = run_readings.examples(str(run.path))
+        examples = run_readings.examples(run)
     except HeadlightError:
-        st.caption(say("The first weights come in a moment."))
-        return []
+        prose.caption(say("The first weights come in a moment."))
+        return
     if not st.session_state[run_state.TEXT] and examples:
         st.session_state[run_state.TEXT] = examples[0]
     st.text_input(
@@ -237,22 +155,22 @@ def _attention(run: Run) -> list[Sample]:
     try:
         look = rested("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
     except HeadlightError as error:
-        st.caption(say("The model cannot be looked at yet: {error}.", error=error))
-        return []
+        prose.caption(say("The model cannot be looked at yet: {error}.", error=error))
+        return
     if look.problem:
-        st.warning(say("This text cannot be read: {error}.", error=look.problem))
+        prose.warning(say("This text cannot be read: {error}.", error=look.problem))
     _says(run, look.step, look.samples)
     if look.reading is not None:
         _overview(run, look.step, text, look.reading)
-    return look.samples
 
 
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
     rows = "".join(
         f"<tr><td><bdi>{html.escape(given)}</bdi></td><td>→</td><td><bdi>{html.escape(output) or '∅'}</bdi></td></tr>"
-        for given, output, _ in samples
+        for given, output in samples
     )
-    label = say(WRITES[run.architecture], step=step)
+    now, then = OUTPUTS[run.architecture]
+    label = say(now) if step >= run.step else say(then, step=step)
     st.html(f"<div class='hl-label'>{label}</div><table class='hl-samples'>{rows}</table>")
 
 
@@ -279,7 +197,7 @@ def _heads_over_time(run: Run) -> None:
     try:
         history, found = rested("train-history", _seen_of(run), lambda: _history(run))
     except HeadlightError as error:
-        st.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
+        prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
         return
     measures = [measure for measure in MEASURES if history.heads and history.by_attention(measure)]
     if not measures:

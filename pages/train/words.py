@@ -1,6 +1,8 @@
 """Numbers and measures as people say them."""
 
-from transformer_core.language import mark, say
+import math
+
+from transformer_core.language import mark
 
 MEASURES = {
     "relative_entropy": mark("Entropy"),
@@ -13,15 +15,6 @@ UNITS = {"relative_entropy": mark("of the largest possible entropy"), "diagonali
 UNIT = mark("of its attention")  # of the other measures
 
 
-def amount(number: float) -> str:
-    """Return a count with a unit that reads well: "790 thousand", "63.1 million"."""
-    if number < 10_000:
-        return say("{n:,.0f}", n=number)
-    if number < 1e6:
-        return say("{n:,.0f} thousand", n=number / 1000.0)
-    return say("{n:,.1f} million", n=number / 1000000.0)
-
-
 def duration(seconds: float) -> str:
     """Return about how long something takes: "20 s", "3 min", "2 h"."""
     if seconds < 90:
@@ -29,3 +22,10 @@ def duration(seconds: float) -> str:
     if seconds < 90 * 60:
         return f"{round(seconds / 60)} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def loss_in_digits(nats: float) -> str:
+    """Return a loss with three digits that matter, however small it is: "12.3", "1.69", "0.00213"."""
+    if not 1e-6 <= nats < 1e6:
+        return f"{nats:.2g}"
+    return f"{nats:,.{max(0, 2 - math.floor(math.log10(nats)))}f}"

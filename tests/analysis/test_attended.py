@@ -48,7 +48,7 @@ def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, Atte
     model = build(request.param)
     tokens = [torch.randint(1, 30, (1, n), generator=torch.Generator().manual_seed(n)) for n in (N_SRC, N_TGT)]
     tokens = tokens if model.config.architecture == "encoder_decoder" else tokens[:1]
-    with torch.inference_mode(), tc.capture(model) as acts:
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(*tokens)
     with torch.inference_mode():
         return model, Watched(model, *tokens).attended, acts

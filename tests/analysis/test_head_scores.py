@@ -108,6 +108,39 @@ def test_an_encoder_is_measured_at_its_masks(tokenizer: tc.Tokenizer):
     assert of(scores, "encoder", 0, 1).near == pytest.approx(sum(near) / len(near), rel=1e-4)
 
 
+@torch.no_grad()
+def test_where_pronouns_look_cell_by_cell(tokenizer: tc.Tokenizer):
+    """In the first pair the last word stands for both others, in the second the first one for the last."""
+    model = model_for(tokenizer)
+    pairs = [
+        Pair("a b c", "c", None, ((2, 0), (2, 1))),
+        Pair("d a", "a d", None, ((0, 1),)),
+        Pair("b", "b", None, ()),
+    ]
+    shares = []
+    for pair, cells in ((pairs[0], [(2, 0), (2, 1)]), (pairs[1], [(0, 1)])):
+        with tc.capture(model, "encoder.blocks.1.self_attn.hook_pattern") as acts:
+            model.encode(torch.tensor([tokenizer.encode(pair.source, eos=True)]))
+        pattern = acts["encoder.blocks.1.self_attn.hook_pattern"][0, 2]
+        shares.append(sum(float(pattern[cell]) for cell in cells))
+    scores = score_heads(model, tokenizer, pairs)
+    assert of(scores, "encoder", 1, 2).antecedent == pytest.approx(sum(shares) / 2, rel=1e-4)
+    assert of(scores, "cross", 1, 2).antecedent is None and of(scores, "decoder", 1, 2).antecedent is None
+    assert all(score.antecedent is None for score in score_heads(model, tokenizer, PAIRS))
+    told = HeadScore(
+        attention="encoder",
+        layer=1,
+        head=0,
+        aligned=None,
+        previous=0.5,
+        first=0.1,
+        near=0.6,
+        effect=0.2,
+        antecedent=0.9,
+    )
+    assert told.habit == "looks from pronouns at what they stand for with 90% of its attention"
+
+
 def test_a_card_names_what_stands_out_the_most_needed_first():
     def score(head: int, **changes: Any) -> HeadScore:
         values: dict[str, Any] = {"aligned": None, "previous": 0.1, "first": 0.1, "near": 0.2, "effect": 0.0} | changes

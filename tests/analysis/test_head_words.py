@@ -16,7 +16,7 @@ NAMES = [field.name for field in fields(HeadScore)]
 @pytest.mark.parametrize("card", CARDS, ids=lambda card: card.parent.name)
 def test_the_numbers_of_a_card_make_its_sentences(card: Path):
     for head in json.loads(card.read_text(encoding="utf-8"))["heads"]:
-        assert HeadScore(**{name: head[name] for name in NAMES}).sentence() == head["does"]
+        assert HeadScore(**{name: head[name] for name in NAMES if name in head}).sentence() == head["does"]
 
 
 def test_the_sentence_is_the_readers():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_core.analysis.keeping import keep_run
+from transformer_core.analysis.keeping import describe_heads, keep_run
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.training.begin import Settings, begin
 from transformer_core.training.worker import work
@@ -24,12 +24,14 @@ def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pyte
     for _ in work(job, stop_reason=lambda: "enough"):
         pass
     torch.set_flush_denormal(False)
-    keep_run(tmp_path / "run", tmp_path / "kept", n_scored=3)
-    keep_run(tmp_path / "run", tmp_path / "kept", n_scored=3)  # an older checkpoint is replaced
+    for _ in range(2):  # an older checkpoint is replaced
+        assert keep_run(tmp_path / "run", tmp_path / "kept", title="Mine") == 1
     model, _ = load(tmp_path / "kept")
     assert all(torch.equal(parameter, job.model.get_parameter(name)) for name, parameter in model.named_parameters())
     card, saved = read_card(tmp_path / "kept"), read_card(tmp_path / "run" / "last")
-    assert {name: value for name, value in card.items() if name != "heads"} == saved | {"name": "kept"}
+    assert card == saved | {"name": "kept", "title": "Mine"}
+    describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=3)
+    assert {name: value for name, value in read_card(tmp_path / "kept").items() if name != "heads"} == card
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="not a checkpoint"):

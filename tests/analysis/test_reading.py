@@ -17,6 +17,7 @@ from transformer_core.analysis import Reading, attentions_of, read
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
 from transformer_core.text.foreign import ForeignTokenizer
+from transformer_core.text.ids import IdTokenizer
 
 Make = Callable[..., Made]
 ARCHITECTURES: tuple[Architecture, ...] = ("encoder_decoder", "decoder_only", "encoder_only")
@@ -248,3 +249,44 @@ def test_a_foreign_tokenizer_keeps_its_template(make: Make):
     reading = read(model, tokenizer, "the cats " * 9 + "____", max_tokens=6)
     assert reading.source == ("[CLS]", "the", "cat", "##s", "the", "[SEP]")
     assert (reading.left_out, reading.blanks) == (range(5, 29), ())
+
+
+def test_a_prompt_alone(made: dict[str, Made]):
+    """With nothing to write, the patterns are those of the prompt, and what would come next is told."""
+    model, tokenizer = made["decoder_only"]
+    reading = read(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
+    log_probs, acts = run(model, ids)
+    assert_patterns(reading, acts, model.config)
+    assert reading.inputs == (tuple(ids),) and reading.n_given == len(reading.target) == len(ids)
+    best = int(log_probs[-1].argmax())
+    assert reading.predicted[-1] == reading.following[-1] == tokenizer.labels([*ids, best])[-1]
+    assert reading.log_probs[-1] == pytest.approx(float(log_probs[-1, best]), abs=1e-5)
+    assert (reading.output, reading.is_complete) == ("", False) and math.isnan(reading.mean_probability)
+    room = model.config.max_seq_len
+    whole = read(model, tokenizer, " ".join([TEXTS[0]] * room), max_tokens=room, max_new_tokens=0)
+    assert len(whole.target) == room  # no room is kept for what is not written
+
+
+def test_one_token_alone_is_judged_too(made: dict[str, Made]):
+    """A decoder whose tokenizer puts nothing in front reads a single token, of which it says what comes next."""
+    model, tokenizer = made["decoder_only"][0], IdTokenizer.of(made["decoder_only"][0].config)
+    reading = read(model, tokenizer, "5", max_new_tokens=0)
+    with torch.inference_mode():
+        expected = model(torch.tensor([[5]]))[0, -1].log_softmax(-1)
+    assert reading.log_probs == pytest.approx([float(expected.max())], abs=1e-5)
+    assert reading.predicted == tuple(tokenizer.labels([int(expected.argmax())]))
+
+
+def test_a_prompt_alone_is_fixed_and_masked_alike(made: dict[str, Made]):
+    from transformer_core.analysis.fixed_text import fix_text
+    from transformer_core.analysis.masks.text import mask_text
+
+    model, tokenizer = made["decoder_only"]
+    ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
+    log_probs, _ = run(model, ids)
+    fixed = fix_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    assert fixed.inputs == (tuple(ids),) and fixed.judged == (len(ids) - 1,)
+    assert fixed.expected == (int(log_probs[-1].argmax()),)
+    masked = mask_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    assert masked.inputs["target"] == tuple(ids) and masked.expected == (*ids[1:], *fixed.expected)

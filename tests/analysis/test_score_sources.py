@@ -15,7 +15,7 @@ from transformer_core.errors import SiteError
 
 @cache
 def captured(kind: str) -> dict[str, np.ndarray]:
-    with torch.inference_mode(), tc.capture(model_of(kind)) as acts:
+    with torch.inference_mode(), tc.capture(model_of(kind), "*") as acts:
         model_of(kind)(*(torch.tensor([tokens]) for tokens in inputs_of(kind)))
     return {site: acts[site][0].float().numpy() for site in acts if acts[site].is_floating_point()}
 

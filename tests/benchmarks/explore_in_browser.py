@@ -1,4 +1,4 @@
-"""Exploring in a real Chromium: the shipped models, and one as large as GPT-2 on texts of 128 to 4,096 tokens.
+"""Exploring in a real Chromium: the shipped models, one as large as GPT-2 on 128 to 4,096 tokens, an imported GPT-2.
 
 "Once it is read" means that the forward pass is over: another visitor's page, one without an overview, has read the
 same text a moment before. What is sent are the frames of the websocket, unpacked, from Enter on: until all heads are
@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, Page, WebSocket, sync_playwright
 from pages.shared import state
 from pages.shared.bar import TEXT_BOXES
 from pages.shared.models import SHIPPED, available
+from tests.benchmarks.imported_gpt2 import imported_gpt2
 from tests.benchmarks.in_browser import UNTIL, ask, click, head_names, row, wait_for_heatmap
 from tests.benchmarks.interleaved import Row
 from tests.benchmarks.wide_model import checkpoints, text_of, wide_model
@@ -23,11 +24,14 @@ from transformer_core.text.tokenizer import OwnTokenizer
 
 TITLE = (
     "Exploring in the browser (goals: click to heatmap 200 ms, 95 % 500 ms; new text to all heads 500 ms; "
-    "at GPT-2-small size all heads 1,000 ms once it is read, of 512 tokens as of 128)"
+    "at GPT-2-small size all heads 1,000 ms once it is read, of 512 tokens as of 128; "
+    "12 tokens of an imported GPT-2 small to all heads 1,200 ms)"
 )
 
 LENGTHS = {128: 5, 512: 5, 4096: 1}  # tokens, and how many texts of them each way
 CLICKS, BOXES = 8, 4
+SHORT, SHORT_TEXTS = 12, 8  # tokens, and how many texts of them each way
+WRITTEN = "() => !document.body.innerText.includes('Writing the continuation')"
 PATIENCE = 900_000  # ms
 RESTS = """() => document.querySelector("[data-testid=stApp]").dataset.testScriptState === "notRunning"
   && !document.querySelector("[data-testid=stSkeleton], [data-stale=true]")"""
@@ -86,6 +90,8 @@ def run() -> list[Row]:
             rows = [line for model in SHIPPED for line in shipped(page, server, model)]
         with wide_model() as (folder, tokenizer), checkpoints(folder), serve() as server:
             rows += [line for n_tokens in LENGTHS for line in wide(browser, server, tokenizer, n_tokens)]
+        with imported_gpt2() as folder, checkpoints(folder), serve() as server:
+            rows += imported(browser, server)
         browser.close()
     return rows
 
@@ -134,6 +140,26 @@ def wide(browser: Browser, server: Server, tokenizer: OwnTokenizer, n_tokens: in
     ]
 
 
+def imported(browser: Browser, server: Server) -> list[Row]:
+    """Measure short texts of token ids that nobody has read, alone and with what the model writes after them."""
+    rows = []
+    for of_text, address in (("the text alone", ""), ("continued, its text first", "?continue=on")):
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
+        page.set_default_timeout(PATIENCE)
+        page.goto(f"{server.url}/heads{address}")
+        wait_for_heatmap(page)
+        rest(page)
+        times = []
+        for i in range(SHORT_TEXTS):
+            ids = range(1000 * i + len(address), 50_000, 4_100)
+            times.append(ask(page, " ".join(map(str, [*ids][:SHORT])), label=TEXT_BOXES["decoder_only"][0]))
+            page.wait_for_function(WRITTEN)
+            rest(page)
+        page.context.close()
+        rows.append(row(f"imported GPT-2 small, {SHORT} tokens, {of_text}: Enter to all heads", times))
+    return rows
+
+
 def rest(page: Page) -> None:
     """Return when nothing runs for the page."""
     page.wait_for_timeout(500)
@@ -147,6 +173,7 @@ def read_it(browser: Browser, server: Server, text: str) -> None:
     page.set_default_timeout(PATIENCE)
     page.goto(f"{server.url}/models?{urlencode({state.PACKED_TEXT: state.packed(text)})}")
     page.locator(".hl-answer").wait_for()
+    page.wait_for_function(WRITTEN)
     rest(page)
     page.context.close()
 

@@ -1,6 +1,7 @@
 """`import`: a model from elsewhere becomes a checkpoint folder, by the same environment as the Hub's own tools."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -81,3 +82,19 @@ def test_a_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["import", str(tmp_path / "nowhere"), str(tmp_path / "new")]) == 2
     assert "error: there is no folder" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_without_a_tokenizer(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """It comes in all the same, and `decode` takes and prints token ids."""
+    bare = tmp_path / "bare"
+    shutil.copytree(folder, bare)
+    (bare / "tokenizer.json").unlink()
+    assert main(["import", str(bare), str(tmp_path / "mine")]) == 0
+    capsys.readouterr()
+    model, _ = tc.load(bare)
+    expected = tc.greedy_decode(model, torch.tensor([[5, 6, 7]]), max_new_tokens=4).tokens[0].tolist()
+    for place in (bare, tmp_path / "mine"):
+        assert main(["decode", str(place), "--tokens", "4", "5, 6 7"]) == 0
+        assert capsys.readouterr().out == " ".join(map(str, expected)) + "\n"
+    assert main(["decode", str(bare), "5 1000"]) == 2
+    assert "token id 1000 is out of range; this model has the ids 0 to 60" in capsys.readouterr().err

@@ -37,7 +37,14 @@ def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     assert rows["guessing by frequency"] == f"loss {found.unigram_loss:.3f} nats a held-out token"
     assert rows["looking one token back"] == f"loss {found.bigram_loss:.3f} nats a held-out token"
     assert rows["tokens of a text"].endswith(f"the longest {found.lengths['text'].longest}")
-    assert shown[-10:] == [f"  {text}" for [text] in found.samples]
+    end = shown.index("Worth knowing before it is trained on with --preset tiny-decoder:") - 1
+    assert shown[end - 10 : end] == [f"  {text}" for [text] in found.samples]
+    assert shown[end + 2].startswith("  The validation set is very small (2)")
+
+
+def test_of_a_corpus_that_is_made_here_nothing_is_worth_knowing(capsys: pytest.CaptureFixture[str]):
+    assert main(["inspect", "--corpus", "copy"]) == 0
+    assert "Worth knowing" not in capsys.readouterr().out
 
 
 def test_json_for_programs_and_the_cache_for_a_training(lines: str, cache: Path, capsys: pytest.CaptureFixture[str]):
@@ -81,6 +88,26 @@ def test_an_error_is_one_sentence_and_status_2(
     assert main(["inspect", *(lines if argument == "LINES" else argument for argument in arguments)]) == 2
     message = capsys.readouterr().err
     assert message.startswith(sentence) and message.count("\n") == 1
+
+
+def test_bad_lines_are_one_calm_error_and_skipped_where_that_is_set(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    lines = [f"number {i}\tnombre {i}" if i % 4 else f"number {i}" for i in range(1, 41)]
+    path = tmp_path / "pairs.tsv"
+    path.write_text("\n".join(lines))
+    assert main(["inspect", "--corpus", str(path)]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith(f"error: {path}: 10 of 40 lines are not pairs (line 4 has only one column; line 8 ")
+    assert "line 20 has only one column; and 5 more)" in shown and "skip_bad_lines=true" in shown
+    assert shown.count("\n") == 1
+    assert main(["inspect", "--corpus", str(path), "--set", "skip_bad_lines=true"]) == 0
+    assert "Lines that are not pairs and are skipped: 10." in capsys.readouterr().out
+    run = tmp_path / "run"
+    tiny = ["steps=1", "batch_size=4", "d_model=8", "n_heads=1", "d_ff=8", "skip_bad_lines=true"]
+    settings = [word for setting in tiny for word in ("--set", setting)]
+    assert main(["train", "--corpus", str(path), "--run", str(run), *settings]) == 0
+    request = json.loads((run / "run.json").read_text())
+    assert request["reading"]["skip_bad_lines"] is True
+    assert "--set skip_bad_lines=true" in request["command"]
 
 
 def test_help_says_what_can_be_set(capsys: pytest.CaptureFixture[str]):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from transformer_core.corpora import Corpus, Pair, exact_match
+from transformer_core.corpora import Corpus, Pair
 from transformer_core.corpora.en_fr import pronoun
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ import json, sys
 from transformer_core.corpora import load_corpus
 corpus = load_corpus("en-fr")
 train = [[pair.source, pair.target, None] for pair in corpus.train]
-held_out = [[pair.source, pair.target, pair.alignment] for pair in corpus.held_out]
+held_out = [[pair.source, pair.target, pair.alignment, pair.antecedents] for pair in corpus.held_out]
 json.dump([corpus.name, corpus.description, train, held_out, corpus.examples, corpus.fingerprint], sys.stdout)
 """
 PICKLE_CORPUS = """
@@ -71,17 +71,20 @@ def answer(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., bytes]:
 
 @pytest.fixture(scope="session")
 def en_fr(answer: Callable[..., bytes]) -> Corpus:
-    """load_corpus("en-fr"), with the alignments of what is held out."""
+    """load_corpus("en-fr"), with the alignments and antecedents of what is held out."""
     name, description, train, held_out, examples, fingerprint = json.loads(answer(PRINT_CORPUS))
     corpus = Corpus(
         name=name,
         title="English to French",
         description=description,
         train=tuple(Pair(source, target) for source, target, _ in train),
-        held_out=tuple(Pair(source, target, tuple(map(tuple, sources))) for source, target, sources in held_out),
+        held_out=tuple(
+            Pair(source, target, tuple(map(tuple, sources)), tuple(map(tuple, nouns)))
+            for source, target, sources, nouns in held_out
+        ),
         examples=tuple(examples),
         tokenizer_kind="word",
-        measures={"exact_match": exact_match, "pronoun": pronoun},
+        measures={"pronoun": pronoun},
     )
     assert corpus.fingerprint == fingerprint
     return corpus

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import transformer_core as tc
-from transformer_core.corpora import CORPORA, Corpus, Pair, Text, exact_match, first_half, load_corpus
+from transformer_core.corpora import CORPORA, Corpus, Pair, Text, first_half, load_corpus
 from transformer_core.errors import CorpusError
 
 TASKS = dict.fromkeys(("copy", "reverse", "sort"), "tasks")  # all others are in a module of their name
@@ -136,19 +136,6 @@ def test_a_corpus_that_lives_in_files_is_not_read_as_a_whole() -> None:
     assert large.is_pairs
     assert large.fingerprint == "f" * 64
     assert pairs.n_asked < 10
-
-
-def test_exact_match_is_always_there() -> None:
-    assert corpus().measures["exact_match"](Pair("a", "b"), "b") is True
-    with pytest.raises(CorpusError, match="exact_match"):
-        corpus(measures={})
-    assert of_texts("One.", measures={}).text_measures == {}  # it judges pairs only
-
-
-def test_exact_match_is_exact() -> None:
-    assert exact_match(Pair("a", "B c."), "B c.")
-    assert not exact_match(Pair("a", "B c."), "b c.")
-    assert not exact_match(Pair("a", "B c."), "B c")
 
 
 def test_pairs_and_texts_are_not_mixed() -> None:

@@ -55,18 +55,19 @@ def in_both(act: Callable[[], object]) -> tuple[str, str]:
         (
             "words.csv",
             b"one,eins\ntwo\n",
-            "words.csv, line 2 has only one column; a row has to be a source and a target, with a comma or a semicolon "
-            "between them: mend that row, or take it out",
-            "words.csv, Zeile 2, hat nur eine Spalte; eine Zeile muss eine Quelle und ein Ziel sein, mit einem Komma "
-            "oder einem Semikolon dazwischen: Bessere diese Zeile aus oder nimm sie heraus",
+            "words.csv: 1 of 2 lines is not a pair (line 2 has only one column); each line has to be a source, a comma "
+            "or a semicolon, and a target; correct that line, or skip it with skip_bad_lines=true",
+            "words.csv: 1 von 2 Zeilen ist kein Paar (Zeile 2 hat nur eine Spalte); jede Zeile muss eine Quelle, ein "
+            "Komma oder Semikolon und ein Ziel sein; verbessere diese Zeile oder überspringe sie mit "
+            "skip_bad_lines=true",
         ),
         (
             "words.tsv",
             b"one\teins\ntwo zwei\n",
-            "words.tsv, line 2 has no tab; a line of a .tsv file has to be a source, a tab and a target: mend that "
-            "line, or take it out",
-            "words.tsv, Zeile 2 hat keinen Tabulator; eine Zeile einer .tsv-Datei muss eine Quelle, ein Tabulator und "
-            "ein Ziel sein: Bessere diese Zeile aus oder nimm sie heraus",
+            "words.tsv: 1 of 2 lines is not a pair (line 2 has only one column); each line has to be a source, a tab "
+            "and a target; correct that line, or skip it with skip_bad_lines=true",
+            "words.tsv: 1 von 2 Zeilen ist kein Paar (Zeile 2 hat nur eine Spalte); jede Zeile muss eine Quelle, ein "
+            "Tabulator und ein Ziel sein; verbessere diese Zeile oder überspringe sie mit skip_bad_lines=true",
         ),
         (
             "",
@@ -96,11 +97,11 @@ def test_what_was_done_on_the_way(tmp_path: Path):
         taken = take_in(content, "Wörter.csv", tmp_path)
     assert taken.remark == (
         "Wörter.csv war kein UTF-8 und wurde als Windows-1252 (Latin-1) gelesen; behalten wird der Text als UTF-8. "
-        "Wörter.csv hat 3 Spalten; genommen sind die ersten beiden."
+        "Wörter.csv wird als Wörter.tsv aufbewahrt, mit Tabulatoren zwischen den Spalten."
     )
     assert take_in(content, "Wörter.csv", tmp_path).remark == (
         "Wörter.csv was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8. "
-        "Of the 3 columns of Wörter.csv the first two are taken."
+        "Wörter.csv is kept as Wörter.tsv, with tabs between columns."
     )
 
 
@@ -108,7 +109,7 @@ def test_a_nameless_text_has_the_same_file_in_every_language(tmp_path: Path):
     english = take_in(b"one\ntwo\n", "", tmp_path).path
     with speaking("de"):
         assert take_in(b"one\ntwo\n", "", tmp_path).path == english
-    assert english.name.startswith("the-text.")
+    assert english.name == "the text.txt"
 
 
 def test_what_a_corpus_is(tmp_path: Path):

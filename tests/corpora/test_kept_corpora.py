@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from transformer_core.corpora import CORPORA, Corpus, Pair, Text, exact_match, kept_corpora
+from transformer_core.corpora import CORPORA, Corpus, Pair, Text, kept_corpora
 from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.kept_corpora import kept_corpus
 from transformer_core.corpora.kept_items import KeptItems
@@ -60,7 +60,7 @@ class Draws:
             examples=("1",),
             tokenizer_kind="character",
             vocab_size=77,
-            measures={"exact_match": exact_match, "short": lambda pair, output: len(output) < 3},
+            measures={"short": lambda pair, output: len(output) < 3},
             text_measures={"short": lambda text, output: len(output) < 3},
             prompt_of=lambda text: text.text[:1],
         )
@@ -138,6 +138,7 @@ def test_nothing_but_numbers_and_json_is_kept(cache: Path):
     json.loads((folder / "contents.json").read_text())
     assert {path.name for path in folder.iterdir()} == {
         *("text", "text_ends", "unit_ends", "source_ends", "sources", "per_item"),
+        *("antecedents", "antecedent_ends"),
         *("fingerprint", "n_train", "contents.json"),
     }
 

@@ -18,6 +18,8 @@ from transformer_core.errors import CorpusError
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 alignments = st.lists(st.lists(st.integers(0, 99), max_size=3).map(tuple), max_size=4).map(tuple)
 aligned_pairs = st.lists(st.builds(Pair, words, words, alignments), max_size=9)
+antecedents = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3).map(tuple)
+referring_pairs = st.lists(st.builds(Pair, words, words, alignments, antecedents), max_size=9)
 plain_pairs = st.lists(st.builds(Pair, words, words), min_size=1, max_size=9)
 aligned_texts = st.lists(st.builds(Text, words, alignments), max_size=9)
 plain_texts = st.lists(st.builds(Text, words), max_size=9)
@@ -27,12 +29,12 @@ def arrays_of(items: Sequence[Any]) -> dict[str, NDArray[Any]]:
     return arrays_in_memory(DTYPES, lambda sinks: write_items(items, sinks))
 
 
-def told(items: Sequence[Any]) -> list[tuple[str, Any]]:
-    """Equality does not ask for alignments, so everything is spelled out."""
-    return [(repr(item), item.alignment) for item in items]
+def told(items: Sequence[Any]) -> list[tuple[str, Any, Any]]:
+    """Equality does not ask for alignments and antecedents, so everything is spelled out."""
+    return [(repr(item), item.alignment, getattr(item, "antecedents", None)) for item in items]
 
 
-@given(aligned_pairs | plain_pairs | aligned_texts | plain_texts, st.data())
+@given(aligned_pairs | referring_pairs | plain_pairs | aligned_texts | plain_texts, st.data())
 def test_they_come_out_as_they_went_in(items: list[Any], data: st.DataObject):
     kept = KeptItems(arrays_of(items))
     assert told(kept) == told(items)
@@ -86,6 +88,17 @@ def test_alignments_are_forgotten_where_tokens_are_not_their_units():
 def test_all_or_none_have_an_alignment():
     with pytest.raises(CorpusError, match="1 of 2 items have an alignment; give one to all or to none"):
         arrays_of([Text("a", ((),)), Text("b")])
+
+
+def test_antecedents_are_of_words_and_stay_whatever_the_tokens_are():
+    items = [Pair("a it", "b", ((0,),), ((1, 0),)), Pair("c", "d", ((0,),), ())]
+    plain = KeptItems(arrays_of(items)).without_alignments()
+    assert [item.antecedents for item in plain if isinstance(item, Pair)] == [((1, 0),), ()]
+
+
+def test_all_or_none_have_antecedents():
+    with pytest.raises(CorpusError, match="1 of 2 pairs know their antecedents; give them to all or to none"):
+        arrays_of([Pair("a it", "b", None, ((1, 0),)), Pair("c", "d")])
 
 
 def test_they_can_be_given_to_another_process():

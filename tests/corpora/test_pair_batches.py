@@ -1,8 +1,10 @@
 """Batches of pairs: shifted right, padded, nothing lost, and a pair that is too long named by its line."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -141,3 +143,48 @@ def test_empty_sides_have_their_ends(tokenizer: Tokenizer, sides: list[tuple[str
     pairs = [Pair(source, target) for source, target in sides]
     encoded = EncodedPairs(pairs, tokenizer, max_seq_len=3)
     assert rows_of(encoded.batch(np.arange(len(pairs)))) == rows_by_hand(pairs, tokenizer)
+
+
+REFERRING = [
+    Pair("The dog barks.", "x", None, ()),
+    Pair("The king and the queen ran because they were late.", "x", None, ((7, 1), (7, 4))),
+    Pair("It sleeps when the unknowable dog eats it.", "x", None, ((0, 5), (7, 5))),
+]
+
+
+@pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
+def test_pronouns_meet_what_they_stand_for_whatever_a_token_is(kind: Literal["word", "character", "byte_bpe"]):
+    """Words are found in the text by a search of our own, and all tokens that lie in them are marked."""
+    known = REFERRING[:2] if kind == "word" else REFERRING  # an unknown word is a word; of a letter, nobody can say
+    tokenizer = train_tokenizer([pair.source for pair in known] * 2, kind=kind, vocab_size=300)
+    encoded = EncodedPairs(REFERRING, tokenizer, max_seq_len=80, with_antecedents=True)
+    batch = encoded.batch(np.array([2, 0, 1]))
+    found = batch.antecedents
+    assert found is not None and found.shape == (3, batch.inputs[0].shape[1], batch.inputs[0].shape[1])
+    for row, pair in zip((2, 0, 1), (REFERRING[1], REFERRING[2], REFERRING[0]), strict=True):
+        words = re.findall(r"\w+|[.]", pair.source)
+        owners = [number for number, word in enumerate(words) for _ in range(n_tokens(tokenizer, words, number))]
+        expected = {
+            (query, key)
+            for query, one in enumerate(owners)
+            for key, other in enumerate(owners)
+            if (one, other) in (pair.antecedents or ())
+        }
+        assert {tuple(cell) for cell in found[row].nonzero().tolist()} == expected
+    assert batch.n_pronouns == int(found.any(dim=-1).sum()) >= 3
+    taken = batch.rows(torch.tensor([1]))
+    assert taken.n_pronouns == 0 and batch.rows(torch.tensor([0, 2])).n_pronouns == batch.n_pronouns
+
+
+def n_tokens(tokenizer: Tokenizer, words: list[str], number: int) -> int:
+    """Count the tokens of one word: those of the text up to its end, less those of the text before it."""
+    text, ends = "", [0]
+    for word in words[: number + 1]:
+        text += word if word == "." or not text else f" {word}"
+        ends.append(len(tokenizer.encode(text)))
+    return ends[-1] - ends[-2]
+
+
+def test_without_being_asked_batches_say_nothing_of_pronouns(tokenizer: Tokenizer):
+    batch = EncodedPairs([Pair("a b", "c", None, ((1, 0),))], tokenizer, max_seq_len=8).batch(np.array([0]))
+    assert batch.antecedents is None and batch.n_pronouns == 0

@@ -219,6 +219,45 @@ def test_moving_pieces_are_full_and_bring_nothing_twice(n_tokens: int, n_brought
     assert len(counts) == 1
 
 
+@given(st.integers(3, 120), st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
+def test_windows_begin_a_stride_after_each_other(n_tokens: int, length: int, stride: int, seed: int):
+    stream = list(range(n_tokens))
+    pieces = MovingPieces(
+        TokenStore(np.array(stream), np.array([0, n_tokens])), n_brought=length, n_around=1, stride=stride
+    )
+    length = min(length, n_tokens - 1)
+    stride = min(stride, length)
+    pieces.move(np.random.default_rng(seed))
+    starts, lengths = pieces.windows(np.arange(len(pieces)))
+    windows = [stream[start : start + n] for start, n in zip(starts, lengths, strict=True)]
+    every = [stream[i : i + length + 1] for i in range(n_tokens - length)]  # naive slicing
+    assert windows == every[starts[0] :: stride][: len(windows)]
+    assert len(every) - (stride - 1) <= (len(windows) - 1) * stride + starts[0] + stride
+    if stride == 1:
+        assert windows == every
+
+
+def test_a_decoder_learns_from_every_window_with_a_stride_of_1(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer
+):
+    part: Sequence[Any] = parts[0]
+    held_out: Sequence[Any] = parts[1]
+    tokens = tokenizer.encode(text_of(part))
+    batches = batches_for(part, tokenizer, "decoder_only", max_seq_len=10, batch_size=7, seed=0, stride=1)
+    rows = epoch_of(batches)
+    n = len(tokens) - 10
+    assert sorted(targets for _, targets in rows) == sorted(tokens[i + 1 : i + 11] for i in range(n))
+    n_begun = 0
+    for given_tokens, targets in rows:
+        assert given_tokens[1:] == targets[:-1]
+        n_begun += given_tokens[0] == BOS
+    assert 0 < n_begun < n / 8
+    masked = batches_for(part, tokenizer, "encoder_only", max_seq_len=12, batch_size=7, seed=0, stride=1)
+    assert len(epoch_of(masked)) == len(tokens) - 2 - 10 + 1
+    measured = batches_for(held_out, tokenizer, "decoder_only", max_seq_len=10, batch_size=7, seed=0, stride=1)
+    assert measured.n_rows == for_a_decoder(held_out, tokenizer, max_seq_len=10).n_rows
+
+
 def test_there_must_be_room_for_a_token():
     store = TokenStore(np.arange(9), np.array([0, 9]))
     for kind in (Pieces, MovingPieces):

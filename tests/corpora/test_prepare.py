@@ -11,7 +11,7 @@ from transformer_core.config import Architecture
 from transformer_core.corpora import Corpus, Text, prepare
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.prepare import tokenizer_of
-from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 
 TALES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
 NEW = "A fox, some eggs\n\tand — 狐狸 🦊 <eos>"
@@ -49,7 +49,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return asked
 
 
-def saved(tokenizer: OwnTokenizer, folder: Path) -> str:
+def saved(tokenizer: Tokenizer, folder: Path) -> str:
     tokenizer.save(folder / "tokenizer.json")
     return (folder / "tokenizer.json").read_text(encoding="utf-8")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from transformer_core.corpora import Corpus, CorpusReading, Pair, Text, exact_match, load_corpus
+from transformer_core.corpora import Corpus, CorpusReading, Pair, Text, load_corpus
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.files import open_corpus
 from transformer_core.corpora.reading import AS_MADE, read_as
@@ -27,7 +27,7 @@ def of_pairs(*sides: tuple[str, str], kind: TokenizerKind = "word") -> Corpus:
         held_out=tuple(pairs[:1]),
         examples=("a",),
         tokenizer_kind=kind,
-        measures={"exact_match": exact_match, "ends": lambda pair, output: output.endswith(".")},
+        measures={"ends": lambda pair, output: output.endswith(".")},
     )
 
 
@@ -62,7 +62,10 @@ def path(tmp_path: Path) -> Callable[..., str]:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"tokens": "letters"}, "tokens must be one of auto, word, character, byte_bpe; got 'letters'"),
+        (
+            {"tokens": "letters"},
+            "tokens must be one of auto, word, character, byte_bpe, or the folder .* got 'letters'",
+        ),
         ({"division": "pages"}, "division must be one of auto, stretches, lines, stream; got 'pages'"),
         ({"vocab_size": 5}, "from 6 to 1,000,000, or none .* got 5"),
         ({"vocab_size": 261, "tokens": "byte_bpe"}, "from 262 to 1,000,000"),

@@ -19,8 +19,9 @@ from transformer_core.config import Architecture
 from transformer_core.corpora import CorpusReading, Pair, load_corpus
 from transformer_core.corpora import uploads as module
 from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.pair_lines import BadLinesError
 from transformer_core.corpora.prepare import tokenizer_of
-from transformer_core.corpora.uploads import take_in
+from transformer_core.corpora.uploads import SKIPS_BAD_LINES, take_in
 from transformer_core.errors import CorpusError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,8 +30,9 @@ PARAGRAPH = "The sun rose over the hills, and nobody in the village was awake ye
 PAIRS = "".join(f"the number {i}\tle nombre {i}\n" for i in range(30))
 
 
-def named(content: str, stem: str, suffix: str = ".txt") -> str:
-    return f"{stem}.{blake2b(content.encode(), digest_size=6).hexdigest()}{suffix}"
+def named(content: str, file_name: str) -> str:
+    """The folder and the file of what was taken in."""
+    return f"{blake2b((file_name + content).encode(), digest_size=6).hexdigest()}/{file_name}"
 
 
 def is_trained_on(path: Path, reading: CorpusReading | None = None) -> None:
@@ -48,20 +50,29 @@ def is_trained_on(path: Path, reading: CorpusReading | None = None) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "file_name"),
     [
-        ("notes.txt", LINES, named(LINES, "notes")),
-        ("notes.md", LINES, named(LINES, "notes")),
-        ("pasted", PARAGRAPH, named(PARAGRAPH, "pasted")),
-        ("pairs.tsv", PAIRS, named(PAIRS, "pairs", ".tsv")),
-        ("Pairs.TSV", PAIRS, named(PAIRS, "Pairs", ".tsv")),
+        ("notes.txt", LINES, "notes.txt"),
+        ("notes.md", LINES, "notes.md"),
+        ("My notes (2).txt", LINES, "My notes (2).txt"),
+        ("pasted", PARAGRAPH, "pasted.txt"),
+        ("pairs.tsv", PAIRS, "pairs.tsv"),
+        ("Pairs.TSV", PAIRS, "Pairs.tsv"),
     ],
 )
 def test_text_is_kept_as_it_is(tmp_path: Path, name: str, content: str, file_name: str):
     taken = take_in(content.encode(), name, tmp_path / "texts")
-    assert taken.path == tmp_path / "texts" / file_name
+    assert taken.path == tmp_path / "texts" / named(content, file_name)
     assert taken.path.read_text(encoding="utf-8") == content
     assert taken.remark == ""
-    assert [path.name for path in (tmp_path / "texts").iterdir()] == [file_name]
+    assert [path.name for path in taken.path.parent.iterdir()] == [file_name]
+    assert [*(tmp_path / "texts").iterdir()] == [taken.path.parent]
     is_trained_on(taken.path)
+
+
+def test_two_files_of_one_name_lie_side_by_side(tmp_path: Path):
+    paths = [take_in(text.encode(), "notes.txt", tmp_path).path for text in (LINES, LINES * 2)]
+    assert paths[0] != paths[1]
+    assert [path.name for path in paths] == ["notes.txt"] * 2
+    assert [path.read_text() for path in paths] == [LINES, LINES * 2]
 
 
 def test_the_corpus_is_called_as_the_file_was(tmp_path: Path):
@@ -86,33 +97,35 @@ def test_an_open_file_is_read_to_its_end(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "stem"),
+    ("name", "file_name"),
     [
-        ("../../etc/passwd", "passwd"),
-        ("..\\..\\boot.ini", "boot"),
-        ("/etc/shadow", "shadow"),
-        ("C:\\texts\\tale.txt", "tale"),
-        ("..", "text"),
-        ("", "the-text"),
-        (" . ", "text"),
-        (".hidden.txt", "hidden"),
-        ("con", "text-con"),
-        ("NUL.txt", "text-NUL"),
-        ("com1.tale.txt", "text-com1.tale"),
-        ("a\0b\nc.txt", "a-b-c"),
-        ("a:b*c?<d>|\"e'.txt", "a-b-c-d-e"),
-        ("日本語の話.txt", "日本語の話"),
-        ("é".join("ab"), "aéb"),
-        ("e\u0301.txt", "é"),
-        ("🎉.txt", "text"),
-        ("\ud800x.txt", "x"),
-        ("v1.2 of the tale", "v1.2-of-the-tale"),
-        ("-rf.txt", "rf"),
+        ("../../etc/passwd", "passwd.txt"),
+        ("..\\..\\boot.ini", "boot.ini"),
+        ("/etc/shadow", "shadow.txt"),
+        ("C:\\texts\\tale.txt", "tale.txt"),
+        ("..", "text.txt"),
+        ("", "the text.txt"),
+        ("a folder/", "the text.txt"),
+        (" . ", "text.txt"),
+        (".hidden.txt", "hidden.txt"),
+        ("con", "text-con.txt"),
+        ("NUL.txt", "text-NUL.txt"),
+        ("com1.tale.txt", "text-com1.tale.txt"),
+        ("a\0b\nc.txt", "a b c.txt"),
+        ("a:b*c?<d>|\"e'.txt", "a-b-c-d-e.txt"),
+        ("日本語の話.txt", "日本語の話.txt"),
+        ("é".join("ab"), "aéb.txt"),
+        ("e\u0301.txt", "é.txt"),
+        ("🎉.txt", "text.txt"),
+        ("\ud800x.txt", "x.txt"),
+        ("v1.2 of the tale", "v1.2 of the tale.txt"),
+        ("-rf.txt", "rf.txt"),
     ],
 )
-def test_a_name_never_leads_elsewhere(tmp_path: Path, name: str, stem: str):
-    folder = tmp_path / "texts"
-    assert take_in(LINES.encode(), name, folder).path == folder / named(LINES, stem)
+def test_a_name_never_leads_elsewhere(tmp_path: Path, name: str, file_name: str):
+    path = take_in(LINES.encode(), name, tmp_path / "texts").path
+    assert path.parent.parent == tmp_path / "texts"
+    assert path.name == file_name
 
 
 @given(st.text(max_size=300) | st.text("./\\\0~", max_size=9) | st.just("語" * 300))
@@ -120,7 +133,7 @@ def test_a_name_never_leads_elsewhere(tmp_path: Path, name: str, stem: str):
 def test_any_name_gives_a_file_in_the_folder(tmp_path_factory: pytest.TempPathFactory, name: str):
     folder = tmp_path_factory.mktemp("texts")
     path = take_in(b"a\nb\n", name, folder, as_pairs=False).path
-    assert path.parent == folder and path.suffix == ".txt" and path.read_text() == "a\nb\n"
+    assert path.parent.parent == folder and path.suffix not in (".tsv", ".csv") and path.read_text() == "a\nb\n"
     assert len(path.name.encode()) < 200
     assert load_corpus(str(path)).title
 
@@ -158,7 +171,7 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
     written = io.StringIO()
     csv.writer(written, delimiter=delimiter, lineterminator="\n\n").writerows(rows)
     taken = take_in(written.getvalue().encode(), "table.csv", tmp_path)
-    assert taken.path.suffix == ".tsv" and taken.remark == ""
+    assert taken.path.suffix == ".tsv" and taken.remark == "table.csv is kept as table.tsv, with tabs between columns."
     corpus = load_corpus(str(taken.path))
     assert {*corpus.train, *corpus.held_out} == {
         *(Pair("first", "second"), Pair("one, two", 'he said "hi"'), Pair("three; four", "x"), Pair("é", "ü"))
@@ -167,8 +180,10 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
 
 def test_further_columns_are_left_out_and_that_is_said(tmp_path: Path):
     taken = take_in(b"a,b,c,d\ne,f\ng,h,\n", "t.csv", tmp_path)
-    assert taken.path.read_text() == "a\tb\ne\tf\ng\th\n"
-    assert taken.remark == "Of the 4 columns of t.csv the first two are taken."
+    corpus = load_corpus(str(taken.path))
+    assert {*corpus.train, *corpus.held_out} == {Pair("a", "b"), Pair("e", "f"), Pair("g", "h")}
+    assert corpus.description.endswith("Only the first two columns are read; 1 of 3 lines have more.")
+    assert "t.csv is kept as t.tsv" in taken.remark
 
 
 def test_pairs_or_text_as_the_person_says(tmp_path: Path):
@@ -190,16 +205,17 @@ REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [
     ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is no text: line 1 holds a zero byte"),
     ("a.pdf", b"%PDF-1.4 and so on", {}, "a.pdf is a PDF"),
     ("a.txt", "Привет\n".encode("cp1251") * 9, {}, "a.txt, line 1: the byte 0xCF is not UTF-8 there"),
-    ("a.tsv", b"a\tb\nc\n", {}, "a.tsv, line 2 has no tab; .* mend that line, or take it out"),
-    ("a.tsv", b"a\tb\n\nc\t \n", {}, "a.tsv, line 3 has an empty side"),
+    ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
+    ("a.tsv", b"a\tb\n\nc\t \n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 3 has no target\)"),
+    ("a.tsv", b"a,b\nc,d\n", {}, "a.tsv: no line is a pair .*; give it the ending .csv"),
     ("a.tsv", b"a\tb\n", {}, "a.tsv holds only one source"),
-    ("a.txt", b"a\nb\n", {"as_pairs": True}, "a.txt, line 1 has no tab"),
-    ("a.csv", b"a,b\nc\n", {}, "a.csv, line 2 has only one column; .* mend that row, or take it out"),
-    ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, "a.csv, line 4 has an empty side"),
+    ("a.txt", b"a\nb\n", {"as_pairs": True}, r"a.txt: no line is a pair \(line 1 has only one column; line 2"),
+    ("a.csv", b"a,b\nc\n", {}, r"a.csv: 1 of 2 lines .*\(line 2 has only one column\); .* a comma or a semicolon"),
+    ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\)"),
     ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that begins in line 3 cannot be read .* quotation mark"),
     ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that begins in line 2 cannot be read"),
     ("a.csv", b"", {}, "a.csv is empty"),
-    ("a.csv", b"word\nword\n", {}, "a.csv, line 1 has only one column"),
+    ("a.csv", b"word\nword\n", {}, r"a.csv: no line is a pair \(line 1 has only one column"),
     ("a.csv", b"x" * 200_000 + b",y\n", {}, "a.csv: the row that begins in line 1 cannot be read .*field limit"),
 ]
 
@@ -212,6 +228,50 @@ def test_what_is_no_corpus_is_refused_in_a_sentence_and_leaves_nothing(
         take_in(raw, name, tmp_path / "texts", **options)
     assert "\n" not in str(refused.value) and str(tmp_path) not in str(refused.value)
     assert not list((tmp_path / "texts").iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_bad_lines_are_counted_and_skipped_once_a_person_agrees(tmp_path: Path, name: str):
+    between = "\t" if name == "a.tsv" else ","
+    rows = [f"{i}{between}{i * i}" if i % 3 else f"{i}" for i in range(1, 31)]
+    raw = "\r\n".join(rows).encode()
+    with pytest.raises(BadLinesError) as refused:
+        take_in(raw, name, tmp_path)
+    lines = refused.value.lines
+    assert (lines.n_lines, lines.n_bad) == (30, 10)
+    assert [(bad.line, bad.problem, bad.text) for bad in lines.first_bad] == [
+        (i, "one_column", str(i)) for i in (3, 6, 9, 12, 15)
+    ]
+    assert "and 5 more" in str(refused.value) and not list(tmp_path.iterdir())
+    taken = take_in(raw, name, tmp_path, skip_bad_lines=True)
+    assert (taken.path.parent / SKIPS_BAD_LINES).exists()
+    with pytest.raises(BadLinesError):
+        load_corpus(str(taken.path))
+    corpus = load_corpus(str(taken.path), reading=CorpusReading(skip_bad_lines=True))
+    assert {*corpus.train, *corpus.held_out} == {Pair(f"{i}", f"{i * i}") for i in range(1, 31) if i % 3}
+    assert "skipped: 10." in corpus.description
+
+
+def test_a_file_without_bad_lines_is_marked_by_nothing(tmp_path: Path):
+    taken = take_in(PAIRS.encode(), "a.tsv", tmp_path, skip_bad_lines=True)
+    assert [path.name for path in taken.path.parent.iterdir()] == ["a.tsv"]
+    text = take_in(LINES.encode(), "a.txt", tmp_path, skip_bad_lines=True)
+    assert [path.name for path in text.path.parent.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "".join(f"الجملة رقم {i} هنا\n" for i in range(30)),
+        "".join(f"第{i}句话在这里。\n" for i in range(30)),
+        "x" * 30_000,
+        "one long line without an end " * 2_000,
+    ],
+)
+def test_other_scripts_and_very_long_lines_can_be_trained_on(tmp_path: Path, content: str):
+    taken = take_in(content.encode(), "a.txt", tmp_path)
+    assert taken.path.read_text(encoding="utf-8") == content
+    is_trained_on(taken.path)
 
 
 def test_a_table_whose_lines_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -266,7 +326,7 @@ def test_several_at_once(tmp_path: Path):
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [tmp_path / named(LINES, "a")] * 6
+    assert found == [tmp_path / named(LINES, "a.txt")] * 6
     assert found[0].read_text() == LINES and len(list(tmp_path.iterdir())) == 1
 
 
@@ -285,7 +345,8 @@ def test_a_pasted_paragraph_can_be_trained_on(tmp_path: Path, tokens: Any):
 MEASURE = """
 import resource, sys
 from pathlib import Path
-from transformer_core.corpora.uploads import take_in
+from transformer_core.corpora.pair_lines import BadLinesError
+from transformer_core.corpora.uploads import SKIPS_BAD_LINES, take_in
 
 def peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -1,6 +1,5 @@
 """The cache gives every position the keys and values that it would have had without, and projects each once."""
 
-import itertools
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.decoding.cache import FixedStore, GrowingStore, KeyValueCache
+from transformer_core.decoding.cache import GrowingStore, KeyValueCache
 from transformer_core.errors import TextError
 from transformer_core.hooks import handling, named_hook_points
 from transformer_core.model.transformer import Transformer, build
@@ -29,37 +28,34 @@ def random_keys_values(n_positions: int) -> tuple[Tensor, Tensor]:
     return torch.randn(2, 3, n_positions, 4), torch.randn(2, 3, n_positions, 4)  # [batch, head, pos, d_head]
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+@given(st.lists(st.integers(1, 70), min_size=1, max_size=5))
 def test_a_growing_store_joins_what_it_was_given(sizes: list[int]):
-    store = GrowingStore(max_positions=sum(sizes))
+    store = GrowingStore()
     parts = [random_keys_values(size) for size in sizes]
     for i, part in enumerate(parts):
-        k, v = store.keys_values(lambda part=part: part)  # type: ignore[misc]
+        k, v = store.append(*part)
         assert torch.equal(k, torch.cat([k for k, _ in parts[: i + 1]], dim=2))
         assert torch.equal(v, torch.cat([v for _, v in parts[: i + 1]], dim=2))
         assert store.n_positions == k.shape[2] == sum(sizes[: i + 1])
 
 
-def test_a_growing_store_takes_its_memory_once():
-    store = GrowingStore(max_positions=8)
-    addresses = set()
-    for _ in range(4):
-        k, v = store.keys_values(lambda: random_keys_values(2))
+def test_a_growing_store_takes_memory_as_it_is_written():
+    """A chunk at a time; between two of them nothing is copied."""
+    store, addresses = GrowingStore(), set()
+    for n in range(1, 131):
+        k, v = store.append(*random_keys_values(1))
         addresses.add((k.data_ptr(), v.data_ptr()))
-        assert k.untyped_storage().nbytes() == 2 * (2 * 3 * 8 * 4 * 4)  # keys and values, float32
-    assert len(addresses) == 1
+        assert k.untyped_storage().nbytes() < 2 * 2 * 3 * 4 * 4 * (n + 64)  # keys and values, float32
+    assert len(addresses) == 3
 
 
-def test_a_fixed_store_projects_once():
-    store, n_calls = FixedStore(), itertools.count()
-
-    def project() -> tuple[Tensor, Tensor]:
-        next(n_calls)
-        return random_keys_values(5)
-
-    first, second, third = (store.keys_values(project) for _ in range(3))
-    assert first is second is third
-    assert next(n_calls) == 1
+def test_what_was_written_is_what_is_repeated():
+    store = GrowingStore()
+    k, v = random_keys_values(5)
+    store.append(k, v)
+    store.repeat(3)
+    assert store.k_v is not None and store.k_v.shape[2] == 5
+    assert torch.equal(store.written, torch.cat([k, v], dim=1).repeat_interleave(3, dim=0))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +77,7 @@ def test_a_fixed_store_projects_once():
 def test_reading_piece_by_piece_is_reading_at_once(parts: dict[str, Any], sizes: list[int]):
     model = small_model(**parts)
     memory = model.encode(SRC)
-    cache = KeyValueCache(n_layers=2, max_positions=9)
+    cache = KeyValueCache(n_layers=2)
     pieces = [model.decode(piece, memory, SRC, cache) for piece in TGT.split(sizes, dim=1)]
     torch.testing.assert_close(torch.cat(pieces, dim=1), model.decode(TGT, memory, SRC), rtol=0, atol=1e-12)
 
@@ -89,7 +85,7 @@ def test_reading_piece_by_piece_is_reading_at_once(parts: dict[str, Any], sizes:
 @torch.inference_mode()
 def test_positions_are_counted_when_every_block_has_read_them():
     model = small_model()
-    memory, cache, seen = model.encode(SRC), KeyValueCache(n_layers=2, max_positions=9), []
+    memory, cache, seen = model.encode(SRC), KeyValueCache(n_layers=2), []
 
     def count(value: Tensor) -> Tensor:
         seen.append(cache.n_positions)
@@ -115,7 +111,7 @@ def test_each_position_is_projected_once():
         n_positions[name].append(value.shape[2])
         return value
 
-    memory, cache = model.encode(SRC), KeyValueCache(n_layers=2, max_positions=9)
+    memory, cache = model.encode(SRC), KeyValueCache(n_layers=2)
     with handling({points[name]: lambda value, name=name: count(name, value) for name in names}):
         for part in TGT.split(1, dim=1):
             model.decode(part, memory, SRC, cache)
@@ -128,18 +124,12 @@ def test_each_position_is_projected_once():
 def test_two_caches_know_nothing_of_each_other():
     model = small_model()
     memory = model.encode(SRC)
-    alone = KeyValueCache(n_layers=2, max_positions=9)
+    alone = KeyValueCache(n_layers=2)
     expected = [model.decode(part, memory, SRC, alone) for part in TGT.split(1, dim=1)]
-    one, other = (KeyValueCache(n_layers=2, max_positions=9) for _ in range(2))
+    one, other = (KeyValueCache(n_layers=2) for _ in range(2))
     for part, opposite, logits in zip(TGT.split(1, dim=1), TGT.flip(1).split(1, dim=1), expected, strict=True):
         assert torch.equal(model.decode(part, memory, SRC, one), logits)
         model.decode(opposite, memory, SRC, other)
-
-
-def test_a_fixed_store_goes_on_with_what_it_is_given():
-    kept = random_keys_values(5)
-    store = FixedStore(kept)
-    assert store.keys_values(lambda: random_keys_values(5)) is kept is store.kept()
 
 
 @pytest.mark.parametrize("changes", [{}, {"n_kv_heads": 1, "positions": "rotary_halves"}, {"sliding_window": 2}])
@@ -152,15 +142,15 @@ def test_what_was_taken_out_of_caches_is_gone_on_with(changes: dict[str, Any]):
     beginnings = torch.cat([TGT[:, :4], TGT[:1, 3:7]])
     taken = []
     for text in beginnings:
-        cache, pieces = KeyValueCache(n_layers=2, max_positions=9), []
+        cache, pieces = KeyValueCache(n_layers=2), []
         for piece in text[None].split([1, 2, 1], dim=1):
             n_before = cache.n_positions
             model.decode(piece, memory, src, cache)
             pieces.append(cache.taken(n_before)[0])
         assert torch.equal(torch.cat(pieces), cache.taken(0)[0])
-        cross = [block.cross_attn.kept() for block in cache.blocks]
+        cross = [k_v for block in cache.blocks if (k_v := block.cross_attn.complete) is not None]
         taken.append(torch.cat(pieces))  # [pos, layer, both_heads, d_head]
-    joined = KeyValueCache.of(torch.stack(taken), cross, max_positions=9)
+    joined = KeyValueCache.of(torch.stack(taken), cross)
     assert joined.n_positions == 4
     rows = (memory.expand(3, -1, -1), src.expand(3, -1))
     more = torch.tensor([[5, 6], [7, 8], [9, 10]])
@@ -172,7 +162,7 @@ def test_what_was_taken_out_of_caches_is_gone_on_with(changes: dict[str, Any]):
 @torch.inference_mode()
 def test_what_was_taken_stays_as_it_was():
     model = small_model(n_encoder_layers=0, architecture="decoder_only", tie_embeddings="target")
-    cache = KeyValueCache(n_layers=2, max_positions=9)
+    cache = KeyValueCache(n_layers=2)
     model.decode(TGT[:, :3], store=cache)
     taken = cache.taken(1)
     before = taken.clone()
@@ -180,13 +170,13 @@ def test_what_was_taken_stays_as_it_was():
     cache.reorder([1, 1])
     assert torch.equal(taken, before)
     assert taken.shape == (2, 2, 2, 2 * 3, 4)  # [batch, pos, layer, both_heads, d_head]
-    assert KeyValueCache.of(taken, (), max_positions=9).n_positions == 2
+    assert KeyValueCache.of(taken, ()).n_positions == 2
 
 
 @torch.inference_mode()
 def test_more_positions_than_the_model_has():
     model = small_model(max_seq_len=5)
-    memory, cache = model.encode(SRC), KeyValueCache(n_layers=2, max_positions=5)
+    memory, cache = model.encode(SRC), KeyValueCache(n_layers=2)
     model.decode(TGT[:, :4], memory, SRC, cache)
     with pytest.raises(TextError, match="6 tokens are more than the 5"):
         model.decode(TGT[:, 4:6], memory, SRC, cache)

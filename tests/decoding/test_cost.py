@@ -38,7 +38,7 @@ def test_steps_cost_what_torch_counts(variation: str):
     memory = None if src is None else model.encode(src)
     n_src = 0 if src is None else N_SRC
     tokens = random_tokens([5], vocab_size=config.vocab_size, seed=3)
-    cache = KeyValueCache(config.n_decoder_layers, max_positions=5)
+    cache = KeyValueCache(config.n_decoder_layers)
     first = multiply_adds(model, tokens[:, :3], memory, src, cache)
     then = multiply_adds(model, tokens[:, 3:], memory, src, cache)
     without = multiply_adds(model, tokens, memory, src)
@@ -63,14 +63,13 @@ def test_a_cache_holds_as_many_bytes(variation: str, dtype: torch.dtype):
     config = odd_config(**VARIATIONS[variation])
     model = shaken_model(config).to(dtype)
     src = random_tokens([N_SRC], vocab_size=config.vocab_size) if config.has_encoder else None
-    cache = KeyValueCache(config.n_decoder_layers, max_positions=9)
+    cache = KeyValueCache(config.n_decoder_layers)
     model.decode(
         random_tokens([6], vocab_size=config.vocab_size), None if src is None else model.encode(src), src, cache
     )
     told = cache_bytes(config, 6, N_SRC if src is not None else 0, bytes_per_number=dtype.itemsize)
-    written = [block.self_attn.k_v[:, :, :6] for block in cache.blocks if block.self_attn.k_v is not None]
-    assert told.self_attn == sum(part.nbytes for part in written)
-    of_source = [part for block in cache.blocks for part in (block.cross_attn.kept() if src is not None else ())]
+    assert told.self_attn == sum(block.self_attn.written.nbytes for block in cache.blocks)
+    of_source = [part for block in cache.blocks for part in (block.cross_attn.complete or ())]
     assert told.cross_attn == sum(part.nbytes for part in of_source)
     assert told.total == told.self_attn + told.cross_attn
 

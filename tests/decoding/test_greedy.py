@@ -186,6 +186,26 @@ def test_a_source_that_cannot_be(length: int, said: str):
         greedy_decode(random_model(0), torch.full((2, length), 4))
 
 
+ONE_STACK = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
+
+
+@pytest.mark.parametrize("changes", [{}, ONE_STACK], ids=["encoder-decoder", "decoder-only"])
+@pytest.mark.parametrize("row", [[0, 0, 4], [4, 0, 5]])
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_padding_in_front_of_a_token_is_refused(changes: dict[str, Any], row: list[int], use_cache: bool):
+    """Positions would be counted from the padding on, and with a cache such keys would be taken for tokens."""
+    model = build(small_config(**changes)).eval()
+    with pytest.raises(TextError, match="row 1 has padding in front of a token"):
+        greedy_decode(model, torch.tensor([[4, 5, 6], row]), max_new_tokens=2, use_cache=use_cache)
+
+
+def test_a_first_token_that_is_also_padding_begins_a_text():
+    model = build(small_config(**ONE_STACK, bos_id=0)).eval()
+    alone = greedy_decode(model, torch.tensor([[0, 4]]), max_new_tokens=2).tokens[0].tolist()
+    batch = greedy_decode(model, torch.tensor([[0, 4, 0], [0, 4, 5]]), max_new_tokens=2).tokens[0].tolist()
+    assert batch[: len(alone)] == alone
+
+
 def test_it_can_be_watched():
     """With a cache each site sees the new positions only; the result is the same as unwatched."""
     model = random_model(2)
@@ -200,7 +220,7 @@ def test_it_can_be_watched():
     sites = {points[f"decoder.blocks.0.{stem}"]: lambda value, stem=stem: note(stem, value) for stem in lengths}
     for use_cache in (True, False):
         unwatched = greedy_decode(model, src, use_cache=use_cache)
-        with handling(sites), capture(model) as acts:
+        with handling(sites), capture(model, "*") as acts:
             watched = greedy_decode(model, src, use_cache=use_cache)
         n_steps = watched.log_probs.shape[1]
         expected = [1] * n_steps if use_cache else [*range(1, n_steps + 1)]

@@ -118,6 +118,7 @@ def new_page(
     """Opens a page as another visitor: `new_page()`, or with Playwright's options for a context."""
     for name in [name for name in contexts if server_url not in name]:
         contexts.pop(name).close()
+    fresh: set[str] = set()
     with ExitStack() as stack:
 
         def open_page(**options: Any) -> Page:
@@ -128,6 +129,10 @@ def new_page(
                 contexts[name] = launch_with_profile(playwright, profile, **options)
                 contexts[name].set_default_timeout(PATIENCE)
             page = contexts[name].new_page()
+            if name not in fresh:  # what an earlier test left in the browser is no visitor's of this one
+                fresh.add(name)
+                kept = {"origin": server_url, "storageTypes": "local_storage"}
+                contexts[name].new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
             stack.enter_context(watched(page, urlsplit(server_url).netloc))
             stack.callback(page.close)  # first of the two, so that late events are still seen
             return page

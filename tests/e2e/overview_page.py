@@ -53,6 +53,7 @@ def page() -> None:
         pinned=[PinnedHead(**pinned, hue="#C75F12")] if pinned else (),
         on_pinned=(lambda: received("pinned")) if "combine" in asked else None,
         only=asked.get_all("only") or None,
+        given=float(asked["given"]) if "given" in asked else None,
     )
     st.text(f"sent {st.session_state.get('chosen')} {pinned}")
 

@@ -62,7 +62,7 @@ def test_the_copied_link_opens_the_same_comparison(page: Page, new_page: Callabl
     open_compare(page)
     page.get_by_label("Text of B").fill("The small animal didn't cross the street because it was too tired.")
     page.get_by_label("Text of B").press("Enter")
-    expect(page.get_by_text("1 only B; what lies on them is under “elsewhere”")).to_be_visible()
+    expect(page.get_by_text("0 only A has and 1 only B")).to_be_visible()
     view(page, "Map of heads")
     expect(titles(page)).to_have_text(["Heads that are alike in where they look"])
     expect(page).to_have_url(re.compile("view=map"))

@@ -66,7 +66,10 @@ def pictures(page: Page) -> str:
     return str(page.locator("canvas.pixels").evaluate("canvas => canvas.toDataURL()"))
 
 
-PLAYED = """async (pictures) => {  // play; return what was painted, and how often the server was asked before the end
+PLAYED = """async (pictures) => {
+  // Play; return what was painted, how often the server was asked before the end, and the large head's titles and sums.
+  const large = document.querySelector(".st-key-hl-film-heatmap .plot");
+  const titles = new Set(), sums = new Set();
   const button = pictures.getRootNode().querySelector("button.play");
   const send = WebSocket.prototype.send;
   const seen = new Set([pictures.toDataURL()]);
@@ -78,10 +81,13 @@ PLAYED = """async (pictures) => {  // play; return what was painted, and how oft
   button.click();
   while (button.classList.contains("playing")) {
     seen.add(pictures.toDataURL());
+    titles.add(large.querySelector(".gtitle").textContent);
+    const { z } = large.data.find(({ name }) => name === "attention");
+    for (const row of z) sums.add(Number.parseFloat(row.reduce((sum, weight) => sum + (weight || 0), 0).toFixed(1)));
     await new Promise((done) => setTimeout(done, 20));
   }
   WebSocket.prototype.send = send;
-  return [[...seen], n_asked];
+  return [[...seen], n_asked, [...titles], [...sums]];
 }"""
 
 
@@ -91,8 +97,11 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
     open_film(page, "/film?run=first&moment=0&attention=decoder&layer=0&head=1")
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
     sent.clear()
-    seen, n_asked = page.locator("canvas.pixels").evaluate(PLAYED)
+    seen, n_asked, titles, sums = page.locator("canvas.pixels").evaluate(PLAYED)
     assert len(seen) >= 3
+    assert len(titles) >= 3, "the large head is played, too"
+    assert {f"after step {step}:" for step in STEPS} >= {re.findall("after step .*:", title)[0] for title in titles}
+    assert sums == [1.0], "each row of a pattern, however it came"
     assert n_asked == 0
     says_step(page, 60)
     assert pictures(page) != seen[0]
@@ -126,7 +135,7 @@ def test_a_dragged_slider_tells_the_page_where_it_is_let_go(page: Page):
     page.mouse.down()
     page.mouse.move(x[6], y, steps=6)
     expect(slider(page)).to_have_attribute("aria-valuetext", re.compile("^step 12,"))
-    expect(title(page)).to_contain_text("after step 0:")
+    expect(title(page)).to_contain_text("after step 12:")  # as its small picture has it
     page.mouse.up()
     says_step(page, 12)
 

@@ -161,16 +161,33 @@ def test_every_way_to_look_stands_in_the_address(page: Page, new_page: Callable[
     head(page, "Encoder self-attention, layer 1, head 2").click(modifiers=["Shift"])
     expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads 0.0, 1.2")
     expect(page).to_have_url(re.compile(r"mix=0.0%2B1.2"))
+    head(page, "Decoder self-attention, layer 0, head 1").click(modifiers=["Shift"])
+    expect(page.get_by_test_id("stToast")).to_contain_text("Only heads of one attention can be combined")
+    expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, mean of heads 0.0, 1.2")
     page.get_by_role("radio", name="Lines").click()
-    expect(page.get_by_text("Attention as lines: encoder self-attention, mean of heads 0.0, 1.2")).to_be_visible()
+    expect(page.get_by_text("Attention as lines: encoder self-attention, heads 0.0, 1.2")).to_be_visible()
     expect(page).to_have_url(re.compile("as=lines"))
     other = new_page()
     other.goto(page.url)
-    expect(other.get_by_text("Attention as lines: encoder self-attention, mean of heads 0.0, 1.2")).to_be_visible()
+    expect(other.get_by_text("Attention as lines: encoder self-attention, heads 0.0, 1.2")).to_be_visible()
     page.go_back()
     expect(title(page).first).to_have_text(re.compile("mean of heads 0.0, 1.2"))
     page.go_back()
     expect(title(page).first).to_have_text("Attention pattern: encoder self-attention, layer 0, head 0")
+
+
+def test_heads_of_a_layer_stand_in_one_row_and_a_measure_moves_nothing(page: Page):
+    open_heads(page, "/heads?model=induction")
+    for layer in range(2):
+        boxes = [head(page, f"Decoder self-attention, layer {layer}, head {i}").bounding_box() for i in range(4)]
+        assert len({box["y"] for box in boxes if box}) == 1
+    overview = page.locator(".overview")
+    before = overview.bounding_box()
+    page.goto("/heads?model=induction&measure=entropy&order=ascending")
+    expect(page.locator(".cell .column").first).to_have_text(re.compile(r"L\d\.H\d"))
+    assert overview.bounding_box() == before
+    page.get_by_role("button", name="Order of the heads").click()
+    expect(page.locator(".cell .column")).to_have_count(0)
 
 
 def test_a_box_zooms_and_a_double_click_shows_all_again(page: Page):

@@ -13,6 +13,8 @@ ALLOWED = """(canvas) => {
   const { view } = canvas.getRootNode().querySelector(".mask_matrix");
   return Array.from(view.base, (value, cell) => Boolean(value) !== view.turned.has(cell));
 }"""
+LABELS = """(canvas) => Object.values(canvas.getRootNode().querySelector(".mask_matrix").view.pictures)
+  .flatMap(({ grid }) => [grid.left, grid.top])"""
 PATTERN = "(canvas) => Array.from(canvas.getRootNode().querySelector('.mask_matrix').view.shown)"
 
 
@@ -40,6 +42,7 @@ def place(page: Page, query: int, key: int) -> tuple[float, float]:
 def test_cells_are_drawn_seen_at_once_and_the_model_runs_again(page: Page):
     open_masks(page)
     matrix(page).scroll_into_view_if_needed()
+    assert min(matrix(page).evaluate(LABELS)) > 20  # px, before the rows and above the columns of all three
     n = round(len(matrix(page).evaluate(ALLOWED)) ** 0.5)
     page.mouse.move(*place(page, 3, 0))
     page.mouse.down()
@@ -49,7 +52,7 @@ def test_cells_are_drawn_seen_at_once_and_the_model_runs_again(page: Page):
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"edits=3\.0-3"))
     expect(page.locator(".mask_matrix")).not_to_have_class(re.compile("waiting"))
-    expect(page.locator(".mask_matrix .counted")).to_contain_text(re.compile(r"Read at once: \d+ of \d+ places"))
+    expect(page.locator(".mask_matrix .counted")).to_contain_text(re.compile(r"pass: \d+ of \d+ predictions"))
     page.mouse.move(*place(page, 3, 1))
     expect(page.locator(".mask_matrix .says")).to_contain_text("not allowed; score −∞ in place of")
 
@@ -85,7 +88,7 @@ def test_presets_attentions_and_the_leak_test(page: Page):
     expect(page.locator(".mask_matrix .chip.changed").first).to_be_visible()
     assert all(matrix(page).evaluate(ALLOWED))
     page.get_by_role("radio", name="Leak test").click()
-    expect(page.locator(".plot .gtitle")).to_contain_text("Largest change of a logit")
+    expect(page.locator(".plot .gtitle")).to_contain_text("Max. logit difference")
     expect(page.get_by_text("outputs before it move by exactly 0")).to_have_count(1)
     page.get_by_role("radio", name="Which mask where").click()
     page.get_by_role("button", name=re.compile("^Cross-attention")).click()

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -50,23 +51,23 @@ def server(place: Path) -> Iterator[Server]:
 
 def open_models(page: Page, address: str = "/models") -> None:
     page.goto(address)
-    expect(page.get_by_role("heading", name="Bring in a model")).to_be_visible()
+    expect(page.get_by_role("heading", name="Import a model")).to_be_visible()
 
 
 def test_a_model_leaves_as_a_file_comes_back_and_is_deleted(page: Page, place: Path, tmp_path: Path):
     open_models(page, "/models?model=tales")
     expect(page.get_by_role("heading", name="Tales")).to_be_visible()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Hand it out").click()
+        page.get_by_role("button", name="Download (.zip)").click()
     assert download.value.suggested_filename == "tales.zip"
     file = tmp_path / "tales.zip"
     download.value.save_as(file)
     assert file.stat().st_size > 6_000_000
 
-    page.get_by_role("tab", name="As a file").click()
+    page.get_by_role("tab", name="Upload").click()
     page.locator("input[type=file]").set_input_files(file)
     expect(page.get_by_text("tales.zip")).to_be_visible()
-    page.get_by_role("button", name="Take it in").click()
+    page.get_by_role("button", name="Import").click()
     expect(page.get_by_text("is here now, and chosen on all pages")).to_be_visible()
     expect(page).to_have_url(re.compile("model=tales-2"))
     weights = [(place / name / "model.safetensors").read_bytes() for name in ("tales", "tales-2")]
@@ -98,9 +99,18 @@ def test_a_folder_is_brought_in(page: Page, place: Path, tmp_path: Path):
     box = page.get_by_role("textbox", name="Id on the Hugging Face Hub")
     box.click()
     box.fill(str(tmp_path / "nowhere"))
-    page.get_by_role("button", name="Bring it in").click()
-    expect(page.get_by_test_id("stAlert")).to_contain_text("This model was not taken in: there is no")
+    page.get_by_role("button", name="Import").click()
+    expect(page.get_by_test_id("stAlert")).to_contain_text("This model could not be imported: there is no")
     box.fill(str(tmp_path / "from-elsewhere"))
-    page.get_by_role("button", name="Bring it in").click()
+    page.get_by_role("button", name="Import").click()
     expect(page.get_by_text("“from-elsewhere” is here now")).to_be_visible()
     expect(page).to_have_url(re.compile("model=from-elsewhere"))
+
+
+def test_foreign_words_stay_text(page: Page):
+    words = "[a](https://evil.example) :red[**b**] :smile: www.evil.de me@evil.de $y$ `z` &amp; _c_ :streamlit:"
+    page.goto(f"/train?{urlencode({'run': words})}")
+    box = page.get_by_test_id("stAlert")
+    expect(box).to_be_visible()
+    assert f"no training “{words}” here" in box.inner_text().replace("\u2060", "")
+    expect(box.locator("a, img, b, em, strong, code, .katex, [class*=Color]")).to_have_count(0)

@@ -65,6 +65,7 @@ def test_a_measure_is_drawn_said_and_explained(page: Page):
     expect(page.locator(".tip")).to_contain_text("entropy 2.00 nats")
     bar = page.locator(".cell", has=measured).locator(".bar")
     assert bar.evaluate("it => Number(it.style.getPropertyValue('--end'))") == pytest.approx(0.5)
+    expect(page.locator(".cell", has=measured).locator(".number")).to_have_text("2.00")
     without = head(page, "Encoder self-attention, layer 1, head 1")
     expect(without).to_have_accessible_name(re.compile("entropy: does not apply$"))
     expect(page.locator(".cell", has=without).locator(".bar")).to_be_hidden()
@@ -76,7 +77,9 @@ def test_a_measure_is_drawn_said_and_explained(page: Page):
 def test_heads_stand_in_order_and_arrow_keys_follow_what_is_seen(page: Page):
     open_overview(page, "/?measure&order=up")
     assert names(page) == BY_ENTROPY
-    expect(page.locator(".group").first.locator(".column")).to_have_text(BY_ENTROPY)
+    expect(page.locator(".group").first.locator(".column")).to_have_text(
+        [f"L{name}".replace(".", ".H") for name in BY_ENTROPY]
+    )
     heads(page).first.focus()
     page.keyboard.press("ArrowRight")
     expect(heads(page).nth(1)).to_be_focused()
@@ -131,3 +134,28 @@ def test_nothing_overlaps_or_is_cut_at_twice_the_size(page: Page, address: str):
                 or other["y"] >= one["y"] + one["height"] - 0.5
             )
             assert apart, (one, other)
+
+
+DIVIDED = """(button) => {  // how many pixels of a picture have the divider's color: in each column, and in each row
+  const canvas = button.getRootNode().querySelector("canvas.pixels");
+  const [box, origin] = [button.getBoundingClientRect(), canvas.getBoundingClientRect()];
+  const at = [box.left - origin.left, box.top - origin.top, box.width, box.height].map(Math.round);
+  const { data, width, height } = canvas.getContext("2d").getImageData(...at);
+  const [columns, rows] = [new Array(width).fill(0), new Array(height).fill(0)];
+  for (let y = 0; y < height; y++) {
+    for (let x = 0; x < width; x++) {
+      const [red, green, blue] = data.subarray(4 * (y * width + x));
+      if (Math.abs(red - 0x7a) + Math.abs(green - 0x7f) + Math.abs(blue - 0x87) > 24) continue;
+      columns[x]++;
+      rows[y]++;
+    }
+  }
+  return [columns, rows].map((counts) => counts.indexOf(Math.max(...counts)) / counts.length);
+}"""
+
+
+def test_what_the_model_wrote_is_divided_from_what_it_was_given(page: Page):
+    page.goto("/?given=0.5")
+    head = page.locator("button.head").first
+    expect(head).to_be_visible()
+    assert head.evaluate(DIVIDED) == pytest.approx([0.5, 0.5], abs=0.03)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
@@ -136,3 +137,17 @@ def test_a_number_opens_its_formula(page: Page):
     expect(panel).to_have_count(0)
     page.locator(".steps canvas").click(position={"x": 250, "y": 42})  # the query's own strip
     expect(panel.locator(".place")).to_have_text(re.compile(r"^X, query 2 'sees', dimension \d+$"))
+
+
+def test_a_text_of_the_same_size_has_its_labels_in_their_rows_and_its_numbers_whole(page: Page):
+    open_steps(page, LINK + "&stage=projection")
+    expect(page.locator("button.key").first).to_have_text("The")
+    page.get_by_label("Text", exact=True).fill("The dog sees the cat.")
+    page.get_by_label("Text", exact=True).press("Enter")
+    expect(page.locator("button.key").nth(1)).to_have_text("dog")
+    tops = [box["y"] for key in page.locator("button.key").all() if (box := key.bounding_box())]
+    assert len(tops) == 7 and all(lower - upper > 12 for upper, lower in pairwise(tops))
+    boxes = page.locator(".vector .cells").evaluate_all(
+        "(all) => all.map((one) => [one.scrollHeight, one.clientHeight])"
+    )
+    assert len(boxes) == 4 and all(needed <= shown for needed, shown in boxes)

@@ -156,6 +156,47 @@ def test_the_page_opens_without_a_network(figure: Locator, browser: Browser, tmp
     context.close()
 
 
+def test_a_saved_page_says_what_it_is_of_and_has_even_cells(figure: Locator, new_page: Callable[..., Page]):
+    open_menu(figure)
+    _, text = saved(figure, "HTML")
+    page = new_page(viewport={"width": 1300, "height": 500})
+    page.set_content(text.decode())
+    expect(page.get_by_text("English to French: The cat.")).to_be_visible()
+    expect(page.locator(".gtitle")).to_be_visible()
+    page.wait_for_function("() => document.querySelector('.js-plotly-plot')._fullLayout._size.h > 400")
+    size = page.locator(".js-plotly-plot").evaluate("(plot) => plot._fullLayout._size")
+    assert size["h"] / size["w"] == pytest.approx(1, abs=0.03)
+
+
+def test_lines_are_saved_as_they_are_seen(page: Page, new_page: Callable[..., Page]):
+    open_heads_as_lines(page, f"{VIEW}&as=lines&query=1&key=2")
+    page.locator(".st-key-heads-lines-still").get_by_role("button", name="Save").click()
+    figure = page.locator(".figure").filter(has=page.get_by_text("Attention as lines"))
+    menu = figure.get_by_role("dialog", name="Save this figure")
+    expect(menu).to_be_visible()  # at once
+    expect(menu.get_by_role("button", name="(ZIP)")).to_be_enabled()
+    weights = page.locator(".lines .key .number").all_inner_texts()
+    _, text = saved(figure, "SVG", width="88 mm")
+    shown = new_page()
+    shown.set_content(text.decode())
+    assert shown.evaluate(BEYOND) == []
+    paths = [path.get("d", "") for path in ET.fromstring(text).iter(f"{SVG}path") if "C" in path.get("d", "")]
+    assert sum(path.count("C") for path in paths) == len([weight for weight in weights if weight])  # the whole row
+    labels = [label for label in shown.locator(".y2tick text").all_text_contents() if label]
+    assert len(labels) == N_TOKENS and [number for label in labels for number in label.split()[1:]] == weights
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(figure).to_be_visible()  # what lies around the menu stays
+    page.keyboard.press("Escape")
+    expect(figure).to_be_hidden()
+
+
+def open_heads_as_lines(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.locator("button.head").first).to_be_visible()
+    expect(page.locator(".lines .key .number").first).to_be_visible()
+
+
 def test_one_file_holds_everything(figure: Locator):
     open_menu(figure)
     name, packed = saved(figure, "ZIP", width="88 mm")

@@ -21,17 +21,23 @@ def title(page: Page) -> Locator:
     return page.locator(".hl-tour-title")
 
 
+def heights(page: Page) -> list[float]:
+    """How high the entries of the contents are, px."""
+    boxes = (entry.bounding_box() for entry in page.locator("[class*=st-key-tour-wide-] button").all())
+    return [box["height"] for box in boxes if box]
+
+
 def test_predict_then_reveal_and_open_the_matching_page(page: Page):
     open_tour(page, "/tour?lesson=cross-attention")
     expect(page.get_by_text("It looks at")).to_have_count(0)
     question = page.locator("[class*=st-key-hl-tour-question-0]")
     question.locator("button").get_by_text("street", exact=True).click()
-    expect(page.get_by_text("You said street. It is animal.")).to_be_visible()
-    expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("layer 1, head 3")
+    expect(page.get_by_text("You said street. It is it.")).to_be_visible()
+    expect(page.locator(".plot .gtitle").nth(1)).to_contain_text("layer 1, head 0")
     page.get_by_role("button", name=re.compile("elle: a street can be wide")).click()
     expect(page.locator(".hl-tour-choices [data-kind=right]")).to_contain_text("elle")
     page.get_by_role("link", name=re.compile("Stop at the pronoun")).click()
-    expect(page).to_have_url(re.compile(r"/decoding\?.*attention=cross&layer=1&head=3.*"))
+    expect(page).to_have_url(re.compile(r"/decoding\?.*attention=cross&layer=1&head=0.*"))
     expect(page.get_by_role("heading", name="Decoding")).to_be_visible()
 
 
@@ -40,7 +46,7 @@ def test_the_contents_the_keys_and_a_narrow_window(page: Page):
     page.get_by_role("button", name=re.compile(r"\b4\s+One word, six steps")).click()
     expect(title(page)).to_have_text("One word, six steps")
     expect(page).to_have_url(re.compile("lesson=one-word-six-steps"))
-    expect(page.locator(".hl-tour-table tr.hl-marked")).to_contain_text("street")
+    expect(page.locator(".hl-tour-table tr.hl-marked")).to_contain_text("animal")
     page.mouse.wheel(0, 2000)
     page.keyboard.press("Shift+ArrowRight")
     expect(title(page)).to_have_text("What must not be seen")
@@ -48,7 +54,7 @@ def test_the_contents_the_keys_and_a_narrow_window(page: Page):
     page.keyboard.press("Shift+ArrowLeft")
     expect(title(page)).to_have_text("One word, six steps")
     page.set_viewport_size({"width": 1024, "height": 768})
-    folded = page.get_by_role("button", name=re.compile("4 of 19: One word, six steps"))
+    folded = page.get_by_role("button", name=re.compile("4 of 20: One word, six steps"))
     expect(folded).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 1024
     folded.click()
@@ -62,7 +68,7 @@ def test_in_a_narrow_window_figures_stand_beside_the_text_with_whole_titles(new_
     page.get_by_role("button", name="Zeig es mir").click()
     titles = page.locator("[class*=st-key-hl-tour-figure-] .gtitle")
     expect(titles).to_have_count(2)
-    expect(titles.last).to_contain_text("Decoder-Selbst-Attention")
+    expect(titles.last).to_contain_text("Encoder-Selbst-Attention")
     text = page.locator("[class*=st-key-hl-tour-row-0] [data-testid=stMarkdown]").first.bounding_box()
     assert text is not None
     for n in range(2):
@@ -88,3 +94,27 @@ def test_six_words_are_trained_when_asked(page: Page):
     page.get_by_label("Your number").press("Enter")
     expect(page.get_by_text("Yes: it is 1.792.")).to_be_visible()
     expect(page.get_by_text("i am a student <eos>").first).to_be_visible()
+
+
+def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
+    open_tour(page, "/tour?lesson=masks")
+    page.get_by_label("Your number").fill("7*8/2")
+    page.get_by_label("Your number").press("Enter")
+    expect(page.get_by_text("Yes: it is 28.")).to_be_visible()
+    before = heights(page)
+    page.reload()
+    expect(page.get_by_text("Yes: it is 28.")).to_be_visible()
+    tab = page.context.new_page()
+    open_tour(tab, page.url.replace("lesson=masks", "lesson=feed-forward-residual-norm"))
+    expect(tab.get_by_text("1 of 20 done")).to_be_visible()
+    tab.get_by_role("button", name=re.compile(r"\b5\s+What must not be seen")).click()
+    expect(tab.get_by_text("Yes: it is 28.")).to_be_visible()
+    tab.get_by_role("button", name=re.compile(r"\b8\s+What lies around")).click()
+    expect(title(tab)).to_have_text("What lies around attention")
+    assert heights(tab) == before, "an entry takes as much room when it is open"
+    tab.get_by_role("button", name=re.compile(r"\b5\s+What must not be seen")).click()
+    tab.get_by_role("button", name="Ask me again").click()
+    expect(tab.get_by_label("Your number")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Your number")).to_be_visible()
+    tab.close()

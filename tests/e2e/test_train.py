@@ -12,6 +12,7 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import ROOT, Server, serve
+from tests.pages.train.small_films import save_run
 from transformer_core.instrument.capture import capture
 from transformer_core.training.run_status import standing
 from transformer_core.weights.checkpoint import load
@@ -90,11 +91,11 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     press(page, "Resume")
     state(page, "training")
     state(page, "finished", patience=300 * SECOND)
-    expect(page.get_by_text("All is well")).to_be_visible()
+    expect(page.get_by_text("The training looks healthy")).to_be_visible()
     expect(page.locator(".hl-samples tr").first).to_contain_text("cabba")
 
-    press(page, "Keep as a model")
-    expect(page.get_by_text("It is kept as")).to_be_visible()
+    press(page, "Save as model")
+    expect(page.get_by_text("Saved as “copy”")).to_be_visible()
     press(page, "Look at its heads")
     expect(page.locator(".hl-answer").first).to_be_visible()
     page.get_by_label("Text", exact=True).fill("cabba")
@@ -102,6 +103,27 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
     expect(page.locator(".hl-answer").first).to_have_text("cabba")
     expect(page.get_by_role("button", name=re.compile("Cross-attention, layer 0, head 0"))).to_be_visible()
     assert aligned(place / "checkpoints" / "copy") > 0.5
+
+
+def choose(page: Page, label: str, option: str) -> None:
+    """Choose an option of a select box."""
+    page.get_by_role("combobox", name=re.compile(label)).click()
+    page.get_by_role("option", name=option).click()
+
+
+def test_a_new_training_is_found_again_as_it_was_chosen(page: Page, place: Path):
+    save_run(place / "runs" / "first", seed=0, steps=(0, 1, 2))
+    page.goto("/train?run=")
+    expect(page.get_by_text("121 thousand parameters")).to_be_visible(timeout=90 * SECOND)
+    choose(page, "Model", "tiny: 2 layers, 4 heads")
+    facts = page.get_by_text(re.compile("thousand parameters"))
+    expect(facts).not_to_contain_text("121 thousand")
+    chosen = facts.inner_text()
+    choose(page, "Training", "first")
+    expect(page.locator(".st-key-hl-train-head")).to_be_visible()
+    choose(page, "Training", "A new training")
+    expect(facts).to_have_text(chosen)
+    expect(page.get_by_role("combobox", name="Model")).to_have_value(re.compile("tiny: 2 layers"))
 
 
 def aligned(folder: Path) -> float:

@@ -98,7 +98,8 @@ def test_labels_never_crowd(n: int):
     layout = attention_heatmap(a_pattern(n, n), [f"word{i}" for i in range(n)], [f"word{i}" for i in range(n)]).layout
     for axis, room in ((layout.xaxis, 600), (layout.yaxis, 540)):
         assert axis.tickvals[0] == 0
-        assert len(axis.tickvals) * 12 <= room
+        assert len(axis.tickvals) * 1.15 * axis.tickfont.size <= room
+        assert len(axis.tickvals) == n or axis.tickfont.size == 7  # smaller before any is left out
         assert len(axis.tickvals) == len(axis.ticktext)
 
 
@@ -287,3 +288,15 @@ def test_a_frame_is_the_figure_without_its_cells():
     assert frame.keys() == {"title", "height", "meta", "margin", "xaxis", "yaxis"}
     for name in ("title", "margin", "xaxis", "yaxis"):
         assert {part: whole[name][part] for part in frame[name]} == frame[name]
+    written = {"title": "a head", "generated_from": 1, **names}
+    whole = json.loads(attention_heatmap(pattern, queries, keys, **written).to_json())["layout"]
+    assert heatmap_frame(queries, keys, **written)["shapes"] == whole["shapes"]
+
+
+def test_a_dotted_line_divides_the_text_from_what_the_model_wrote():
+    figure = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, first_query=3, first_key=3, generated_from=5)
+    across, down = figure.layout.shapes
+    assert (across.x0, across.x1, across.y0, across.y1) == (2.5, 6.5, 4.5, 4.5)  # above the row of place 5
+    assert (down.x0, down.x1, down.y0, down.y1) == (4.5, 4.5, 2.5, 6.5)
+    assert {across.line.dash, down.line.dash} == {"dot"} and down.label.text == "generated"
+    assert not attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, generated_from=9).layout.shapes  # not seen

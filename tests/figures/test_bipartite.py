@@ -1,6 +1,7 @@
 """Lines from queries to keys: one for each weight that is drawn, in few traces."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -15,24 +16,26 @@ from transformer_core.figures.theme import KEY, QUERY
 QUERIES, KEYS = ("le", "<chat>", "le"), ("the", "cat", "the", "<eos>")
 
 
+CURVE = re.compile(r"M0,(\d+)C0\.5,(\d+),0\.5,(\d+),1,(\d+)")
+
+
 def lines(figure: Figure, hue: str = HUES[0]) -> dict[tuple[int, int], float]:
-    """By query and key: how opaque the line is."""
+    """By query and key: how opaque the curve is, which leaves and reaches its tokens level."""
     found: dict[tuple[int, int], float] = {}
-    for trace in figure.data:
-        if trace.mode != "lines" or trace.line.color != hue or trace.x[0] is None:
+    for shape in figure.layout.shapes:
+        if shape.line.color != hue:
             continue
-        points = np.array([trace.x, trace.y], dtype=float).T.reshape(-1, 3, 2)
-        assert (
-            (points[:, 0, 0] == 0).all() and (points[:, 1, 0] == 1).all() and np.isnan(points[:, 2]).all(axis=1).all()
-        )
-        found |= {(int(query), int(key)): trace.opacity for query, key in points[:, :2, 1].tolist()}
+        assert not CURVE.sub("", shape.path)
+        for start, level, other_level, end in CURVE.findall(shape.path):
+            assert (start, other_level) == (level, end)
+            found[int(start), int(end)] = shape.opacity
     return found
 
 
 def test_a_line_for_each_weight_that_is_large_enough():
     pattern = np.array([[0.9, 0.05, 0.05, 0.0], [0.3, 0.3, 0.3, 0.1], [0.019, 0.0, 0.001, 0.98]])
     found = lines(bipartite_lines([pattern], QUERIES, KEYS))
-    assert set(found) == {(q, k) for q, k in np.ndindex(3, 4) if pattern[q, k] >= 0.02}
+    assert set(found) == {(q, k) for q, k in np.ndindex(3, 4) if pattern[q, k] >= 0.005}
     assert (0, 2) not in lines(bipartite_lines([pattern], QUERIES, KEYS, at_least=0.06))
     assert len(lines(bipartite_lines([pattern], QUERIES, KEYS, at_least=0.0))) == 10  # and none for a weight of zero
 
@@ -44,17 +47,17 @@ def test_the_stronger_the_more_opaque_and_strong_lines_lie_on_top():
     found = lines(figure)
     order = sorted(found, key=lambda cell: pattern[cell])
     assert (np.diff([found[cell] for cell in order]) >= 0).all()
-    opacities = [trace.opacity for trace in figure.data if trace.opacity]
+    opacities = [shape.opacity for shape in figure.layout.shapes]
     assert opacities == sorted(opacities) and 0 < opacities[0] <= opacities[-1] <= 1
 
 
-def test_a_head_has_few_traces_and_its_hue_and_name():
+def test_a_head_has_few_shapes_and_its_hue_and_name():
     patterns = [a_pattern(60, 60, seed) ** 0.1 for seed in range(3)]
     figure = bipartite_lines(patterns, ["x"] * 60, ["y"] * 60, names=["one", "<two>", "three"])
-    assert len(figure.data) <= 3 * 11 + 1
+    assert len(figure.layout.shapes) <= 3 * 24
     assert [trace.name for trace in figure.data if trace.showlegend] == ["one", "&lt;two&gt;", "three"]
     mine = bipartite_lines(patterns[:1], ["x"] * 60, ["y"] * 60, hues=["#123456"])
-    assert len(lines(mine, "#123456")) == 3600 and not mine.layout.showlegend
+    assert len(lines(mine, "#123456")) == np.count_nonzero(patterns[0] >= 0.005) == 3600 and not mine.layout.showlegend
 
 
 def test_only_the_lines_of_what_is_chosen_are_drawn():
@@ -63,7 +66,22 @@ def test_only_the_lines_of_what_is_chosen_are_drawn():
     assert set(lines(figure)) == {(1, key) for key in range(4)}
     assert list(figure.layout.yaxis.ticktext) == ["le", "<b>&lt;chat&gt;</b>", "le"]
     assert set(lines(bipartite_lines([pattern], QUERIES, KEYS, chosen=(None, 2)))) == {(query, 2) for query in range(3)}
-    assert set(lines(bipartite_lines([pattern], QUERIES, KEYS, chosen=(0, 3)))) == {(0, 3)}
+    whole_row = bipartite_lines([pattern], QUERIES, KEYS, chosen=(0, 3))  # of both, as on the page, the query
+    assert set(lines(whole_row)) == {(0, key) for key in range(4)}
+
+
+def test_weights_of_what_is_chosen_stand_beside_the_other_tokens():
+    one, other = np.array([[0.9, 0.1, 0.0, 0.0]]), np.array([[0.0, 0.25, 0.75, 0.004]])
+    alone = bipartite_lines([one], ["it"], KEYS, chosen=(0, None)).layout
+    assert list(alone.yaxis2.ticktext) == ["the  0.90", "cat  0.10", "the", "&lt;eos&gt;"]
+    assert list(alone.yaxis.ticktext) == ["<b>it</b>"]
+    two = bipartite_lines([one, other], ["it"], KEYS, chosen=(0, None)).layout.yaxis2.ticktext
+    red, blue = (f'<span style="color:{hue}">' for hue in HUES[:2])
+    assert two[1] == f"cat  {red}0.10</span> {blue}0.25</span>" and two[0] == f"the  {red}0.90</span>"
+    many = bipartite_lines([one, other, one / 2, one / 3], ["it"], KEYS, chosen=(0, None)).layout.yaxis2.ticktext
+    assert many[1] == f"cat  {blue}0.25</span>"  # of many, the largest
+    keys = bipartite_lines([one.T], KEYS, ["it"], chosen=(None, 0)).layout
+    assert list(keys.yaxis.ticktext) == ["the  0.90", "cat  0.10", "the", "&lt;eos&gt;"]
 
 
 def test_queries_are_on_the_left_and_keys_on_the_right_and_all_are_labelled():
@@ -72,8 +90,9 @@ def test_queries_are_on_the_left_and_keys_on_the_right_and_all_are_labelled():
     assert list(layout.yaxis2.ticktext) == ["the", "cat", "the", "&lt;eos&gt;"]
     assert tuple(layout.yaxis.range) == tuple(layout.yaxis2.range) == (3.5, -0.5)
     query, key = layout.annotations
-    assert (query.text, query.x, query.font.color) == ("<b>query</b>", 0, QUERY)
-    assert (key.text, key.x, key.font.color) == ("<b>key</b>", 1, KEY)
+    assert (query.text, query.x, query.xanchor, query.font.color) == ("<b>query</b>", 0, "left", QUERY)
+    assert (key.text, key.x, key.xanchor, key.font.color) == ("<b>key</b>", 1, "right", KEY)
+    assert -layout.margin.l < query.xshift < 0 < key.xshift < layout.margin.r  # from edge to edge: nothing is cut
 
 
 def test_it_is_as_high_as_its_tokens_need():

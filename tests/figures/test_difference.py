@@ -27,7 +27,9 @@ def test_the_scale_is_fixed_around_zero_and_says_who_looks_more():
     axis = difference_heatmap(A, B, "ab", "cd", names=("step 1", "<b>")).layout.coloraxis3
     assert (axis.cmin, axis.cmax) == (-1, 1)
     assert axis.colorscale[5] == (0.5, axis.colorscale[5][1]) and axis.colorscale[5][1].endswith(",0)")
-    assert tuple(axis.colorbar.ticktext) == ("step 1<br>looks more", "0", "&lt;b&gt;<br>looks more")
+    assert axis.colorbar.title.text == "&lt;b&gt; − step 1"
+    assert tuple(axis.colorbar.tickvals) == (-1, -0.5, 0, 0.5, 1)
+    assert tuple(axis.colorbar.ticktext) == ("−1", "−0.5", "0", "+0.5", "+1")
 
 
 def test_rows_are_queries_and_columns_keys():

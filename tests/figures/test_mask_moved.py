@@ -1,5 +1,7 @@
 """What moves, as two matrices on one scale."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from transformer_core.figures.mask_moved import in_words, moved_pair
 HOVER = "{column} {column_label} > {row} {row_label}: {value}"
 
 
-def drawn(left: np.ndarray, right: np.ndarray):
+def drawn(left: np.ndarray, right: np.ndarray, **options: Any):
     return moved_pair(
         (left, right),
         titles=("own", "other"),
@@ -19,6 +21,7 @@ def drawn(left: np.ndarray, right: np.ndarray):
         hover=HOVER,
         chosen=1,
         title="What moves",
+        **options,
     )
 
 
@@ -45,6 +48,20 @@ def test_zero_is_told_from_little_and_both_share_a_scale():
     assert moving.customdata[0][1].endswith("exactly 0") and other_moving.customdata[1][0] == ""
     assert [annotation.text for annotation in figure.layout.annotations] == ["<b>own</b>", "<b>other</b>"]
     assert len(figure.layout.shapes) == 2 and figure.layout.yaxis.range == (1.5, -0.5)
+
+
+def test_rounding_looks_like_zero_and_what_is_not_there_like_neither():
+    left = np.array([[0.0, np.nan], [9e-5, 2e-4]], dtype=np.float32)
+    figure = drawn(left, left, tolerance=1e-4, note="grey: rounding")
+    still, moving = (trace for trace in figure.data if trace.type == "heatmap" and trace.xaxis == "x")
+    np.testing.assert_array_equal(np.isfinite(still.z), [[True, False], [True, False]])
+    np.testing.assert_array_equal(np.isfinite(moving.z), [[False, False], [False, True]])
+    assert still.name == "at most 1e-4: rounding" and figure.layout.title.subtitle.text == "grey: rounding"
+    dots = [trace for trace in figure.data if trace.type == "scatter" and trace.mode == "markers"]
+    assert [(*dot.x, *dot.y) for dot in dots] == [(1, 0), (1, 0)]
+    texts = [trace for trace in figure.data[:4] if trace.type == "scatter"]
+    written = {(x, y): text for trace in texts for x, y, text in zip(trace.x, trace.y, trace.text, strict=True)}
+    assert written == {(0, 0): "0", (0, 1): "0", (1, 1): "≈0"}
 
 
 def test_nothing_at_all_has_a_scale():

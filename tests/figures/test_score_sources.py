@@ -5,11 +5,12 @@ import json
 import numpy as np
 import pytest
 
+from transformer_core.analysis.score_sources import SourceName
 from transformer_core.figures import DARK, LIGHT, Figure
 from transformer_core.figures.score_sources import MOST_SOURCES, score_sources_heatmap
 
 PARTS = np.array([[3.0, -1.5, 0.25], [0.5, 0.0, -4.0]])
-ROWS, COLUMNS = ("token", "<position>"), ("token", "position", "layer 0, head 1")
+ROWS, COLUMNS = ("token", "<position>"), ("token", "position", "L0.H1")
 
 
 def drawn(values: np.ndarray = PARTS, rows=ROWS, columns=COLUMNS, **options) -> Figure:
@@ -34,15 +35,17 @@ def test_rows_are_the_querys_sources_and_hover_is_in_words():
     assert figure.layout.yaxis.ticktext == ("token", "&lt;position&gt;", "<b>all together</b>")
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first at the top
     told = figure.data[0].customdata[1][2]
-    assert told == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': layer 0, head 1<br>\u22124.00"
+    assert told == "query 7 'it': &lt;position&gt;<br>key 1 '&lt;b&gt;': L0.H1<br>\u22124.00"
     assert figure.data[0].customdata[0][0].endswith("<br>+3.00")
 
 
 def test_the_strongest_pair_is_said():
-    assert drawn().layout.title.subtitle.text == "Largest part: &lt;position&gt; × layer 0, head 1 \u22124.00"
+    assert drawn().layout.title.subtitle.text == "Largest part: &lt;position&gt; × L0.H1 \u22124.00"
 
 
 def test_numbers_stand_in_all_cells():
+    large = drawn(PARTS * 5)
+    assert {"+15.0", "\u221220.0", "+1.25"} <= {text for trace in large.data[4:] for text in trace.text}
     pale, deep = (trace for trace in drawn().data if trace.type == "scatter")
     assert len(pale.text) + len(deep.text) == 3 * 4
     assert "\u22124.00" in deep.text and "+0.25" in pale.text
@@ -73,3 +76,12 @@ def test_input_is_not_changed_and_the_theme_is_only_in_the_template():
     np.testing.assert_array_equal(PARTS, before)
     assert light["layout"].pop("template") != dark["layout"].pop("template")
     assert json.dumps(light, default=str) == json.dumps(dark, default=str)
+
+
+def test_in_a_narrow_window_the_rows_can_be_told_apart_and_have_their_numbers():
+    """A window of 1024 px leaves the figure about 690."""
+    names = [SourceName(kind="head", layer=0, head=head, attention="cross").label() for head in range(MOST_SOURCES)]
+    values = np.arange(MOST_SOURCES**2, dtype=np.float64).reshape(MOST_SOURCES, MOST_SOURCES)
+    figure = drawn(values, names, names)
+    assert figure.layout.yaxis.ticktext[:-1] == tuple(names)
+    assert figure.layout.meta["textFromWidth"] <= 690

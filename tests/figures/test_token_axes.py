@@ -1,5 +1,6 @@
 """Places: which tokens a row or a column stands for, and how its axis says so."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +54,8 @@ def test_nothing_is_said_of_where_cells_lie_if_they_begin_at_zero():
 def test_labels_have_room_and_are_seen(n: int, n_cells: int, first: int):
     axis = places(n, n_cells, first).axis("query", room=500)
     assert len(axis["tickvals"]) == len(axis["ticktext"]) >= 1
-    assert len(axis["tickvals"]) * 14 <= 500 + 14
+    assert (len(axis["tickvals"]) - 1) * 1.2 * axis["tickfont"]["size"] <= 500
+    assert n > 40 or len(axis["tickvals"]) == n
     assert all(first <= place < first + n for place in axis["tickvals"])
     if n_cells < n:
         assert all(int(text.replace(",", "")) == place for place, text in zip(*_ticks(axis), strict=True))
@@ -65,7 +67,15 @@ def _ticks(axis: dict[str, list[int]]) -> tuple[list[int], list[str]]:
 
 
 def test_labels_can_be_further_apart():
-    assert len(places(100).axis("query", room=500, apart=50)["tickvals"]) == 10
+    close, far = (len(places(100).axis("query", room=500, apart=apart)["tickvals"]) for apart in (14, 42))
+    assert close == 50 and far == 17
+
+
+@pytest.mark.parametrize("chosen", range(200, 209))
+def test_a_chosen_place_is_always_labelled(chosen: int):
+    axis = places(100, first=200).axis("key", room=200, chosen=chosen)
+    assert chosen in axis["tickvals"]
+    assert min(np.diff(axis["tickvals"])) * 2 >= 1.2 * axis["tickfont"]["size"]  # px, at 2 px a place
 
 
 def test_labels_must_fit():

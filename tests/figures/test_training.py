@@ -57,6 +57,21 @@ def test_every_panel_that_has_something_is_there():
     assert loss_only.layout.height < figure.layout.height
 
 
+def test_the_loss_of_a_guided_head_has_a_panel_of_its_own():
+    """Batches without a pronoun have none: its curve has gaps, and the others have none."""
+    records = [record | ({"guidance": 1 / record["step"]} if record["step"] % 3 else {}) for record in a_log(30)]
+    figure = training_curves(curves_of(records))
+    assert titles(figure)[:3] == [
+        "<b>Loss</b>, nats per token",
+        "<b>Guided head</b>, nats per pronoun",
+        "<b>On what was held out</b>, share",
+    ]
+    (guidance,) = [trace for trace in figure.data if trace.yaxis == "y2"]
+    assert [*guidance.x] == [step for step in range(1, 31) if step % 3]
+    assert [*guidance.y] == [1 / step for step in range(1, 31) if step % 3]
+    assert len(traces(figure, "one batch")[0].x) == 30
+
+
 def test_before_the_first_step_that_is_said():
     figure = training_curves({}, n_steps=1800)
     assert "No step has been logged yet." in [note.text for note in figure.layout.annotations]

@@ -47,10 +47,39 @@ def test_names_and_globs(model: tc.Transformer, sites: tuple[str, ...], expected
     assert all(site in acts for site in expected) and "encoder.hook_embe" not in acts
 
 
-def test_without_a_name_every_site(model: tc.Transformer):
-    with tc.capture(model) as acts:
+def test_without_a_name_the_patterns_alone(model: tc.Transformer):
+    with tc.capture(model) as acts, tc.capture(model, "*") as everything:
         model(SRC, TGT)
-    assert set(acts) == set(tc.site_names(model))
+    assert set(everything) == set(tc.site_names(model))
+    assert set(acts) == {name for name in everything if name.endswith("hook_pattern")}
+
+
+def test_every_forward_pass_is_kept_where_that_is_asked(model: tc.Transformer):
+    site = tc.site("pattern", layer=0, attention="cross")
+    with tc.capture(model, site, every=True) as acts, tc.capture(model, site) as last:
+        written = tc.greedy_decode(model, SRC[:1], max_new_tokens=4).tokens[0]
+    whole = run_captured(model, SRC[:1], written[None, :-1])
+    steps = acts.each(site)
+    assert len(steps) == len(written) - 1
+    torch.testing.assert_close(torch.cat(steps, dim=2), whole)
+    assert torch.equal(acts[site], steps[-1])
+    assert torch.equal(torch.stack(last.each(site)), steps[-1][None])
+
+
+def test_layers_are_stacked():
+    model = shaken_model(small_config(n_encoder_layers=2, n_decoder_layers=3))
+    with tc.capture(model, tc.sites("resid_post"), tc.sites("pattern")) as acts:
+        model(SRC, TGT)
+    posts = acts.stack("resid_post", attention="decoder")
+    assert posts.shape[:2] == (3, len(TGT))
+    for layer in range(3):
+        assert torch.equal(posts[layer], acts[tc.site("resid_post", layer=layer, attention="decoder")])
+        cross = acts.stack("pattern", attention="cross")[layer]
+        assert torch.equal(cross, acts[f"decoder.blocks.{layer}.cross_attn.hook_pattern"])
+    with pytest.raises(SiteError, match=r"decoder\.blocks\.\*\.hook_resid_post, encoder\.blocks.*name the attention"):
+        acts.stack("resid_post")
+    with pytest.raises(SiteError, match="at no site"):
+        acts.stack("z", attention="encoder")
 
 
 @pytest.mark.parametrize(
@@ -136,9 +165,9 @@ def test_two_models_at_once():
     assert not torch.equal(*expected)
 
 
-def run_captured(model: tc.Transformer) -> Tensor:
+def run_captured(model: tc.Transformer, src: Tensor = SRC, tgt: Tensor = TGT) -> Tensor:
     with tc.capture(model, PATTERN) as acts:
-        model(SRC, TGT)
+        model(src, tgt)
     return acts[PATTERN]
 
 
@@ -147,21 +176,24 @@ def test_a_copy_of_a_model_is_another_model(model: tc.Transformer):
         twin = copy.deepcopy(model)
         twin(SRC, TGT)
         assert not acts
+        model(SRC, TGT)
     assert torch.equal(twin(SRC, TGT), model(SRC, TGT))
     assert torch.equal(run_captured(twin), run_captured(model))
 
 
 def test_a_run_without_hooks_has_the_same_bits_before_and_after(model: tc.Transformer):
     before = model(SRC, TGT)
-    with tc.capture(model):
+    with tc.capture(model, "*"):
         model(SRC, TGT)
     assert torch.equal(model(SRC, TGT), before)
-    with pytest.raises(ZeroDivisionError), tc.capture(model):
+    with pytest.raises(ZeroDivisionError), tc.capture(model, "*"):
         model(SRC, TGT)
         raise ZeroDivisionError
     assert torch.equal(model(SRC, TGT), before)
-    with tc.capture(model, "encoder.hook_embed"), pytest.raises(SiteError), tc.capture(model, "hook_no"):
-        pass
+    with tc.capture(model, "encoder.hook_embed"):
+        with pytest.raises(SiteError), tc.capture(model, "hook_no"):
+            pass
+        model(SRC, TGT)
     assert torch.equal(model(SRC, TGT), before)
 
 
@@ -170,7 +202,7 @@ def test_nothing_is_registered_on_the_model(model: tc.Transformer):
         return {name: dict(vars(module)) for name, module in model.named_modules()}
 
     before = attributes()
-    with tc.capture(model):
+    with tc.capture(model, "*"):
         model(SRC, TGT)
         assert attributes() == before
     assert attributes() == before
@@ -192,7 +224,7 @@ def test_writing_on_an_activation_leaves_the_model_as_it_is(positions: str):
     """An activation is the looker's own: a cached model is shared by everybody."""
     model = shaken_model(small_config(positions=positions))
     before = model(SRC[:1], TGT[:1])
-    with tc.capture(model) as acts:
+    with tc.capture(model, "*") as acts:
         model(SRC[:1], TGT[:1])
     for value in acts.values():
         value.zero_()

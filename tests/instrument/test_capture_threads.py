@@ -72,7 +72,7 @@ def test_a_forward_in_another_thread_is_not_seen(model: tc.Transformer):
         with torch.inference_mode():
             return model(*texts_of(0))
 
-    with tc.capture(model) as acts, ThreadPoolExecutor(1) as thread:
+    with tc.capture(model, "*") as acts, ThreadPoolExecutor(1) as thread:
         assert torch.equal(thread.submit(forward).result(), unwatched)
         assert not acts
         model(*texts_of(0))

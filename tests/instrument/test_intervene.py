@@ -141,8 +141,10 @@ def test_afterwards_the_model_has_the_same_bits(model: tc.Transformer):
     with pytest.raises(ZeroDivisionError), tc.intervene(model, {RESID: fails}):
         model(SRC, TGT)
     assert torch.equal(model(SRC, TGT), before)
-    with tc.intervene(model, {RESID: add(1)}), pytest.raises(SiteError), tc.intervene(model, {"hook_no": add(1)}):
-        pass
+    with tc.intervene(model, {RESID: add(1)}):
+        with pytest.raises(SiteError), tc.intervene(model, {"hook_no": add(1)}):
+            pass
+        model(SRC, TGT)
     assert torch.equal(model(SRC, TGT), before)
     assert all(torch.equal(value, state[name]) for name, value in model.state_dict().items())
 
@@ -231,5 +233,5 @@ def test_a_position_that_the_text_has_not_is_an_error_on_leaving(model: tc.Trans
     with pytest.raises(ZeroDivisionError), tc.intervene(model, {RESID: tc.zero(positions=[9])}):
         model(SRC, TGT)
         raise ZeroDivisionError  # which matters more
-    with tc.intervene(model, {RESID: tc.zero(positions=[9])}):
+    with pytest.raises(SiteError, match="no forward pass"), tc.intervene(model, {RESID: tc.zero(positions=[9])}):
         pass  # nothing was read

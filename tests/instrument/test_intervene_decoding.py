@@ -30,7 +30,7 @@ def translator() -> tc.Transformer:
 def other_run(model: tc.Transformer) -> tc.Activations:
     """A text as long as the model allows, for values to be taken from."""
     text = random_tokens([12], vocab_size=13, seed=9)
-    with torch.no_grad(), tc.capture(model) as acts:
+    with torch.no_grad(), tc.capture(model, "*") as acts:
         model(*([text, text] if model.encoder is not None else [text]))
     return acts
 

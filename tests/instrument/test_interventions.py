@@ -39,7 +39,7 @@ def logits_with(model: tc.Transformer, interventions: dict[str, Any], tokens: Te
 
 
 def acts_of(model: tc.Transformer, tokens: Tensor = TEXTS) -> tc.Activations:
-    with tc.capture(model) as acts:
+    with tc.capture(model, "*") as acts:
         model(tokens)
     return acts
 
@@ -184,7 +184,7 @@ def test_patched_positions_are_those_of_a_mixed_text(model: tc.Transformer):
 def test_a_patched_pattern_weights_this_text_s_values(model: tc.Transformer):
     other, own = acts_of(model, OTHER), acts_of(model)
     z = acts_of(model)[f"{ATTN}.hook_z"].clone()
-    with tc.intervene(model, {f"{ATTN}.hook_pattern": tc.patch(other, heads=[1])}), tc.capture(model) as acts:
+    with tc.intervene(model, {f"{ATTN}.hook_pattern": tc.patch(other, heads=[1])}), tc.capture(model, "*") as acts:
         model(TEXTS)
     z[:, 1] = other[f"{ATTN}.hook_pattern"][:, 1] @ own[f"{ATTN}.hook_v"][:, 1]
     assert_near(acts[f"{ATTN}.hook_z"], z)

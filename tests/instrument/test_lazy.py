@@ -173,7 +173,7 @@ def test_a_decoding_step_with_a_cache(decoder: tc.Transformer):
 
 
 def test_what_a_cache_does_later_changes_nothing(decoder: tc.Transformer):
-    tokens, cache = random_tokens([6, 6], vocab_size=13), KeyValueCache(1, max_positions=12)
+    tokens, cache = random_tokens([6, 6], vocab_size=13), KeyValueCache(1)
     with tc.capture(decoder, lazy=True) as lazily:
         decoder.decode(tokens, store=cache)
     (pattern,) = lazily.patterns.values()

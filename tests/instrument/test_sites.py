@@ -1,9 +1,13 @@
 """Sites: what a name says, and how names are found."""
 
+import re
+from typing import Any
+
 import pytest
 
 import transformer_core as tc
-from tests.model.building import small_config
+from tests.model.building import shaken_model, small_config
+from transformer_core.errors import SiteError
 from transformer_core.hooks import named_hook_points
 from transformer_core.instrument.sites import matching
 
@@ -36,3 +40,30 @@ def test_names_are_found_once_and_in_the_order_of_the_model():
     assert list(found) == [*(f"{attention}.hook_z" for attention in attentions), "hook_logits"]
     assert all(found[name] is points[name] for name in found)
     assert matching(points, []) == {}
+
+
+@pytest.mark.parametrize(
+    "asked, expected",
+    [
+        ({"stem": "pattern", "attention": "cross"}, ["decoder.blocks.0.cross_attn.hook_pattern"]),
+        ({"stem": "resid_post"}, [f"{stack}.blocks.0.hook_resid_post" for stack in ("encoder", "decoder")]),
+        ({"stem": "pre", "attention": "encoder", "layer": 0}, ["encoder.blocks.0.mlp.hook_pre"]),
+        ({"stem": "q", "attention": "decoder"}, ["decoder.blocks.0.self_attn.hook_q"]),
+        ({"stem": "logits"}, ["hook_logits"]),
+        ({"stem": "pos_embed", "attention": "decoder"}, ["decoder.hook_pos_embed"]),
+    ],
+)
+def test_a_kind_of_site_is_selected(asked: dict[str, Any], expected: list[str]):
+    assert list(matching(named_hook_points(shaken_model(small_config())), [tc.sites(**asked)])) == expected
+
+
+def test_a_site_by_layer_and_attention_is_one_of_the_model():
+    names = tc.site_names(shaken_model(small_config()))
+    for name in names:
+        found = re.fullmatch(r"(encoder|decoder)\.blocks\.0\.(?:(\w+)\.)?hook_(\w+)", name)
+        if found is None or found[2] in ("ln1", "ln2", "ln_cross"):
+            continue
+        attention = "cross" if found[2] == "cross_attn" else found[1]
+        assert tc.site(found[3], layer=0, attention=attention) == name
+    with pytest.raises(SiteError, match="encoder, decoder or cross; got 'self'"):
+        tc.site("pattern", layer=0, attention="self")

@@ -15,7 +15,10 @@ ROOT = Path(__file__).resolve().parents[2]
 MakeEvidence = Callable[..., Evidence]
 
 load = cache(lambda name: tc.load(ROOT / "checkpoints" / name))
-run_once = cache(lambda name, text, target, mistake: run(*load(name), text, target=target, mistake=mistake))
+card = cache(lambda name: tc.read_card(ROOT / "checkpoints" / name))
+run_once = cache(
+    lambda name, text, target, mistake: run(*load(name), text, target=target, mistake=mistake, card=card(name))
+)
 train = cache(
     lambda smoothing, is_shifted, steps: train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps)
 )

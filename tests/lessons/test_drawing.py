@@ -133,3 +133,44 @@ def test_faults_are_told_with_their_lines(draw, text: str, line: int, part: str)
         draw(text)
     assert caught.value.line == line
     assert part in str(caught.value)
+
+
+def test_shapes_have_a_readable_name_beside_the_one_in_code(draw):
+    drawn = draw("kind: shapes\nvalues: mlp_out[encoder, 0]; 2 * d_head; logits")
+    assert isinstance(drawn, Table)
+    assert drawn.codes == ("mlp_out[encoder, 0]", "2 * d_head", "logits")
+    assert [row[0] for row in drawn.rows] == [
+        "what the feed-forward network adds",
+        "2 * d_head",
+        "scores of all tokens",
+    ]
+
+
+def test_bars_that_differ_little_are_told_apart_by_numbers_and_a_named_range(draw):
+    source = "kind: bars\nvalues: 0.99 + 0.001 * softmax(scores[cross, 1, 2] at query 2)\ndecimals: 4"
+    layout = draw(f"{source}\nfrom: 0.98\nto: 1").figure.layout
+    assert layout.yaxis.range[0] == 0.98 and layout.yaxis.range[1] < 1.01
+    assert "0.98" in layout.yaxis.title.text
+    assert draw(f"{source}\nfrom: 0.98\nto: 1").figure.data[0].constraintext == "none"
+    for on in (CAT, "The animal didn't cross the street because it was too tired."):
+        (bars,) = draw(f"{source}\nfrom: 0.98\nto: 1", on=on).figure.data
+        assert [float(text) for text in bars.text] == [round(value, 4) for value in bars.y.tolist()]
+    with pytest.raises(LessonError, match="leave some out"):
+        draw(f"{source}\nfrom: 0.99\nto: 0.9901")
+
+
+def test_a_pattern_can_be_drawn_without_what_the_model_wrote(draw, make_evidence: MakeEvidence):
+    text = "moon basket river owl candle fern moon basket river"
+    head = "kind: head\nattention: decoder\nlayer: 1\nhead: 3"
+    drawn = draw(f"{head}\nprompt: yes", name="induction", on=text)
+    assert list(drawn.figure.layout.yaxis.ticktext) == ["&lt;bos&gt;", *text.split()]
+    assert len(numbers(drawn)) == 10 * 10 < len(numbers(draw(head, name="induction", on=text)))
+
+
+def test_all_labels_of_a_short_text_are_drawn_and_few_rows_are_not_tall(draw):
+    text = "The animal didn't cross the street because it was too tired."
+    for kind in ("head", "row\nquery: 3", "lines", "mask", "bars\nvalues: sum(pattern[cross, 1, 2] over query)"):
+        figure = draw(f"kind: {kind}", on=text).figure
+        labels = [label for label in figure.layout.xaxis.ticktext or () if label]
+        assert kind == "lines" or len(labels) == len(figure.layout.xaxis.tickvals) == 13, kind
+    assert draw("kind: head\nattention: decoder").figure.layout.height < 400

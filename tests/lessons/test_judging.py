@@ -4,9 +4,10 @@ import pytest
 
 from tests.lessons.conftest import MakeEvidence
 from transformer_core.lessons.faults import LessonError
-from transformer_core.lessons.judging import check, judge, number_typed, prose
+from transformer_core.lessons.judging import check, judge, prose
 from transformer_core.lessons.lesson import Check, Prose, Question
 from transformer_core.lessons.reader import read_lesson
+from transformer_core.lessons.typed import number_typed
 
 CAT = "The cat sees the dog."
 
@@ -87,5 +88,39 @@ def test_numbers_and_words_are_put_into_prose(make_evidence: MakeEvidence):
 
 
 def test_numbers_as_people_type_them():
-    typed = ("1", " 0,5 ", "−2", "1e-3", "nan?", "")
-    assert [number_typed(text) for text in typed] == [1.0, 0.5, -2.0, 0.001, None, None]
+    typed = ("1", " 0,5 ", "−2", "1e-3", "007", "nan?", "")
+    assert [number_typed(text) for text in typed] == [1.0, 0.5, -2.0, 0.001, 7.0, None, None]
+
+
+def test_simple_arithmetic_is_a_number():
+    root = 11.313708498984761
+    for text in ("√128", "sqrt(128)", "√(2*64)", "2^3,5", "128 ** 0.5", "8 × √2", "exp(ln(128)/2)"):
+        assert number_typed(text) == pytest.approx(root, rel=1e-12), text
+    assert number_typed("1/3 + -(2 - 1)") == pytest.approx(-2 / 3)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "nan",
+            "inf",
+            "1e999",
+            "1/0",
+            "sqrt(-1)",
+            "9^9^9^9",
+            "√",
+            "2 2",
+            "(1",
+            "1, 2, 3",
+            "True",
+            "x",
+            "[1]",
+            "'a'*9",
+        ),
+        *("__import__('os').getcwd()", "abs(1)", "sqrt", "sqrt(1, 2)", "(lambda: 1)()", "1 if 1 else 2", "1" * 200),
+        "(" * 90,
+    ],
+)
+def test_what_is_no_arithmetic_is_no_number(text: str):
+    assert number_typed(text) is None

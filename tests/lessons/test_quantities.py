@@ -7,13 +7,15 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.lessons.conftest import MakeEvidence, load
+from tests.lessons.conftest import ROOT, MakeEvidence, load
+from transformer_core.hooks import handling, named_hook_points
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.quantities import QUANTITIES
 from transformer_core.lessons.value import Values
 from transformer_core.model.transformer import Transformer
 
 CAT = "The cat sees the dog."
+FAMOUS = "The animal didn't cross the street because it was too tired."
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +25,7 @@ def acts() -> dict[str, np.ndarray]:
     assert isinstance(model, Transformer)
     src = torch.tensor([tokenizer.encode_for(CAT, "encoder_decoder")])
     tokens = tc.greedy_decode(model, src).tokens
-    with torch.inference_mode(), tc.capture(model) as captured:
+    with torch.inference_mode(), tc.capture(model, "*") as captured:
         logits = model(src, tokens[:, :-1])
     return {name: value[0].numpy() for name, value in captured.items()} | {"logits": logits[0].numpy()}
 
@@ -87,13 +89,15 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         "side": "target",
         "n": "2",
         "beams, n": "2, 2",
+        "attention, layer, head, query, key": "decoder, 0, 0, 3, 1",
+        "group, name": "metrics, exact_match",
         "": "",
     }
     evidence = make_evidence("en-fr", CAT)
     for name, quantity in QUANTITIES.items():
         evidence.ask(f"{name}[{given[quantity.parts]}]" if quantity.parts else name)
         with pytest.raises(ExpressionError):
-            evidence.ask(f"{name}[1, 1, 1, 1]")
+            evidence.ask(f"{name}[1, 1, 1, 1, 1, 1]")
 
 
 @pytest.mark.parametrize(
@@ -107,11 +111,64 @@ def test_every_quantity_can_be_asked_for(make_evidence: MakeEvidence):
         ("nothing", "nothing called “nothing”"),
         ("positions[10, 7]", "even width"),
         ("trained[2]", "smoothing"),
+        ("output_without[encoder, 0, 9]", "no head “9”, only 0 to 3"),
+        ("probs_looking[encoder, 7, 0, 1, 2]", "no layer “7”, only 0 to 1"),
+        ("output_looking[encoder, 0, 0, cat, mouse]", "there is no key “mouse”"),
+        ("card[metrics, charm]", "no number “charm” in “metrics”"),
+        ("loss_rise[decoder, 0, 9]", "no decoder, layer 0, head 9"),
+        ("loss_rise[decoder, all, 0]", "whole numbers"),
     ],
 )
 def test_what_the_model_has_not_is_said(make_evidence: MakeEvidence, source: str, part: str):
     with pytest.raises(ExpressionError, match=part):
         make_evidence("en-fr", CAT).ask(source)
+
+
+def test_a_head_that_is_switched_off_is_one_whose_output_weights_are_zero(make_evidence: MakeEvidence):
+    """The oracle is a copy of the model in which nothing of the head reaches the residual stream."""
+    model, tokenizer = tc.load(ROOT / "checkpoints" / "en-fr")
+    weight = model.get_parameter("encoder.blocks.1.self_attn.out.weight")
+    with torch.no_grad():
+        weight.unflatten(-1, (4, -1))[:, 0] = 0
+    evidence = make_evidence("en-fr", FAMOUS)
+    src = torch.tensor([tokenizer.encode_for(FAMOUS, "encoder_decoder")])
+    written = tokenizer.decode(tc.greedy_decode(model, src).tokens[0].tolist())
+    assert evidence.ask("output_without[encoder, 1, 0]") == written != evidence.ask("output")
+    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
+    with torch.inference_mode():
+        expected = model(src, tgt).softmax(dim=-1)[0].numpy()
+    found = evidence.ask("probs_without[encoder, 1, 0]")
+    assert isinstance(found, Values)
+    np.testing.assert_allclose(found.array, expected, atol=1e-5)
+
+
+def test_a_head_that_is_made_to_look_writes_the_value_of_that_key(make_evidence: MakeEvidence):
+    """The oracle puts the key's value in the place of the query's weighted sum."""
+    model, tokenizer = load("en-fr")
+    evidence = make_evidence("en-fr", FAMOUS)
+    src = torch.tensor([tokenizer.encode_for(FAMOUS, "encoder_decoder")])
+    tgt = torch.tensor([tokenizer.encode(str(evidence.ask("output")), bos=True)])
+    points = named_hook_points(model)
+    values: list[torch.Tensor] = []
+
+    def keep(v: torch.Tensor) -> torch.Tensor:
+        values.append(v)
+        return v
+
+    def put(z: torch.Tensor) -> torch.Tensor:
+        z = z.clone()
+        z[:, 0, 7] = values[-1][:, 0, 5]  # "it" is at place 7, "street" at 5
+        return z
+
+    site = "encoder.blocks.1.self_attn"
+    with torch.inference_mode(), handling({points[f"{site}.hook_v"]: keep, points[f"{site}.hook_z"]: put}):
+        expected = model(src, tgt).softmax(dim=-1)[0].numpy()
+    for places in ("it, street", "7, 5"):
+        found = evidence.ask(f"probs_looking[encoder, 1, 0, {places}]")
+        assert isinstance(found, Values)
+        np.testing.assert_allclose(found.array, expected, atol=1e-5)
+    pairs = tc.read_card(ROOT / "checkpoints" / "en-fr")["guidance"]["pairs"]
+    assert evidence.told("card[guidance, pairs]") == str(pairs)
 
 
 def test_the_other_text(make_evidence: MakeEvidence):
@@ -131,3 +188,30 @@ def test_searches_are_those_of_the_core(make_evidence: MakeEvidence):
     assert float(evidence.told("greedy_log_prob[6]", 4).replace("−", "-")) == pytest.approx(float(greedy), abs=1e-3)
     told = float(evidence.told("beam_log_prob[3, 6]", 4).replace("−", "-"))
     assert told == pytest.approx(float(beams.log_probs[0, prompt.shape[1] - 1 :].sum()), abs=1e-3)
+
+
+def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
+    """What the reading measured by itself is the oracle; a mistake makes it another."""
+    evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
+    measured = -float(evidence.right_run.reading.log_probs.mean())
+    assert float(evidence.told("right text_loss", 6)) == pytest.approx(measured, abs=1e-5)
+    assert float(evidence.told("text_loss", 6)) > measured + 0.1
+
+
+def test_the_loss_rises_as_where_the_heads_output_weights_are_zero(make_evidence: MakeEvidence):
+    """The oracle is a copy of the model in which nothing of these heads reaches the residual stream."""
+    evidence = make_evidence("induction", "moon basket river owl candle fern moon basket river")
+    ids = torch.tensor(evidence.run.reading.inputs)
+    following = torch.tensor([*evidence.run.reading.inputs[0][1:], int(evidence.run.logits[-1].argmax())])
+
+    def loss(*heads: int) -> float:
+        model, _ = tc.load(ROOT / "checkpoints" / "induction")
+        weight = model.get_parameter("decoder.blocks.1.self_attn.out.weight")
+        with torch.no_grad():
+            for head in heads:
+                weight.unflatten(-1, (model.config.n_heads, -1))[:, head] = 0
+            return float(torch.nn.functional.cross_entropy(model(ids)[0], following))
+
+    for heads in ((3,), (1, 2, 3)):
+        found = evidence.told(f"loss_rise[decoder, 1, {', '.join(map(str, heads))}]", 6)
+        assert float(found.replace("\u2212", "-")) == pytest.approx(loss(*heads) - loss(), abs=1e-4)

@@ -39,6 +39,9 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "decoder, alibi, window": DECODER | {"positions": "alibi", "sliding_window": 3, "n_kv_heads": 1},
     "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
     "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
+    "final norm": {"final_norm": True},
+    "decoder, parallel": DECODER
+    | {"norm_position": "pre", "parallel_residual": True, "positions": "rotary_halves", "rotary_fraction": 0.5},
     "encoder": ENCODER
     | {"positions": "learned", "activation": "gelu", "n_segments": 3, "embedding_norm": True}
     | {"unembed_transform": True, "unembed_bias": True, "scale_embeddings": False},

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
-from tests.model.building import odd_config, shaken
+from tests.model.building import DECODER, odd_config, shaken
 from transformer_core.model.block import Block
 
 NORM_POSITIONS = pytest.mark.parametrize("norm_position", ["post", "pre"])
@@ -32,6 +32,17 @@ def test_pre_norm_is_the_sum_with_the_norm_inside():
     torch.testing.assert_close(block(x, None, memory), h + block.mlp(block.ln2(h)), rtol=0, atol=1e-6)
 
 
+def test_a_parallel_block_adds_both_to_the_same_vector():
+    """x + Attn(LN1(x)) + FFN(LN2(x)). Source: Black et al. 2022, sec. 2.1."""
+    config = odd_config(**DECODER, norm_position="pre", parallel_residual=True)
+    block, x = shaken(Block(config, has_cross_attention=False)), torch.randn(2, 5, 48)
+    normalized = block.ln1(x)
+    attended = block.self_attn(normalized, normalized)
+    with tc.capture(block, "hook_resid_mid") as acts:
+        torch.testing.assert_close(block(x, None), x + attended + block.mlp(block.ln2(x)), rtol=0, atol=1e-6)
+    torch.testing.assert_close(acts["hook_resid_mid"], x + attended, rtol=0, atol=1e-6)
+
+
 @pytest.mark.parametrize("has_cross_attention", [False, True])
 @NORM_POSITIONS
 def test_attention_only_is_the_same_without_the_last_sub_layer(norm_position: str, has_cross_attention: bool):
@@ -43,9 +54,9 @@ def test_attention_only_is_the_same_without_the_last_sub_layer(norm_position: st
     x, memory = torch.randn(2, 5, 48), torch.randn(2, 7, 48)
     before_the_last = "hook_resid_mid_cross" if has_cross_attention else "hook_resid_mid"
     norm = whole.ln_cross if has_cross_attention else whole.ln1
-    with tc.capture(whole) as expected:
+    with tc.capture(whole, "*") as expected:
         whole(x, None, memory)
-    with tc.capture(block) as acts:
+    with tc.capture(block, "*") as acts:
         out = block(x, None, memory)
     resid_post = acts["hook_resid_post"]
     assert torch.equal(resid_post, expected[before_the_last])

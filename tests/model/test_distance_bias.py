@@ -152,7 +152,7 @@ def in_scores(model: tc.Transformer, acts: tc.Activations, attn: str) -> Tensor:
 def test_in_a_model_self_attention_has_the_bias_of_its_stack_and_cross_attention_none():
     model = shaken_model(odd_config(positions="relative_buckets", n_relative_buckets=7, relative_max_distance=9))
     src, tgt = random_tokens([13], vocab_size=37), random_tokens([9], vocab_size=37)
-    with torch.no_grad(), tc.capture(model) as acts:
+    with torch.no_grad(), tc.capture(model, "*") as acts:
         model(src, tgt)
     assert model.encoder is not None and model.decoder is not None
     for stack, part, n in (("encoder", model.encoder, 13), ("decoder", model.decoder, 9)):

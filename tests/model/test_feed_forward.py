@@ -23,7 +23,7 @@ def test_by_hand():
     }
     ffn.load_state_dict(weights)
     x = torch.tensor([[[1.0, -2.0]]])
-    with tc.capture(ffn) as acts:
+    with tc.capture(ffn, "*") as acts:
         torch.testing.assert_close(ffn(x), torch.tensor([[[7.0, -5.0]]]))
     torch.testing.assert_close(acts["hook_pre"], torch.tensor([[[-0.5, 3.0]]]))
     torch.testing.assert_close(acts["hook_post"], torch.tensor([[[0.0, 3.0]]]))
@@ -56,7 +56,7 @@ def test_each_position_for_itself():
 @pytest.mark.parametrize("name", BY_HAND)
 def test_the_network_takes_the_activation_that_the_configuration_names(name: str):
     ffn, x = shaken(FeedForward(odd_config(activation=name))), torch.randn(1, 3, 48)
-    with tc.capture(ffn) as acts:
+    with tc.capture(ffn, "*") as acts:
         ffn(x)
     expected = [BY_HAND[name](value) for value in acts["hook_pre"].flatten().tolist()]
     torch.testing.assert_close(acts["hook_post"].flatten(), torch.tensor(expected), rtol=0, atol=1e-6)
@@ -71,7 +71,7 @@ def test_gated_by_hand():
         "down.weight": torch.tensor([[0.0, 2.0], [5.0, 1.0]]),
     }
     ffn.load_state_dict(weights)
-    with tc.capture(ffn) as acts:
+    with tc.capture(ffn, "*") as acts:
         torch.testing.assert_close(ffn(torch.tensor([[[1.0, -2.0]]])), torch.tensor([[[-6.0, -3.0]]]))
     assert acts["hook_pre"].tolist() == [[[-1.0, 3.0]]]
     assert acts["hook_pre_linear"].tolist() == [[[4.0, -1.0]]]

@@ -98,6 +98,16 @@ def test_the_configuration_names_one(norm: str, kind: type, parameters: list[str
     assert [name for name, _ in built.named_parameters()] == parameters
     assert built.weight.shape == (7,)
     x = torch.randn(1, 2, 7)
-    with tc.capture(built) as acts:
+    with tc.capture(built, "*") as acts:
         out = built(x)
     assert torch.equal(acts["hook_normalized"], out)
+
+
+def test_root_mean_square_of_16_bits_with_weights_of_32(recwarn: pytest.WarningsRecorder):
+    """As mixed precision has it: torch's kernel takes one type, and warns of two."""
+    norm, x = RMSNorm(8, 1e-6), torch.randn(3, 8).bfloat16()
+    with torch.no_grad():
+        norm.weight.copy_(torch.linspace(0.5, 2, 8))
+    assert norm(x).dtype == torch.bfloat16
+    torch.testing.assert_close(norm(x).float(), norm(x.float()), rtol=2**-7, atol=2**-7)
+    assert not recwarn.list

@@ -11,7 +11,7 @@ from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import assemble
 
 ONE_STACK = {"tiny-decoder", "tiny-encoder", "tiny-attention"}
-TINY = ONE_STACK | {"tiny", "tiny-pre-norm", "tiny-one-layer"}
+TINY = ONE_STACK | {"tiny", "tiny-pre-norm", "tiny-one-layer", "translation"}
 PUBLISHED = {"transformer_base", "transformer_big", "gpt2", "bert-base", "t5-small", "llama-like"}
 
 
@@ -66,11 +66,12 @@ def test_as_many_parameters_as_the_released_model_has(preset: Callable[[], Model
         tc.presets.tiny(301),
         tc.presets.tiny_pre_norm(301),
         tc.presets.tiny_one_layer(301),
+        tc.presets.translation(301),
         odd_config(tie_embeddings="target", attention_bias="none"),
         odd_config(tie_embeddings="none", positions="learned"),
         odd_config(norm_position="pre", n_encoder_layers=3, n_decoder_layers=1),
     ],
-    ids=["base", "big", "tiny", "tiny-pre-norm", "tiny-one-layer", "target", "none", "pre"],
+    ids=["base", "big", "tiny", "tiny-pre-norm", "tiny-one-layer", "translation", "target", "none", "pre"],
 )
 def test_as_many_parameters_as_the_formula_says(config: ModelConfig):
     assert n_parameters(config) == n_parameters_by_formula(config)

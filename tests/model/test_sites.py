@@ -60,6 +60,8 @@ DIFFERENCES = {  # variation: which of the paper's sites are not there (a patter
     "decoder, alibi, window": (NO_POSITIONS, ""),
     "decoder, buckets": (NO_POSITIONS, "embedding_norm.hook_normalized"),
     "decoder, attention only": (rf"{NO_POSITIONS}|mlp|ln2|hook_resid_mid", ""),
+    "final norm": ("", LAST_NORM),
+    "decoder, parallel": (NO_POSITIONS, LAST_NORM),
     "encoder": (
         "",
         "hook_segment_embed embedding_norm.hook_normalized unembed_transform.norm.hook_normalized",
@@ -101,7 +103,7 @@ def inputs(model: tc.Transformer) -> tuple[Tensor, ...]:
 
 @pytest.fixture(scope="module")
 def acts(model: tc.Transformer, inputs: tuple[Tensor, ...]) -> tc.Activations:
-    with torch.no_grad(), tc.capture(model) as acts:
+    with torch.no_grad(), tc.capture(model, "*") as acts:
         model(*inputs)
     return acts
 
@@ -247,7 +249,7 @@ def test_each_site_may_be_watched_alone(norm_position: str):
 def test_gradients_are_the_same_watched_or_not(model: tc.Transformer, inputs: tuple[Tensor, ...]):
     parameters = dict(model.named_parameters())
     unwatched = torch.autograd.grad(model(*inputs).square().mean(), [*parameters.values()])
-    with tc.capture(model):
+    with tc.capture(model, "*"):
         watched = torch.autograd.grad(model(*inputs).square().mean(), [*parameters.values()])
     for name, one, other in zip(parameters, watched, unwatched, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5, msg=f"{name} differs")

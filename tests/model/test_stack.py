@@ -32,7 +32,7 @@ def test_embedding_plus_positions_enters_the_first_block(layout: str):
 @pytest.mark.parametrize("positions", ["none", "rotary_halves", "alibi", "relative_buckets"])
 def test_positions_that_act_elsewhere_add_nothing(positions: str):
     stack, tokens = a_stack(positions=positions), random_tokens([5], vocab_size=37)
-    with tc.capture(stack) as acts:
+    with tc.capture(stack, "*") as acts:
         stack(tokens, None)
     assert "hook_pos_embed" not in acts
     assert torch.equal(acts["blocks.0.hook_resid_pre"], acts["hook_embed"])
@@ -42,7 +42,7 @@ def test_segments_are_added_and_the_sum_is_normalized():
     """Source: Devlin et al. 2019, figure 2, and its code for the normalization."""
     stack = a_stack(**ENCODER, n_segments=3, positions="learned", embedding_norm=True)
     tokens, segments = random_tokens([5, 5], vocab_size=37), torch.tensor([[0, 0, 1, 1, 2], [2, 1, 0, 1, 2]])
-    with tc.capture(stack) as acts:
+    with tc.capture(stack, "*") as acts:
         stack(tokens, None, segments=segments)
     torch.testing.assert_close(acts["hook_segment_embed"], stack.segment_embed.weight[segments].detach())
     whole = acts["hook_embed"] + acts["hook_pos_embed"] + acts["hook_segment_embed"]
@@ -64,7 +64,7 @@ def test_segments_that_are_not_there_are_refused(wrong: int):
 
 def test_each_block_takes_what_the_one_before_hands_on():
     stack, tokens = a_stack(), random_tokens([5], vocab_size=37)
-    with tc.capture(stack) as acts:
+    with tc.capture(stack, "*") as acts:
         out = stack(tokens, None)
     assert len(stack.blocks) == 3
     for i in (1, 2):

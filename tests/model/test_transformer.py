@@ -112,7 +112,7 @@ def test_torch_s_transformer(norm_position: str, src_lengths: list[int], tgt_len
     src, tgt = random_tokens(src_lengths, vocab_size=37), random_tokens(tgt_lengths, vocab_size=37, seed=1)
     logits = model(src, tgt)
     torch.testing.assert_close(logits, twin_logits(torch_twin(model), model, src, tgt), rtol=0, atol=1e-5)
-    with tc.capture(model):
+    with tc.capture(model, "*"):
         torch.testing.assert_close(model(src, tgt), logits, rtol=0, atol=1e-5)
 
 
@@ -189,7 +189,7 @@ def test_encode_and_decode_are_the_forward():
 def test_the_final_states_are_what_the_last_layer_makes_logits_of(alone: dict[str, Any]):
     model = shaken_model(odd_config(**alone | {"tie_embeddings": "none", "scale_logits": True, "unembed_bias": True}))
     inputs = random_inputs(model)
-    with tc.capture(model) as acts:
+    with tc.capture(model, "*") as acts:
         states = model.final_states(*inputs)
     assert "hook_logits" not in acts and states.shape == (3, inputs[-1].shape[1], 48)
     expected = states / 48**0.5 @ model.unembed.weight.T + model.unembed.bias

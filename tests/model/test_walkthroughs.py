@@ -44,7 +44,7 @@ def first_example(windows: tuple[Tensor, Tensor]) -> tuple[tc.Activations, Tenso
         eos_id=START,
     )
     model = tc.build(config).eval()
-    with torch.no_grad(), tc.capture(model) as acts:
+    with torch.no_grad(), tc.capture(model, "*") as acts:
         probabilities = model(*windows).softmax(dim=-1)
     return acts, probabilities
 

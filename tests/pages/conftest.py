@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 import transformer_core as tc
-from pages.shared import folded
+from pages.shared import folded, runs
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import Kind
 
@@ -36,6 +36,7 @@ def save_model(
     architecture: Architecture = "encoder_decoder",
     kind: Kind = "word",
     max_seq_len: int = 32,
+    unembed: bool = True,
 ) -> None:
     """Write a checkpoint with random weights."""
     texts = [*EXAMPLES, *TARGETS, *examples]
@@ -49,7 +50,8 @@ def save_model(
         n_encoder_layers=0 if architecture == "decoder_only" else n_layers,
         n_decoder_layers=0 if architecture == "encoder_only" else n_layers,
         max_seq_len=max_seq_len,
-        tie_embeddings="target",
+        tie_embeddings="target" if unembed else "none",
+        unembed=unembed,
     )
     card = {
         "name": folder.name,
@@ -122,10 +124,21 @@ def one_look_at_the_installed_packages() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def fresh_caches() -> None:
-    """No test sees what another one cached."""
+def fresh_caches() -> Iterator[None]:
+    """No test sees what another one cached, and no process that a page started outlives its test."""
+    end_processes()
     st.cache_data.clear()
     st.cache_resource.clear()
+    yield
+    end_processes()
+
+
+def end_processes() -> None:
+    """End what the launcher of these caches started, before it is forgotten."""
+    for started in runs.launcher().started():
+        started.process.kill()
+        started.process.wait()
+    runs.launcher().close()
 
 
 @pytest.fixture

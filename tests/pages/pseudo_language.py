@@ -24,7 +24,7 @@ DATA = {"setting", "value", "token"}  # columns of tables that hold names of fie
 TO_COMPONENTS: Mapping[str, set[str]] = {  # fields of what is sent to our own that nobody reads
     "branches": {"kind", "scales"},
     "candidates": {"version"},
-    "chapter": {"data"},
+    "chapter": {"data", "name"},
     "dials": {"hues"},
     "drawing": {"name", "kind", "hue", "start", "end", "flow", "chosen", "texts"},
     "figure": {"name", "link", "offers", "templates", "attention"},
@@ -81,6 +81,7 @@ MEANT = {  # names and units, which are the same in all languages
 }
 IN_FORMULAS = {  # tags of MathML, and what stands upright
     *("mrow", "msub", "msup", "mfrac", "msqrt", "msubsup", "mtext", "concat", "norm", "attention", "max", "model"),
+    *("mask", "pad", "self", "segment", "tanh"),
 }
 READ = " ".join((*EXAMPLES, *GAPS, *PROMPTS, *TARGETS, *WORDS)).lower()  # tokens are parts of it
 
@@ -113,7 +114,7 @@ def left_over(field: str, text: str, names: Collection[str] = ()) -> list[str]:
     bare = re.sub(r"title='([^']*)'|<[^>]+>", r" \1 ", NOT_SAID.sub(" ", text))
     bare = re.sub(r":\w+(?:-\w+)?\[|&\w+;|¤\d+|“[^”]*”|'[^']*'", " ", bare)
     words = (word for word in re.findall(r"[A-Za-zÀ-ÿ]{3,}", IN_CODE.sub(" ", bare)) if not word.isupper())
-    known = {*MEANT, *names, *(IN_FORMULAS if field.endswith((".formula", ".rule")) else ())}
+    known = {*MEANT, *names, *(IN_FORMULAS if field.endswith((".formula", ".constants")) else ())}
     return [word for word in words if word.lower() not in known and word.lower() not in READ]
 
 

@@ -39,7 +39,7 @@ def test_the_first_view_is_whole(open_app: OpenApp):
     assert "cross-attention, layer 1, head 0" in figure_of(app)["layout"]["title"]["text"]
     words = words_of(app)
     assert "What to look for" in words
-    assert "2 layers, 4 heads, 12.3 M parameters, trained on en-fr" in words
+    assert "2 layers, 4 heads, 12.3 million parameters, trained on en-fr" in words
 
 
 def test_a_second_run_changes_nothing(open_app: OpenApp):

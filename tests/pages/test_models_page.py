@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
@@ -17,6 +18,7 @@ from pages.languages import CATALOGUES
 from pages.shared import models, shelf
 from tests.pages.conftest import EXAMPLES, url_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
+from tests.weights.families import test_nanogpt as nanogpt
 from transformer_core.errors import CheckpointError
 from transformer_core.language import add_catalogues, speaking
 
@@ -65,10 +67,16 @@ def click(app: AppTest, label: str) -> AppTest:
     return app
 
 
+def pressed(app: AppTest, key: str) -> AppTest:
+    app = app.button(key=key).click().run()
+    assert not app.exception
+    return app
+
+
 def bring_in(app: AppTest, source: str) -> AppTest:
     (box,) = [box for box in app.text_input if box.label.startswith("Id on the Hugging Face Hub")]
     box.set_value(source)
-    return click(app, "Bring it in")
+    return pressed(app, "import-path")
 
 
 def warnings_of(app: AppTest) -> str:
@@ -173,7 +181,7 @@ def test_what_cannot_be_had(
 ):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     app = bring_in(open_models(), source)
-    assert warnings_of(app).startswith("This model was not taken in: ")
+    assert warnings_of(app).startswith("This model could not be imported: ")
     assert sentence in warnings_of(app)
     assert warnings_of(app).endswith(".")
     assert "\n" not in warnings_of(app)
@@ -182,7 +190,37 @@ def test_what_cannot_be_had(
 
 def upload(app: AppTest, name: str, content: bytes) -> AppTest:
     app.file_uploader[0].upload(name, content, "application/zip")
-    return click(app, "Take it in")
+    return pressed(app, "import-upload")
+
+
+def test_nanogpts_checkpoint_is_imported_by_path_and_by_upload(place: Path, open_models: OpenApp, tmp_path: Path):
+    nanogpt.save(tmp_path / "ckpt.pt", nanogpt.weights_of(bias=False), bias=False)
+    app = bring_in(open_models(), str(tmp_path / "ckpt.pt"))
+    assert "“ckpt.pt” is here now" in app.info[0].value
+    upload(app, "ckpt.pt", (tmp_path / "ckpt.pt").read_bytes())
+    assert names(place) == ["ckpt", "ckpt-2", "en-fr", "gaps", "tales"]
+    loaded = [tc.load(place / name)[0] for name in ("ckpt", "ckpt-2")]
+    tokens = torch.tensor([[5, 6, 7]])
+    torch.testing.assert_close(loaded[0](tokens), nanogpt.nanogpt(tokens, nanogpt.weights_of(bias=False)))
+    assert torch.equal(loaded[0](tokens), loaded[1](tokens))
+
+
+def test_the_import_stands_above_the_models_and_says_there_what_came_of_it(
+    open_models: OpenApp, place: Path, tmp_path: Path
+):
+    save_small_gpt2(tmp_path / "new")
+    app = bring_in(open_models(), str(tmp_path / "new"))
+    said = [str(getattr(node.proto, "body", "")) for node in app.main if node.type in ("html", "alert", "info")]
+    places = [
+        next(i for i, words in enumerate(said) if part in words) for part in ("Import a", "is here now", "4 models")
+    ]
+    assert places == sorted(places)
+
+
+def test_to_delete_is_not_what_a_hasty_click_does(place: Path, open_models: OpenApp):
+    app = click(open_models(model="tales"), "Delete …")
+    kinds = {button.label: button.proto.type for button in app.button}
+    assert (kinds["Delete it"], kinds["Keep it"]) == ("secondary", "primary")
 
 
 @pytest.mark.slow

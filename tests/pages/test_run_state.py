@@ -18,6 +18,7 @@ def a_choice() -> None:
     ("sent", "run", "text"),
     [
         ("copy · at work", "copy", "mine"),  # its title until a moment ago: it has stopped since
+        ("copy", "copy", "mine"),  # sent again, since its title is another one now
         ("dates", "dates", ""),
         ("", "", ""),  # a new training
     ],

@@ -51,11 +51,11 @@ NUMBER = Number(
     value=-math.inf,
     recomputed=-math.inf,
     mha=None,
-    rule="-inf",
-    factors=("a",),
-    over="",
-    terms=(Term(label="Q Kᵀ", a=1.5, b=None, value=1.5),),
-    constants={"b": 0.25},
+    formula=r"∑_i x_i w_i + \mathrm{mask}",
+    factors=("x", "w"),
+    over="d_model",
+    terms=(Term(label="0", a=1.5, b=2.0, value=3.0),),
+    constants={r"\mathrm{mask}": -math.inf},
 )
 
 
@@ -144,6 +144,6 @@ def test_a_number_is_sent_with_its_formula_infinite_ones_in_words(app: AppTest):
     told = json.loads(component(app, "steps_number").json)
     assert told["place"] == "\u2068S, query 0 'שלום', key 2 '<b>'\u2069"
     assert (told["value"], told["recomputed"], told["difference"], told["torch"]) == ("-Infinity", "-Infinity", 0, None)
-    assert told["terms"] == [{"label": "Q Kᵀ", "a": 1.5, "b": None, "value": 1.5}]
-    assert told["constants"] == [["b", 0.25]]
-    assert told["rule"][0] == "mrow"
+    assert told["terms"] == [{"label": "0", "a": 1.5, "b": 2.0, "value": 3.0}]
+    assert told["constants"] == [[["mrow", [["mi", "mask"]]], "-Infinity"]]
+    assert told["formula"][0] == "mrow"

@@ -72,6 +72,13 @@ def gpt2(folder: Path) -> Path:
     return folder
 
 
+def roberta(folder: Path) -> Path:
+    """vocab.json and merges.txt, with a token for a gap and a template."""
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    byte_level(special).model.save(str(write(folder, config={"model_type": "roberta"})))
+    return folder
+
+
 def qwen2(folder: Path) -> Path:
     """vocab.json and merges.txt, with a way of its own to cut texts."""
     cut = pre_tokenizers.Split(Regex(QWEN), "isolated")
@@ -179,6 +186,7 @@ def marian(folder: Path) -> Path:
 
 OLDER: dict[str, Callable[[Path], Path]] = {  # layouts of before tokenizer.json
     "gpt2": gpt2,
+    "roberta": roberta,
     "qwen2": qwen2,
     "bert": bert,
     "t5": t5,

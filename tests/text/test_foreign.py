@@ -77,6 +77,7 @@ def test_labels_of_bytes_give_the_text_back(pairs: dict[str, Pair], family: str,
 LABELS = {
     "gpt2": {"·street", "ü 1/2", "ü 2/2", "↵", "<|endoftext|>"},
     "qwen2": {"·street", "ü 1/2", "ü 2/2", "↵", "<|endoftext|>"},
+    "roberta": {"<s>", "·street", "·was", "c", "ü 2/2", "↵", "</s>"},
     "bert": {"[CLS]", "street", "[UNK] 😀", "was", "##c", "[SEP]"},
     "t5": {"·", "t", "<unk> 😀", "<unk> ü", "</s>"},
     "llama": {"<s>", "ü 1/2", "ü 2/2", "↵", "</s>"},
@@ -95,6 +96,7 @@ def test_labels_by_hand(pairs: dict[str, Pair], family: str):
 
 ROLES = {
     "gpt2": (None, "<|endoftext|>", "<|endoftext|>", None, None),
+    "roberta": ("<pad>", "<s>", "</s>", None, "<mask>"),  # its bytes spell whatever is in no token
     "qwen2": ("<|endoftext|>", None, "<|endoftext|>", None, None),
     "bert": ("[PAD]", "[CLS]", "[SEP]", "[UNK]", "[MASK]"),
     "t5": ("<pad>", None, "</s>", "<unk>", None),

@@ -28,6 +28,7 @@ __all__ = ["corpus"]  # a fixture
         {"steps": 7, "seed": 3},
         {"rate_changes": ((3, 0.1 + 0.2), (8, 1e-7), (12, 2.0))},
         {"optimizer": "adamw", "weight_decay": 0.1 + 0.2, "clip_norm": None, "precision": "bf16"},
+        {"label_smoothing": 0.2, "guidance_weight": 0.1 + 0.2},
         {"schedule": "cosine", "learning_rate_floor": 1 / 3, "adam_eps": 1e-12, "film_megabytes": 0},
     ],
 )

@@ -20,8 +20,19 @@ def test_the_defaults_are_the_paper_s():
     assert config.learning_rate_factor == 1.0
 
 
+@pytest.mark.parametrize(
+    ("steps", "asked"), [(1, 500), (3, 500), (5, 500), (7, 1000), (99, 500), (600, 600), (100_000, 500)]
+)
+def test_held_out_data_are_measured_five_times_at_least(steps: int, asked: int):
+    interval = TrainingConfig(**(NEEDED | {"steps": steps}), evaluate_every=asked).evaluation_interval
+    measured = {*range(interval, steps + 1, interval), steps}  # as the worker does, and at the end
+    assert len(measured) >= min(5, steps)
+    assert interval <= asked
+
+
 def test_it_goes_through_json_unchanged():
-    config = TrainingConfig(**NEEDED, clip_norm=None, seed=3, rate_changes=((3, 0.5), (7, 2.0)))
+    config = TrainingConfig(**NEEDED, clip_norm=None, rate_changes=((3, 0.5), (7, 2.0)), guided_head="encoder.10.3")
+    assert config.guided == (10, 3)
     assert TrainingConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
 
 
@@ -51,6 +62,12 @@ def test_it_goes_through_json_unchanged():
         ("learning_rate_floor", -0.1),
         ("weight_decay", -0.1),
         ("weight_decay", float("nan")),
+        ("guidance_weight", 0.0),
+        ("guidance_weight", float("nan")),
+        ("guided_head", "encoder.1"),
+        ("guided_head", "cross.1.0"),
+        ("guided_head", "encoder.-1.0"),
+        ("guided_head", ""),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(field: str, value: Any):
@@ -92,6 +109,7 @@ def test_an_optimizer_is_one_of_the_known(value: Any):
     [
         ({"accumulate": 5}, r"accumulate \(5\) must be at most batch_size \(4\)"),
         ({"weight_decay": 0.1}, r"weight_decay \(0.1\) needs optimizer=adamw"),
+        ({"guided_head": "encoder.1.0", "compile": True}, "guided_head needs to look at a pattern, which compile"),
         ({"rate_changes": ((0, 0.5),)}, "steps that rise, from 1 on; got 0 after 0"),
         ({"rate_changes": ((5, 0.5), (5, 0.1))}, "got 5 after 5"),
         ({"rate_changes": ((5, 0.5), (3, 0.1))}, "got 3 after 5"),

@@ -61,7 +61,7 @@ def test_a_batch_computed_in_parts_gives_the_same_losses_and_gradients(rows: lis
     config = TrainingConfig(steps=1, batch_size=len(rows), warmup_steps=1)
     for accumulate in (1, 2, 5):
         gradients = Gradients(model, replace(config, accumulate=accumulate), ALONE)
-        assert gradients.compute(batch) == pytest.approx(loss.item(), rel=1e-5)
+        assert gradients.compute(batch).loss == pytest.approx(loss.item(), rel=1e-5)
         for parameter, gradient in zip(model.parameters(), expected, strict=True):
             assert parameter.grad is not None
             torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-6)

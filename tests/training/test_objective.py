@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
-from torch.utils.checkpoint import checkpoint
 
 from transformer_core.corpora.batching import IGNORED
 from transformer_core.errors import HeadlightError
@@ -66,13 +65,12 @@ def test_a_case_computed_by_hand():
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_the_gradient_is_the_slope(smoothing: float):
-    """Against finite differences; a fresh forward for each backward, which is written over what forward kept."""
+    """Against finite differences."""
     logits, targets = random_case((2, 3, 5), seed=0)
 
-    def loss(x: Tensor) -> Tensor:
-        return label_smoothed_cross_entropy(x, targets, smoothing=smoothing)
-
-    assert torch.autograd.gradcheck(lambda x: checkpoint(loss, x, use_reentrant=False), logits.requires_grad_())
+    assert torch.autograd.gradcheck(
+        lambda x: label_smoothed_cross_entropy(x, targets, smoothing=smoothing), logits.requires_grad_()
+    )
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
@@ -136,25 +134,6 @@ def test_the_input_is_left_alone():
     label_smoothed_cross_entropy(logits, targets).backward()
     assert torch.equal(logits, before)
     assert torch.equal(targets, targets_before)
-
-
-def test_a_second_backward_raises():
-    """The gradient is written over the probabilities, so there is nothing left to go back over."""
-    case, targets = random_case((2, 3, 5), seed=6)
-    logits = case.requires_grad_()
-    loss = label_smoothed_cross_entropy(logits, targets)
-    loss.backward(retain_graph=True)
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
-        loss.backward()
-
-
-def test_a_gradient_of_the_gradient_raises():
-    """It would be 0, and wrong: backward leaves no graph behind."""
-    case, targets = random_case((2, 3, 5), seed=7)
-    logits = case.requires_grad_()
-    loss = label_smoothed_cross_entropy(logits, targets)
-    with pytest.raises(RuntimeError, match="once"):
-        torch.autograd.grad(loss, logits, create_graph=True)
 
 
 def test_targets_of_which_none_counts():

@@ -51,6 +51,22 @@ def test_however_a_batch_is_divided_its_mean_loss_is_the_same(rows: list[int], s
     assert math.isclose(sum(means) / size, float(losses[counting].mean()), rel_tol=1e-9)
 
 
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=9).filter(any), st.integers(1, 4), st.integers(1, 5))
+def test_however_a_batch_is_divided_each_pronoun_counts_alike(rows: list[int], size: int, n_parts: int):
+    """As many pronouns in each row as the list says; each has two antecedents and a loss of its own."""
+    cells = (torch.arange(6) < torch.tensor(rows)[:, None])[..., None] & (torch.arange(6) < 2)
+    batch = a_batch([1] * len(rows))._replace(antecedents=cells)
+    losses = np.random.default_rng(0).random(batch.targets.numel())  # of each token, which is its own number
+    mean = 0.0
+    for parts in parts_of_all(batch, size, n_parts):
+        for part in parts:
+            if part.guidance_weight:
+                assert part.batch.antecedents is not None
+                own = part.batch.inputs[0][part.batch.antecedents.any(dim=-1)]
+                mean += part.guidance_weight * float(losses[own].mean()) / size
+    assert math.isclose(mean, float(losses[batch.inputs[0][cells.any(dim=-1)]].mean()), rel_tol=1e-9)
+
+
 def test_more_parts_than_rows():
     for parts in parts_of_all(a_batch([2, 3]), 2, 3):
         assert [len(part.batch.targets) for part in parts] == [

@@ -3,13 +3,14 @@
 import errno
 import math
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.errors import ConfigError, CorpusError, RunError
 from transformer_core.training import begin as beginning
@@ -77,8 +78,8 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     job = begin(tmp_path / "first")
     events = work(job)
     assert [event.step for event in events if isinstance(event, StepRecord)] == list(range(1, 21))
-    halfway, final = (event for event in events if isinstance(event, Measurement))
-    assert (halfway.step, halfway.n_items) == (10, 3)
+    *others, final = (event for event in events if isinstance(event, Measurement))
+    assert [(other.step, other.n_items) for other in others] == [(4, 3), (8, 3), (12, 3), (16, 3)]  # five in all
     assert (final.step, final.n_items) == (20, len(turns.held_out))
     assert final.metrics.keys() == {"loss", "accuracy", "exact_match"}
 
@@ -88,10 +89,14 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
     steps = [record for record in job.directory.metrics.read() if "loss" in record]
     assert [record["step"] for record in steps] == list(range(1, 21))
     assert steps[-1]["loss"] < steps[0]["loss"]
+    tested = [record for record in job.directory.metrics.read() if "probe_seen_accuracy" in record]
+    assert [record["step"] for record in tested] == [4, 8, 12, 16, 20]
+    assert all(record["probe_seen_accuracy"] == record["probe_hidden_accuracy"] for record in tested)
     card = read_card(tmp_path / "first" / "last")
     assert card["trained"]["steps"] == 20
     assert card["metrics"] == dict(final.metrics)
-    assert card["corpus"] == {"name": "turns", "fingerprint": turns.fingerprint, "seed": 0}
+    reading = asdict(CorpusReading())
+    assert card["corpus"] == {"name": "turns", "fingerprint": turns.fingerprint, "seed": 0, "reading": reading}
     assert card["parameters"] == sum(parameter.numel() for parameter in job.model.parameters())
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 import transformer_core as tc
 from tests.model.building import random_tokens
 from transformer_core.weights.convert import convert
+from transformer_core.weights.families import FAMILIES
 
 VOCAB_SIZE, PAD, BOS, EOS = 61, 0, 1, 2
 LENGTHS, TGT_LENGTHS = (11, 6, 1), (4, 9, 2)  # of the texts in a batch; the longest but one is always padded
@@ -45,6 +46,16 @@ LLAMA = {
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
     **{"num_key_value_heads": 1, "max_position_embeddings": 24},
 }
+ROBERTA = {**BERT, "max_position_embeddings": 24 + 4, "pad_token_id": PAD}
+DISTILBERT = {
+    **{"vocab_size": VOCAB_SIZE, "dim": 36, "n_layers": 3, "n_heads": 3, "hidden_dim": 50, "pad_token_id": PAD},
+    **{"max_position_embeddings": 24},
+}
+NEOX = {
+    **TOKENS,
+    **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
+    **{"max_position_embeddings": 24, "rope_parameters": {"partial_rotary_factor": 0.34, "rope_theta": 300.0}},
+}
 LLAMA3 = {
     **{"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     "original_max_position_embeddings": 12,
@@ -70,6 +81,10 @@ def _t5(*, own_head: bool = False, **changes: Any) -> Small:
     return Small("T5Config", "T5ForConditionalGeneration", {**T5, **changes}, own_head, stacks=("encoder", "decoder"))
 
 
+def _encoder(config: str, task: str, values: Mapping[str, Any], **changes: Any) -> Small:
+    return Small(f"{config}Config", f"{config}{task}", {**values, **changes}, stacks=("encoder",))
+
+
 def _llama(family: str = "Llama", **changes: Any) -> Small:
     return Small(f"{family}Config", f"{family}ForCausalLM", {**LLAMA, **changes})
 
@@ -83,6 +98,21 @@ SMALL = {
     "bert": Small("BertConfig", "BertForMaskedLM", BERT, stacks=("encoder",)),
     "bert-pretraining": Small(
         "BertConfig", "BertForPreTraining", {**BERT, "hidden_act": "gelu_new"}, stacks=("encoder",)
+    ),
+    "bert-bare": _encoder("Bert", "Model", BERT),
+    "bert-classifier": _encoder("Bert", "ForSequenceClassification", BERT, num_labels=4),
+    "bert-answers": _encoder("Bert", "ForQuestionAnswering", BERT),
+    "roberta": _encoder("Roberta", "ForMaskedLM", ROBERTA),
+    "roberta-classifier": _encoder("Roberta", "ForSequenceClassification", ROBERTA, num_labels=4),
+    "roberta-tokens": _encoder("Roberta", "ForTokenClassification", ROBERTA),
+    "xlm-roberta": _encoder("XLMRoberta", "ForMaskedLM", ROBERTA),
+    "camembert": _encoder("Camembert", "ForMaskedLM", ROBERTA),
+    "distilbert": _encoder("DistilBert", "ForMaskedLM", DISTILBERT),
+    "distilbert-own-head": _encoder("DistilBert", "ForMaskedLM", DISTILBERT, tie_word_embeddings=False),
+    "distilbert-classifier": _encoder("DistilBert", "ForSequenceClassification", DISTILBERT),
+    "gpt_neox": Small("GPTNeoXConfig", "GPTNeoXForCausalLM", NEOX),
+    "gpt_neox-sequential": Small(
+        "GPTNeoXConfig", "GPTNeoXForCausalLM", {**NEOX, "use_parallel_residual": False, "tie_word_embeddings": True}
     ),
     "marian": _marian(),
     "marian-own-head": _marian(scale_embedding=False, activation_function="relu", own_head=True),
@@ -99,6 +129,10 @@ SMALL = {
     "qwen2-window": _llama("Qwen2", use_sliding_window=True, sliding_window=5, max_window_layers=0),
     "qwen3": _llama("Qwen3", head_dim=14),
 }
+FAMILY_OF = {
+    name: next(family for family in sorted(FAMILIES, reverse=True) if name.startswith(family)) for name in SMALL
+}
+LIBRARY = [name for name in FAMILIES if name not in ("nanogpt", "torch_transformer")]  # families of `transformers`
 DECODERS = [name for name, small in SMALL.items() if "decoder" in small.stacks]
 
 

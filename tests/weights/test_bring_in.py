@@ -56,7 +56,7 @@ def test_one_of_ours_keeps_its_card(foreign: Path, tmp_path: Path):
     ],
 )
 def test_titles(name: str, title: str, foreign: Path):
-    assert card_of(foreign, tc.load(foreign)[0], name=name)["title"] == title
+    assert card_of(foreign, *tc.load(foreign), name=name)["title"] == title
 
 
 def test_nothing_is_left_of_what_fails(foreign: Path, tmp_path: Path):

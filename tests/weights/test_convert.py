@@ -42,11 +42,11 @@ def kinds(weights: Mapping[str, Tensor]) -> list[str]:
 
 
 def is_ignored(name: str, key: str) -> bool:
-    return any(re.fullmatch(ignored.pattern, key) for ignored in FAMILIES[name.split("-")[0]].ignored)
+    return any(re.fullmatch(ignored.pattern, key) for ignored in FAMILIES[foreign.FAMILY_OF[name]].ignored)
 
 
 def test_every_family_has_a_small_model_to_be_compared_with():
-    assert set(FAMILIES) <= set(foreign.SMALL)
+    assert set(foreign.LIBRARY) <= set(foreign.SMALL)
     assert all(FAMILIES[name].model_type == name for name in FAMILIES)
 
 
@@ -56,7 +56,8 @@ def test_the_table_uses_every_key_once_and_fills_every_parameter_once(name: str,
     family = family_of(values, where=name)
     model = convert(values, weights, where=name)
     entries = family.keys(model.config)
-    used = [key for entry in entries for key in (entry.key, *entry.copies) if key in weights]
+    bare = {key: key.removeprefix(family.prefix) for entry in entries for key in (entry.key, *entry.copies)}
+    used = [next(k for k in (key, bare[key]) if k in weights) for key in bare if key in weights or bare[key] in weights]
     ignored = [key for key in weights if is_ignored(name, key)]
     assert sorted(used + ignored) == sorted(weights)
     filled = [name for entry in entries for name in entry.names]
@@ -78,7 +79,7 @@ def test_tensors_are_read_one_by_one_and_not_more_often_than_needed(name: str, f
     assert sum(n == 2 for n in n_reads.values()) <= 2  # an embedding and a head, to see whether they are tied
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_key_that_is_missing_or_renamed_is_named(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
     for key in kinds(weights):
@@ -89,7 +90,7 @@ def test_a_key_that_is_missing_or_renamed_is_named(name: str, folder_of: FolderO
             convert(values, {**others, f"{key}_": weights[key]}, where="somewhere")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_key_too_many_is_named(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
     with pytest.raises(
@@ -98,7 +99,7 @@ def test_a_key_too_many_is_named(name: str, folder_of: FolderOf):
         convert(values, {**weights, "layers.9.adapter": torch.ones(3)}, where="somewhere")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
     for i, key in enumerate(kinds(weights)[::4]):
@@ -109,7 +110,7 @@ def test_a_tensor_of_another_shape_is_named_with_both_shapes(name: str, folder_o
             convert(values, {**weights, key: other}, where="somewhere")
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("name", foreign.LIBRARY)
 def test_a_copy_of_the_embedding_in_the_file_changes_nothing(name: str, folder_of: FolderOf):
     values, weights = foreign.read(folder_of(name))
     model = convert(values, weights, where=name)
@@ -142,7 +143,10 @@ def test_a_weight_that_is_there_twice_is_named(folder_of: FolderOf):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"model_type": "gptj"}, "is of model_type 'gptj', which is not supported; supported are bert, gpt2, llama, "),
+        (
+            {"model_type": "gptj"},
+            "is of model_type 'gptj', which is not supported; supported are bert, camembert, distilbert, gpt2, ",
+        ),
         ({"model_type": ["gpt2"]}, r"is of model_type \['gpt2'\], which is not supported"),
         ({}, "somewhere names no model_type; supported are bert, "),
     ],
@@ -186,7 +190,7 @@ def test_whole_tensors_become_the_models_own_without_a_copy(name: str, folder_of
     values, weights = foreign.read(folder_of(name))
     model = convert(values, weights, where=name)
     given = {weight.data_ptr() for weight in weights.values()}
-    for entry in FAMILIES[name.split("-")[0]].keys(model.config):
+    for entry in FAMILIES[foreign.FAMILY_OF[name]].keys(model.config):
         is_kept = [model.get_parameter(our).data_ptr() in given for our in entry.names]
         is_cut = len(entry.names) > 1 or (name == "gpt2" and "c_proj.weight" in entry.key) or "c_fc.weight" in entry.key
         assert is_kept == [not is_cut] * len(entry.names), entry.key

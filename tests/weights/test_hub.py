@@ -21,6 +21,7 @@ from transformer_core.errors import CheckpointError
 from transformer_core.language import speaking
 from transformer_core.weights.hub import HubId, fetch
 from transformer_core.weights.hub_errors import explained
+from transformer_core.weights.hub_tokenizer import fetch_tokenizer
 
 FolderOf = Callable[[str], Path]
 NAME = "small-models/gpt2"
@@ -325,3 +326,21 @@ def test_an_id(text: str, repo: str, revision: str | None):
     hub_id = HubId.read(text)
     assert hub_id == HubId(repo, revision)
     assert str(hub_id) == text
+
+
+def test_a_tokenizer_comes_without_weights_and_only_once(hub: LocalHub, folder: Path):
+    found = fetch_tokenizer(HubId(NAME, None))
+    assert (found / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+    assert set(hub.downloads()) == {path.name for path in folder.glob("tokenizer*")}
+    hub.stop()
+    assert fetch_tokenizer(HubId(NAME, None)) == found
+    with pytest.raises(CheckpointError, match=r"^there is no|no connection|not reached|cannot be reached"):
+        fetch_tokenizer(HubId("small-models/other", None))
+
+
+def test_a_model_without_a_tokenizer_is_refused(hub: LocalHub, tmp_path: Path):
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "config.json").write_text("{}")
+    hub.serve("small-models/bare", tmp_path / "bare")
+    with pytest.raises(CheckpointError, match=r"small-models/bare has no tokenizer that can be read here"):
+        fetch_tokenizer(HubId("small-models/bare", None))

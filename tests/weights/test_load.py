@@ -130,16 +130,9 @@ def test_a_family_that_is_not_known(folder: Path):
     assert "names no model_type" in refusal(folder)
 
 
-def test_a_pickle_is_never_opened(folder: Path, tmp_path: Path):
-    poison = pickle.dumps(Trap(tmp_path / "sprung"))
+def test_what_a_training_leaves_beside_its_weights_is_not_opened(folder: Path, tmp_path: Path):
     (folder / "model.safetensors").unlink()
-    for name in ("training_args.bin", "pytorch_model.bin"):
-        (folder / name).write_bytes(poison)
-    sentence = refusal(folder)
-    assert "pickle, which can run any code when it is opened and is never opened here" in sentence
-    assert "save_pretrained(folder)" in sentence
-    for path in folder.glob("*.bin"):
-        path.unlink()
+    (folder / "training_args.bin").write_bytes(pickle.dumps(Trap(tmp_path / "sprung")))
     assert "has no model.safetensors" in refusal(folder)
     assert not (tmp_path / "sprung").exists()
 
@@ -147,8 +140,19 @@ def test_a_pickle_is_never_opened(folder: Path, tmp_path: Path):
 def test_a_tokenizer_that_does_not_fit(folder: Path):
     add_tokenizer(folder, n_tokens=foreign.VOCAB_SIZE + 1)
     assert "the tokenizer has 62 tokens and the model 61; they belong to two different models" in refusal(folder)
+
+
+def test_a_folder_without_a_tokenizer_reads_token_ids(folder: Path):
     (folder / "tokenizer.json").unlink()
-    assert "has no tokenizer" in refusal(folder)
+    model, tokenizer = tc.load(folder)
+    assert (tokenizer.kind, tokenizer.vocab_size) == ("ids", model.config.vocab_size)
+    assert tokenizer.encode_for("3, 1 4", "decoder_only") == [3, 1, 4] and tokenizer.decode([3, 1, 4]) == "3 1 4"
+    for part in ("tokenizer_config.json", "vocab.json", "merges.txt", "tokenizer.model"):  # a part is not left unsaid
+        (folder / part).write_text("{}")
+        assert "tokenizer" in refusal(folder)
+        (folder / part).unlink()
+    (folder / "tokenizer.json").write_text("{")
+    assert "tokenizer.json is damaged" in refusal(folder)
 
 
 @pytest.mark.parametrize("stored", [torch.float16, torch.bfloat16, torch.float32])

@@ -42,7 +42,7 @@ def run(model: tc.Transformer) -> None:
     with tc.capture(model, "decoder.*.self_attn.hook_pattern", "decoder.*.self_attn.hook_mask") as acts:
         assert str(model.decode(tokens, memory, src).device) == HOME
     assert tuple(str(acts[f"decoder.blocks.{i}.self_attn.hook_pattern"].device) for i in range(3)) == PLACES
-    cache = KeyValueCache(3, max_positions=9)
+    cache = KeyValueCache(3)
     model.decode(tokens[:, :4], memory, src, cache)
     assert str(model.decode(tokens[:, 4:5], memory, src, cache).device) == HOME
 

@@ -1,6 +1,8 @@
 """Texts as a model reads them, each with what is known of it: which tokens truly determine which."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import torch
 from jaxtyping import Int
@@ -8,6 +10,7 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.corpus import Alignment, Pair, Text
+from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 
 _MASKED_EVERY = 7  # tokens: about the share that training masks
@@ -21,6 +24,7 @@ class Case:
     targets: tuple[int, ...]  # the token that is to be said at each place of the last input
     determined: tuple[int, ...]  # places at which that is determined by others; all of them where nothing is known
     sources: tuple[tuple[int, ...], ...]  # for each determined place the keys that determine it; () where unknown
+    antecedents: tuple[tuple[int, int], ...] = ()  # in the source: a pronoun's place, and one of what it stands for
 
     def side(self, name: str) -> tuple[int, ...]:
         """Return the tokens that an attention has its queries or keys from: "source" or "target"."""
@@ -64,7 +68,17 @@ def case_of(config: ModelConfig, tokenizer: Tokenizer, item: Pair | Text, *, max
         targets=targets,
         determined=tuple(place for place, _ in known) or tuple(range(len(targets))),
         sources=tuple(keys for _, keys in known),
+        antecedents=_antecedents(item, tokenizer, inputs[0]),
     )
+
+
+def _antecedents(item: Pair | Text, tokenizer: Tokenizer, source: Sequence[int]) -> tuple[tuple[int, int], ...]:
+    """Return which tokens of a source stand for which, as far as it was read."""
+    if not isinstance(item, Pair) or not item.antecedents:
+        return ()
+    words = places_of_words(tokenizer, source)
+    read = [(one, other) for one, other in item.antecedents if max(one, other) < len(words)]
+    return tuple(link for one, other in read for link in product(words[one], words[other]))
 
 
 def _alignment(item: Pair | Text, *, n_units: int, n_sources: int) -> Alignment:

@@ -16,7 +16,11 @@ class Cell:
 
 
 def strongest_cell(
-    pattern: Float[np.ndarray, "query key"], mask: Bool[np.ndarray, "query key"], *, within: int | None = None
+    pattern: Float[np.ndarray, "query key"],
+    mask: Bool[np.ndarray, "query key"],
+    *,
+    within: int | None = None,
+    among: Bool[np.ndarray, "query key"] | None = None,
 ) -> Cell:
     """Return the largest weight among the queries that had a choice: those with at least two keys allowed.
 
@@ -24,6 +28,7 @@ def strongest_cell(
         pattern: attention weights.
         mask: True = may attend.
         within: only keys that are at most so many places from their query; None: all.
+        among: the cells to choose from, where the mask allows any of them; None: all.
 
     Returns:
         The cell; of the whole pattern where no query had a choice. The first in reading order where several are equal.
@@ -33,6 +38,8 @@ def strongest_cell(
     if within is not None:
         queries, keys = np.indices(pattern.shape)
         values = np.where(np.abs(queries - keys) <= within, values, -1.0)
+    if among is not None and (mask & among & (values >= 0)).any():
+        values = np.where(mask & among, values, -1.0)
     query, key = np.unravel_index(int(values.argmax()), pattern.shape)
     return Cell(query=int(query), key=int(key), value=float(pattern[query, key]))
 

@@ -65,7 +65,7 @@ def fix_text(
     room = min(max_tokens, model.config.max_seq_len)
     ids = Given.of(tokenizer, text, said.architecture, room).ids
     inputs, judged, expected = [ids], [blank.position for blank in said.blanks], []
-    if said.architecture == "encoder_only":
+    if said.architecture == "encoder_only" and judged:
         expected = watch(model, inputs).log_probs_at(judged).argmax(dim=-1).tolist()
     elif said.architecture == "encoder_decoder":
         if target is None:
@@ -74,9 +74,11 @@ def fix_text(
             typed = Given.of(tokenizer.target, target, said.architecture, room).ids
             whole = [model.config.bos_id, *typed]
         inputs, judged, expected = [ids, whole[:-1]], [*range(len(whole) - 1)], whole[1:]
-    else:
+    elif said.architecture == "decoder_only":
         n_new = len(said.target) - said.n_given + said.is_complete
-        whole = _continued(model, ids[: said.n_given], n_new=n_new)
+        given = ids[: said.n_given]
+        # Where only the text was read, what would come next is asked for.
+        whole = _continued(model, given, n_new=n_new) if n_new else [*given, watch(model, [given]).best[-1]]
         inputs, judged = [whole[: len(said.target)]], [*range(said.n_given - 1, len(whole) - 1)]
         expected = whole[said.n_given :]
     return FixedText(

@@ -18,6 +18,14 @@ def aligned_cells(case: Case, n_queries: int, n_keys: int) -> Bool[np.ndarray, "
     return cells
 
 
+def antecedent_cells(case: Case, n_tokens: int) -> Bool[np.ndarray, "query key"]:
+    """Return, for each pronoun of the source, what it stands for."""
+    cells = np.zeros((n_tokens, n_tokens), dtype=bool)
+    for query, key in case.antecedents:
+        cells[query, key] = True
+    return cells
+
+
 def previous_cells(n_tokens: int) -> Bool[np.ndarray, "query key"]:
     """Return the token before each; the first two have no other to choose."""
     return np.eye(n_tokens, k=-1, dtype=bool) & _from(2, n_tokens)

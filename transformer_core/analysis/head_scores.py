@@ -16,7 +16,14 @@ from torch.nn import functional as F
 
 from transformer_core.analysis.attentions import Attention, attentions_of
 from transformer_core.analysis.cases import Case, case_of
-from transformer_core.analysis.habits import aligned_cells, first_cells, mean_share, near_cells, previous_cells
+from transformer_core.analysis.habits import (
+    aligned_cells,
+    antecedent_cells,
+    first_cells,
+    mean_share,
+    near_cells,
+    previous_cells,
+)
 from transformer_core.analysis.head_words import HeadScore
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.instrument.capture import capture
@@ -49,7 +56,7 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
                 with intervene(model, {attention.site(layer, "hook_z"): zero_heads([head])}):
                     effect = _mean_loss(model, cases) - whole
                 found = [share[name, layer] for share in shares]
-                aligned, previous, first, near = (_mean([f[i] for f in found], head) for i in range(4))
+                aligned, previous, first, near, antecedent = (_mean([f[i] for f in found], head) for i in range(5))
                 scores.append(
                     HeadScore(
                         attention=name,
@@ -59,6 +66,7 @@ def score_heads(model: Transformer, tokenizer: Tokenizer, items: Sequence[Pair] 
                         previous=previous,
                         first=first,
                         near=near,
+                        antecedent=antecedent,
                         effect=effect,
                     )
                 )
@@ -75,20 +83,20 @@ def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[st
 
 
 def _known_heads(scores: Sequence[HeadScore], n_most: int) -> list[dict[str, Any]]:
-    needed = sorted((score for score in scores if score.in_words()), key=lambda score: -score.effect)
+    telling = (score for score in scores if np.isfinite(score.effect) and score.in_words())
+    needed = sorted(telling, key=lambda score: -score.effect)
     without_habit = [score for score in needed if not score.habit][:2]
-    telling = [score for score in needed if score.habit or score in without_habit][:n_most]
     return [
         {
             "does": s.sentence(),
             **{k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(s).items()},
         }
-        for s in telling
+        for s in [score for score in needed if score.habit or score in without_habit][:n_most]
     ]
 
 
 def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
-    """Return the loss in nats per determined token, over all cases."""
+    """Return the loss in nats per determined token, over all cases; 0 where no token is determined."""
     device = next(model.parameters()).device
     total, n_tokens = 0.0, 0
     for case in cases:
@@ -96,7 +104,7 @@ def _mean_loss(model: Transformer, cases: Sequence[Case]) -> float:
         targets = torch.tensor([case.targets[place] for place in case.determined], device=device)
         total += float(F.cross_entropy(logits, targets, reduction="sum"))
         n_tokens += len(case.determined)
-    return total / n_tokens
+    return total / max(1, n_tokens)
 
 
 def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], tuple[np.ndarray | None, ...]]:
@@ -113,14 +121,16 @@ def _shares(model: Transformer, case: Case) -> dict[tuple[str, int], tuple[np.nd
 def _habits(
     attention: Attention, pattern: Float[np.ndarray, "head query key"], case: Case
 ) -> tuple[np.ndarray | None, ...]:
-    """Return the four shares [head] of one layer's patterns; None where one cannot be known."""
-    aligned = previous = first = near = None
+    """Return the five shares [head] of one layer's patterns; None where one cannot be known."""
+    aligned = previous = first = near = antecedent = None
     n_queries, n_keys = pattern.shape[1:]
     if attention.name == case.aligned_attention:
         aligned = mean_share(pattern, aligned_cells(case, n_queries, n_keys))
     if attention.queries_from == attention.keys_from:
         previous, first, near = (mean_share(pattern, c(n_queries)) for c in (previous_cells, first_cells, near_cells))
-    return aligned, previous, first, near
+    if attention.name == "encoder":
+        antecedent = mean_share(pattern, antecedent_cells(case, n_keys))
+    return aligned, previous, first, near, antecedent
 
 
 def _mean(shares: Sequence[np.ndarray | None], head: int) -> float | None:

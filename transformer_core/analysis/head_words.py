@@ -11,7 +11,7 @@ _NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04
 
 @dataclass(frozen=True, kw_only=True)
 class HeadScore:
-    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None in cross-attention."""
+    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None where not known."""
 
     attention: str  # its name in ATTENTIONS
     layer: int
@@ -21,13 +21,22 @@ class HeadScore:
     first: float | None  # on the first token
     near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
     effect: float  # nats by which the loss of what is determined rises without the head
+    antecedent: float | None = None  # of pronouns of a source, on what they stand for; None where that is not known
 
     @property
     def habit(self) -> str:
         """What it does with most of its attention, and with how much; "" where it has none of the plain habits."""
-        shares = {"aligned": self.aligned, "previous": self.previous, "first": self.first}
-        name, share = max(((n, s) for n, s in shares.items() if s is not None), key=lambda found: found[1])
+        shares = {
+            "antecedent": self.antecedent,
+            "aligned": self.aligned,
+            "previous": self.previous,
+            "first": self.first,
+        }
+        known = ((name, share) for name, share in shares.items() if share is not None)
+        name, share = max(known, key=lambda found: found[1], default=("", 0.0))  # in cross-attention there may be none
         if share >= _NOTABLE_SHARE:
+            if name == "antecedent":
+                return say("looks from pronouns at what they stand for with {share:.0%} of its attention", share=share)
             if name == "aligned":
                 return say("looks at what determines the next token with {share:.0%} of its attention", share=share)
             if name == "previous":

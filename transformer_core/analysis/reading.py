@@ -67,6 +67,7 @@ class Reading:
     left_out: range  # places of the tokens of the text that were not read, for want of room
     target_left_out: range  # the same of a typed target
     is_complete: bool  # the model ended its output by itself
+    predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
     inputs: tuple[tuple[int, ...], ...]  # the tokens that the model was given: of the text, and of the decoder
     special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
     words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
@@ -101,11 +102,12 @@ class Reading:
 
     @property
     def mean_probability(self) -> float:
-        """The geometric mean, in [0, 1], over the tokens that the model wrote or was made to write."""
+        """The geometric mean, in [0, 1], over the tokens that the model wrote or was made to write; nan without any."""
         if self.architecture == "encoder_decoder":
             return float(np.exp(self.log_probs.mean()))
         end = len(self.log_probs) - (not self.is_complete)
-        return float(np.exp(self.log_probs[self.n_given - 1 : end].mean()))
+        written = self.log_probs[self.n_given - 1 : end]
+        return float(np.exp(written.mean())) if len(written) else float("nan")
 
     @property
     def detours(self) -> tuple[Detour, ...]:
@@ -130,7 +132,7 @@ def read(
     """Let the model answer, then run it once over text and answer, watched.
 
     An encoder-decoder writes greedily, or is led along a target (teacher forcing). A decoder goes on greedily from the
-    text. An encoder fills in the blanks of the text, each by itself.
+    text. An encoder fills in the blanks of the text, each by itself; one without a last layer says nothing.
 
     Args:
         model: in evaluation mode, on any device and in any precision.
@@ -139,7 +141,7 @@ def read(
         target: for an encoder-decoder, what to make it write; None: what it writes by itself.
         max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
-        max_new_tokens: for a decoder, at most so many behind the prompt.
+        max_new_tokens: for a decoder, at most so many behind the prompt; 0: the prompt alone is read.
 
     Returns:
         The reading. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
@@ -200,12 +202,14 @@ def _read_source(model: Transformer, tokenizer: Tokenizer, text: str, target: st
 
 def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> Reading:
     """Read a prompt with a decoder, and go on; all that was written is read too, but for <eos>."""
-    at_least = max(1, min(max_new_tokens, max_tokens // 4))  # of the room, for what a long prompt makes the model write
+    # Of the room, for what a long prompt makes the model write.
+    at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
     prompt = Given.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
-    n_given = len(prompt.ids)
-    room = max(1, min(max_new_tokens, max_tokens - n_given))
-    tokens = greedy_decode(model, tensor_of(prompt.ids, model), max_new_tokens=room).tokens[0].tolist()
-    is_complete = tokens[-1] == model.config.eos_id
+    n_given, tokens = len(prompt.ids), prompt.ids
+    if max_new_tokens:
+        room = max(1, min(max_new_tokens, max_tokens - n_given))
+        tokens = greedy_decode(model, tensor_of(prompt.ids, model), max_new_tokens=room).tokens[0].tolist()
+    is_complete = len(tokens) > n_given and tokens[-1] == model.config.eos_id
     if is_complete:
         *tokens, next_one = tokens
     watched = Watched(model, tensor_of(tokens, model), following=[*tokens[1:], next_one] if is_complete else tokens[1:])
@@ -215,7 +219,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     following = [*tokens[1:], next_one]
     return Reading(
         architecture="decoder_only",
-        output=_continuation(tokenizer, tokens, n_given),
+        output=tokenizer.continuation(tokens, n_given),
         source=(),
         target=labels[:-1],
         n_given=n_given,
@@ -233,11 +237,12 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
 
 
 def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> Reading:
-    """Read a text with an encoder, and say what may stand in each of its blanks."""
+    """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
     given = Given.of(tokenizer, text, "encoder_only", max_tokens)
     watched = Watched(model, tensor_of(given.ids, model))
     blanks, best = [], []
-    for position in (place for place, i in enumerate(given.ids) if i == tokenizer.mask_id):
+    predicts = model.config.unembed
+    for position in (place for place, i in enumerate(given.ids) if predicts and i == tokenizer.mask_id):
         log_probs, ids = watched.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
         candidates = [
             Candidate(label=tokenizer.labels([i])[0], probability=probability)
@@ -260,6 +265,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         left_out=given.left_out,
         target_left_out=range(0),
         is_complete=True,
+        predicts=predicts,
         **_about(source=(tokenizer, given.ids)),
         attended=watched.attended,
     )
@@ -272,12 +278,6 @@ def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
         "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},
         "words": {side: word_places(tokenizer, ids) for side, (tokenizer, ids) in sides.items()},
     }
-
-
-def _continuation(tokenizer: Tokenizer, tokens: Sequence[int], n_given: int) -> str:
-    """Return what was written behind a prompt, as it goes on there: with its space, and without a new capital."""
-    whole, beginning = tokenizer.decode(tokens), tokenizer.decode(tokens[:n_given])
-    return whole[len(beginning) :] if whole.startswith(beginning) else tokenizer.decode(tokens[n_given:])
 
 
 def _filled_in(text: str, words: Sequence[str]) -> str:

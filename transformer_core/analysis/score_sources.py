@@ -32,11 +32,11 @@ class SourceName:
     def label(self) -> str:
         """Return the name in the reader's words."""
         if self.kind == "head" and self.attention == "cross":
-            return say("cross-attention, layer {layer}, head {head}", layer=self.layer, head=self.head)
+            return say("cross-attention L{layer}.H{head}", layer=self.layer, head=self.head)
         if self.kind == "head":
-            return say("layer {layer}, head {head}", layer=self.layer, head=self.head)
+            return f"L{self.layer}.H{self.head}"
         if self.kind == "feed_forward":
-            return say("layer {layer}, feed-forward", layer=self.layer)
+            return say("L{layer} feed-forward", layer=self.layer)
         words = {"token": say("token"), "position": say("position"), "segment": say("segment"), "bias": say("biases")}
         return words[self.kind]
 

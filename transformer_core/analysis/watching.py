@@ -43,17 +43,18 @@ class Watched:
 
     Attributes:
         attended: what every head looked at, by name of attention.
-        best: the most probable token at each position.
+        best: the most probable token at each position; none of a model without a last layer.
         log_probs: nats, of the token that follows each position; empty where none was given.
     """
 
-    def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] = ()) -> None:
+    def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] | None = None) -> None:
         """Run the model.
 
         Args:
             model: in evaluation mode.
             tokens: [1, pos] each, as the model takes them.
-            following: the token behind each position; without the last one, it is the most probable.
+            following: the token behind each position; without the last one, it is the most probable. None: nothing
+                follows, as in an encoder.
         """
         self._model = model
         with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
@@ -86,10 +87,12 @@ class Watched:
             for best, actual, label in zip(self.best, following, labels, strict=True)
         )
 
-    def _judged(self, following: Sequence[int]) -> tuple[list[int], Float[np.ndarray, " pos"]]:
+    def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"]]:
         """Return the best token of each position and the log-probability of the one that follows, a part at a time."""
         config = self._model.config
         has_pad = config.pad_id is not None and config.pad_id != config.eos_id
+        if not config.unembed:
+            return [], np.zeros(0, dtype=np.float32)
         n_at_once = max(1, _LOGITS_AT_ONCE // config.vocab_size)
         best: list[int] = []
         log_probs: list[Tensor] = []
@@ -99,7 +102,7 @@ class Watched:
             if has_pad:
                 likely[:, config.pad_id] = -torch.inf  # nothing to write
             best += likely.argmax(dim=-1).tolist()
-            if following:
+            if following is not None:
                 behind = [*following[first : first + len(logits)], best[-1]][: len(logits)]
                 chosen = torch.tensor(behind, device=logits.device)[:, None]
                 log_probs.append(logits.log_softmax(dim=-1).gather(-1, chosen)[:, 0])

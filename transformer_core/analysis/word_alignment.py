@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.text.grouping import word_places
+from transformer_core.text.grouping import places_of_words, said_places
 from transformer_core.text.interface import Tokenizer
 
 Links = frozenset[tuple[int, int]]
@@ -178,7 +178,7 @@ def known_alignment(
     last_source = max(chain.from_iterable(pair.alignment), default=-1)
     if len(targets) != len(pair.alignment) or last_source >= len(sources):
         return None
-    spoken = written[: max(_spoken(tokenizer.target, written), default=-1) + 1]
+    spoken = written[: max(said_places(tokenizer.target, written), default=-1) + 1]
     n_agreed = sum(1 for _ in takewhile(lambda both: both[0] == both[1], zip(spoken, target, strict=False)))
     return KnownAlignment(
         links=frozenset(
@@ -193,14 +193,6 @@ def known_alignment(
 
 def _units(tokenizer: Tokenizer, tokens: Sequence[int]) -> tuple[tuple[int, ...], ...]:
     """Return the places of the tokens of each unit: special ones are none, and a word may have several."""
-    words = range(len(tokens)) if tokenizer.kind in ("word", "character") else word_places(tokenizer, tokens)
-    units: dict[int, list[int]] = {}
-    for place in _spoken(tokenizer, tokens):
-        units.setdefault(words[place], []).append(place)
-    return tuple(map(tuple, units.values()))
-
-
-def _spoken(tokenizer: Tokenizer, tokens: Sequence[int]) -> list[int]:
-    """Return the places of the tokens that stand for something said, be it an unknown word."""
-    special = zip(tokens, tokenizer.is_special(tokens), strict=True)
-    return [place for place, (token, is_sign) in enumerate(special) if not is_sign or token == tokenizer.unk_id]
+    if tokenizer.kind == "character":
+        return tuple((place,) for place in said_places(tokenizer, tokens))
+    return places_of_words(tokenizer, tokens)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from transformer_core.cli.loading import LoadingProgress
-from transformer_core.errors import TextError
+from transformer_core.errors import ConfigError, TextError
 from transformer_core.language import say
 
 if TYPE_CHECKING:  # imports torch
@@ -70,7 +70,7 @@ def _written(model: "Transformer", tokenizer: "Tokenizer", text: str, n_tokens: 
 
     from transformer_core.decoding.greedy import greedy_decode
 
-    read = torch.tensor([tokenizer.encode_for(text, model.config.architecture)], device=model.unembed.weight.device)
+    read = torch.tensor([tokenizer.encode_for(text, model.config.architecture)], device=next(model.parameters()).device)
     tokens = greedy_decode(model, read, max_new_tokens=n_tokens).tokens[0].tolist()
     if tokens[-1] != model.config.eos_id and n_tokens is None:
         n_written = len(tokens) - (1 if model.encoder is not None else read.shape[1])
@@ -83,12 +83,17 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: str) -> str:
 
     Raises:
         TextError: there is no gap, or the model knows none.
+        ConfigError: the model makes no predictions.
     """
     import torch
 
+    from transformer_core.model.transformer import NO_PREDICTIONS
+
+    if not model.config.unembed:
+        raise ConfigError(say(NO_PREDICTIONS))
     if tokenizer.mask_id is None:
         raise TextError(say("this model has no token for a gap, so there is nothing that it could fill in"))
-    tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")], device=model.unembed.weight.device)
+    tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")], device=next(model.parameters()).device)
     is_gap = tokens == tokenizer.mask_id
     if not is_gap.any():
         raise TextError(say("the text has no gap to fill in; write ____ in the place of a word"))

@@ -10,9 +10,11 @@ examples:
   python -m transformer_core import openai-community/gpt2 checkpoints/gpt2
   python -m transformer_core import Helsinki-NLP/opus-mt-en-fr checkpoints/opus-en-fr
   python -m transformer_core import ~/my-bert checkpoints/my-bert
+  python -m transformer_core import ~/nanoGPT/out/ckpt.pt checkpoints/my-gpt
 
 A model of the Hugging Face Hub is downloaded: configuration, weights in safetensors files, and tokenizer; its code is
-never run. In checkpoints/ the app finds it.
+never run. Files of torch.save (ckpt.pt of nanoGPT, pytorch_model.bin, a state dict with a config.json beside it) are
+read by torch's allow-list of tensors and plain values. In checkpoints/ the app finds it.
 """
 
 
@@ -25,7 +27,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("source", metavar="SOURCE", help="a Hugging Face folder, or an id of the Hub: owner/name")
+    parser.add_argument(
+        "source", metavar="SOURCE", help="a Hugging Face folder, a file of weights, or an id of the Hub: owner/name"
+    )
     parser.add_argument("folder", metavar="FOLDER", type=Path, help="where to write it; a checkpoint there is replaced")
     parser.set_defaults(run_command=run)
 

@@ -2,12 +2,17 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
+from transformer_core.corpora.watched import Progress as WatchedProgress
+from transformer_core.corpora.watched import Watched, WatchedFolder
 from transformer_core.errors import ConfigError
 from transformer_core.language import say
 
@@ -15,13 +20,20 @@ if TYPE_CHECKING:  # it imports torch
     from transformer_core.corpora.portrait import CorpusPortrait
 
 _WIDTH, _LONGEST_SAMPLE = 22, 90  # characters of the first column, and of a sample
+_PRESETS: dict[Architecture, str] = {
+    "encoder_decoder": "tiny",
+    "decoder_only": "tiny-decoder",
+    "encoder_only": "tiny-encoder",
+}
 _CLEAR = "\r\x1b[2K"  # back to the beginning of the line, which is erased
 _EXAMPLES = """\
 settings:
-  tokens      auto, word, character or byte_bpe: what one token is
+  tokens      auto, word, character or byte_bpe: what one token is; or the folder of a Hugging Face tokenizer
+              (./folder), or its id on the Hub (owner/name)
   division    auto, stretches, lines or stream: what one text of a text file is; a stream is one running text,
               whose last tenth is held out
   vocab_size  tokens at most
+  skip_bad_lines  true: leave out the lines of a .tsv file that hold no pair, in place of refusing the file
 
 examples:
   python -m transformer_core inspect --corpus en-fr
@@ -56,6 +68,12 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
         "--set", metavar="KEY=VALUE", action="append", default=[], help="any setting below; may be given several times"
     )
     parser.add_argument("--json", action="store_true", help="print it as JSON")
+    parser.add_argument(
+        "--folder",
+        metavar="FOLDER",
+        type=Path,
+        help="for programs: put there how far it is and what was found, and end when nobody waits there any more",
+    )
     parser.set_defaults(run_command=run)
 
 
@@ -64,15 +82,47 @@ def run(options: argparse.Namespace) -> int:
     reading = _reading(options.set)
     from transformer_core.corpora.portraying import portrait_of
 
+    look = partial(portrait_of, options.corpus, reading=reading, architecture=options.architecture)
+    if options.folder is not None:
+        _look_while_wanted(WatchedFolder(options.folder), look)
+        return 0
     progress = _Progress()
     try:
-        portrait = portrait_of(
-            options.corpus, reading=reading, architecture=options.architecture, on_progress=progress.show
-        )
+        portrait = look(on_progress=progress.show)
     finally:
         progress.clear()
     print(portrait.to_json() if options.json else "\n".join(_lines(portrait)))
+    if not options.json and options.corpus not in CORPORA:
+        _warn(portrait)
     return 0
+
+
+def _warn(portrait: "CorpusPortrait") -> None:
+    """Print what is wrong with the corpus for the smallest presets."""
+    from transformer_core.corpora.checks import check
+    from transformer_core.model.presets import PRESETS
+    from transformer_core.training.presets import TRAININGS
+
+    preset = _PRESETS[portrait.architecture]
+    model, training = PRESETS[preset](portrait.vocab_size), TRAININGS[preset]("")
+    found = check(portrait, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    if found:
+        print(f"\nWorth knowing before it is trained on with --preset {preset}:")
+    for finding in found:
+        print(textwrap.fill(finding.sentence, width=100, initial_indent="  ", subsequent_indent="    "))
+
+
+def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusPortrait]") -> None:
+    """Put what was found into a folder; end where nobody waits for it."""
+    with Watched(folder) as watched:
+
+        def begin(stage: str) -> None:
+            watched.progress = WatchedProgress(stage=stage)
+
+        def show(n_done: int, n_in_all: int) -> None:
+            watched.progress = WatchedProgress(stage="encodes", n_done=n_done, n_in_all=n_in_all)
+
+        watched.result = look(on_stage=begin, on_progress=show).to_json()
 
 
 def _reading(assignments: Iterable[str]) -> CorpusReading:
@@ -136,6 +186,7 @@ def _row(name: str, value: str) -> str:
 
 def _token_in_words(portrait: "CorpusPortrait") -> str:
     kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
+    kinds |= {"foreign": "as that tokenizer has it"}
     return kinds[portrait.tokenizer_kind]
 
 

@@ -10,6 +10,20 @@ from transformer_core.errors import HeadlightError
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
+    options = make_parser().parse_args(arguments)
+    try:
+        status: int = options.run_command(options)
+    except HeadlightError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+    return status
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return what reads the words of a command; `run_command` of what it returns does the work."""
     parser = argparse.ArgumentParser(
         prog="python -m transformer_core",
         description="Train a Transformer that can be watched, and translate with it.",
@@ -21,13 +35,4 @@ def main(arguments: Sequence[str]) -> int:
     import_.add_command(commands)
     inspect.add_command(commands)
     ready.add_command(commands)
-    options = parser.parse_args(arguments)
-    try:
-        status: int = options.run_command(options)
-    except HeadlightError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("Stopped.", file=sys.stderr)
-        return 130
-    return status
+    return parser

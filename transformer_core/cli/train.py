@@ -13,7 +13,7 @@ from transformer_core.cli.progress import Progress, duration
 from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, Assigned, parse_settings
 from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, RunError
 from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 
@@ -30,7 +30,11 @@ examples:
   python -m transformer_core train --corpus stories --preset tiny-decoder --run runs/stories
   python -m transformer_core train --corpus copy --run runs/copy --steps 400 --set n_heads=2 --set dropout=0.1
 
+  python -m transformer_core train --run runs/first --keep checkpoints/first
+
 Ctrl-C saves and stops; --resume goes on, with exactly the losses of an unbroken run.
+With --run and --keep alone nothing is trained: the model is kept as the run saved it last, whether that is finished,
+stopped, paused or going on.
 The same command gives the same model on the same machine.
 """
 
@@ -71,7 +75,10 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
     )
     parser.add_argument("--resume", action="store_true", help="go on with the training in FOLDER from its last save")
     parser.add_argument(
-        "--keep", metavar="FOLDER", type=Path, help="when finished, write the model there, to use and share"
+        "--keep",
+        metavar="FOLDER",
+        type=Path,
+        help="when finished, save the model there, to use and share; with --run alone, save what that run saved last",
     )
     parser.set_defaults(run_command=run)
 
@@ -83,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
         name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None
     }
     if options.corpus is None and not options.resume:
+        if _only_keeps(options):
+            return _keep(options.run, options.keep)
         raise ConfigError(
             say("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
         )
@@ -132,22 +141,55 @@ def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str,
     processes.leave()
     if not processes.is_first:
         return 0
-    folder = shlex.quote(str(options.run))
+    folder = _quoted(options.run)
     if not job.is_complete:
         print(f"Stopped after step {job.step:,}; all is saved. Go on with:")
         print(f"  python -m transformer_core train --run {folder} --resume")
+        if job.step:
+            print("Or save its model as it is now:")
+            kept = _quoted(options.keep or Path("checkpoints", options.run.name))
+            print(f"  python -m transformer_core train --run {folder} --keep {kept}")
         return 0 if signals.received is None else 128 + signals.received
     print(f"Finished: {job.step:,} steps in {duration(job.seconds)}.")
     if options.keep is not None:
-        from transformer_core.analysis.keeping import keep_run
-
-        print("Measuring what its heads do ...", flush=True)
-        keep_run(options.run, options.keep)
-    kept = f"{folder}/last" if options.keep is None else shlex.quote(str(options.keep))
-    print(f"The model is in {kept}. Try it:")
-    example = job.corpus.examples_for(job.model.config.architecture)[0]
-    print(f"  python -m transformer_core decode {kept} {shlex.quote(example)}")
+        return _keep(options.run, options.keep)
+    kept = options.run / "last"
+    print(f"The model is in {_quoted(kept)}. Try it:")
+    print(_trying(kept))
     return 0
+
+
+def _only_keeps(options: argparse.Namespace) -> bool:
+    """Whether nothing is asked for but to keep the model of a run that is there."""
+    asks_for_more = options.preset or options.set or options.steps is not None or options.seed is not None
+    return options.keep is not None and not asks_for_more and (options.run / "run.json").is_file()
+
+
+def _keep(run: Path, folder: Path) -> int:
+    """Save the model of a run first; what its heads do is measured when it is safe."""
+    from transformer_core.analysis.keeping import describe_heads, keep_run
+
+    step = keep_run(run, folder)
+    print(f"The model of step {step:,} is saved in {_quoted(folder)}. Try it:")
+    print(_trying(folder))
+    print("Measuring what its heads do, for its card ...", flush=True)
+    try:
+        describe_heads(run, folder)
+    except RunError as error:
+        print(f"Note: {error}. The model is saved and complete; its card says nothing of its heads.")
+    return 0
+
+
+def _trying(folder: Path) -> str:
+    """Return a command that tries a model on the first of its examples."""
+    from transformer_core.weights.checkpoint import read_card
+
+    example = next(iter(read_card(folder).get("examples", ())), "")
+    return f"  python -m transformer_core decode {_quoted(folder)} {shlex.quote(str(example))}"
+
+
+def _quoted(path: Path | str) -> str:
+    return shlex.quote(str(path))
 
 
 def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str], None]) -> None:

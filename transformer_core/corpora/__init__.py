@@ -14,7 +14,6 @@ from transformer_core.corpora.corpus import (
     Pair,
     Text,
     TextMeasure,
-    exact_match,
     first_half,
 )
 from transformer_core.corpora.dates import dates
@@ -37,7 +36,6 @@ __all__ = [
     "Pair",
     "Text",
     "TextMeasure",
-    "exact_match",
     "first_half",
     "load_corpus",
 ]
@@ -82,6 +80,14 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         from transformer_core.corpora.files import open_corpus
 
         return open_corpus(name, reading)
+    if os.path.dirname(name):
+        raise CorpusError(
+            say(
+                "the text {file} is gone: there is no file or folder {name}; put it back there, or choose another text",
+                file=os.path.basename(name.rstrip("/")),
+                name=name,
+            )
+        )
     nearest = get_close_matches(name, CORPORA, n=2, cutoff=0.5)
     known = ", ".join(CORPORA)
     if not nearest:

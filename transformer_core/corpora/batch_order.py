@@ -1,13 +1,13 @@
 """Batches, the order in which they come, and the place that a run has reached among them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -25,10 +25,24 @@ class Batch(NamedTuple):
 
     inputs: tuple[Int[Tensor, "batch pos"], ...]
     targets: Int[Tensor, "batch pos"]  # as long as the last input; `IGNORED` where nothing counts
+    antecedents: Bool[Tensor, "batch query key"] | None = None  # of the source: pronouns, and what they stand for
 
     def to(self, device: torch.device) -> "Batch":
         """Return the same rows on a device."""
-        return Batch(tuple(tokens.to(device) for tokens in self.inputs), self.targets.to(device))
+        return self._each(lambda part: part.to(device))
+
+    def rows(self, rows: Int[Tensor, " row"]) -> "Batch":
+        """Return some of the rows."""
+        return self._each(lambda part: part[rows])
+
+    @property
+    def n_pronouns(self) -> int:
+        """Tokens of the sources that stand for others."""
+        return 0 if self.antecedents is None else int(self.antecedents.any(dim=-1).sum())
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Batch":
+        antecedents = None if self.antecedents is None else change(self.antecedents)
+        return Batch(tuple(map(change, self.inputs)), change(self.targets), antecedents)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,6 +7,7 @@ from transformer_core.config import Architecture
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches, BatchPosition
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
+from transformer_core.corpora.running_text import RunningText
 from transformer_core.corpora.text_batches import MaskedBatches, NextTokenBatches
 from transformer_core.corpora.token_store import OnProgress
 from transformer_core.errors import CorpusError
@@ -24,6 +25,7 @@ __all__ = [
     "PairBatches",
     "batches_for",
     "refuse_misfit",
+    "refuse_stride",
 ]
 
 
@@ -35,6 +37,8 @@ def batches_for(
     max_seq_len: int,
     batch_size: int,
     seed: int,
+    stride: int | None = None,
+    with_antecedents: bool = False,
     on_progress: OnProgress | None = None,
 ) -> Batches:
     """Return the batches that a model of some architecture learns from.
@@ -49,6 +53,9 @@ def batches_for(
         max_seq_len: tokens that the model takes; longer texts are cut into pieces, longer pairs refused.
         batch_size: pairs, or pieces of texts, a batch.
         seed: with the epoch, fixes the order and what is masked.
+        stride: tokens between the beginnings of two windows of a running text that is trained on; None: as many as a
+            window has, so that they lie end to end.
+        with_antecedents: of pairs, whether batches say what pronouns of the source stand for.
         on_progress: told of pairs or texts that are encoded, and of all, while that goes on.
 
     Raises:
@@ -57,7 +64,13 @@ def batches_for(
     """
     refuse_misfit(items, architecture)
     if architecture == "encoder_decoder":
-        pairs = EncodedPairs(cast(Sequence[Pair], items), tokenizer, max_seq_len=max_seq_len, on_progress=on_progress)
+        pairs = EncodedPairs(
+            cast(Sequence[Pair], items),
+            tokenizer,
+            max_seq_len=max_seq_len,
+            with_antecedents=with_antecedents,
+            on_progress=on_progress,
+        )
         return PairBatches(pairs, batch_size=batch_size, seed=seed)
     make = NextTokenBatches if architecture == "decoder_only" else MaskedBatches
     return make(
@@ -66,6 +79,7 @@ def batches_for(
         max_seq_len=max_seq_len,
         batch_size=batch_size,
         seed=seed,
+        stride=stride,
         on_progress=on_progress,
     )
 
@@ -98,5 +112,25 @@ def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architec
             say(
                 "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder "
                 "for it, or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
+            )
+        )
+
+
+def refuse_stride(stride: int | None, items: Sequence[Pair] | Sequence[Text], *, max_seq_len: int) -> None:
+    """Check that a stride is one between windows of a running text, and that no token between two is left out.
+
+    Raises:
+        CorpusError: it is not.
+    """
+    if stride is None:
+        return
+    if not isinstance(items, RunningText):
+        raise CorpusError(say("stride is for the windows of a running text; set division=stream, or leave out stride"))
+    if stride > max_seq_len:
+        raise CorpusError(
+            say(
+                "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+                stride=stride,
+                most=max_seq_len,
             )
         )

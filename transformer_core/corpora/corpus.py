@@ -16,6 +16,13 @@ A unit is what the corpus's own tokenizer makes one token of, a character or a w
 """
 
 
+Antecedents = tuple[tuple[int, int], ...]
+"""Each pronoun of a source with each noun that it stands for, as places of words, ascending.
+
+Words are those that the word tokenizer makes of the source, from 0 on, whatever tokenizer is used.
+"""
+
+
 TokenizerKind = Literal["word", "character", "byte_bpe"]
 """What one token is; byte_bpe: some bytes that often come together."""
 
@@ -37,6 +44,7 @@ class Pair:
     source: str
     target: str
     alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each target unit: source units
+    antecedents: Antecedents | None = field(default=None, compare=False, repr=False)  # None: nothing is known of them
 
     def __eq__(self, other: object) -> bool:
         """Whether both texts are the same, whatever class of pair each is."""
@@ -57,18 +65,16 @@ class Text:
 
 
 Measure = Callable[[Pair, str], bool | None]
-"""Given a pair and the model's output text: is the output right in this respect? None: the measure does not apply."""
+"""Given a pair and the model's output text: is the output right in this respect? None: the measure does not apply.
+
+The target is given as the tokenizer writes it, as the output is: words lose capitals and some spaces.
+"""
 
 TextMeasure = Callable[[Text, str], bool | None]
 """Given a held-out text and what the model wrote behind `prompt_of` of it: is that right in this respect?
 
 The prompt is not part of what it wrote. None: the measure does not apply.
 """
-
-
-def exact_match(pair: Pair, output: str) -> bool:
-    """Whether the output is the target, character for character."""
-    return output == pair.target
 
 
 def first_half(text: Text) -> str:
@@ -82,7 +88,8 @@ def first_half(text: Text) -> str:
 class Corpus:
     """Pairs, or texts, for training and others held out, with what a page and a measurement need to know of them.
 
-    How well a model does is measured in three ways. *Pairs*: `measures` judge what it makes of each source. *Texts*:
+    How well a model does is measured in three ways. *Pairs*: exact match, and `measures` judge what it makes of each
+    source. *Texts*:
     `text_measures` judge what it writes behind the prompt that `prompt_of` cuts from each held-out text. *Texts with an
     alignment*: without any measure, its prediction of each unit in `Text.determined` is right or wrong.
 
@@ -92,8 +99,7 @@ class Corpus:
         known_fingerprint: for a corpus whose items are not in memory: the fingerprint that its reader gives it.
 
     Raises:
-        CorpusError: something is both in training and held out, pairs and texts are mixed, or `exact_match` is missing
-            from the measures.
+        CorpusError: something is both in training and held out, or pairs and texts are mixed.
     """
 
     name: str  # as `load_corpus` knows it
@@ -105,7 +111,8 @@ class Corpus:
     fill_in_examples: tuple[str, ...] = ()  # good texts with gaps, written ____, for a model that fills them in
     tokenizer_kind: TokenizerKind
     vocab_size: int = 30_000  # tokens of its tokenizer at most
-    measures: Mapping[str, Measure] = field(default_factory=lambda: {"exact_match": exact_match})  # of pairs
+    tokenizer_source: str = ""  # in place of both, a tokenizer from elsewhere: its folder, or its id on the Hub
+    measures: Mapping[str, Measure] = field(default_factory=dict)  # of pairs, beside exact match
     text_measures: Mapping[str, TextMeasure] = field(default_factory=dict)  # of texts
     prompt_of: Callable[[Text], str] = first_half  # the beginning of a held-out text that a model is to continue
     known_fingerprint: str = ""  # 64 hexadecimal digits, or "": `fingerprint` is worked out from the items
@@ -121,14 +128,6 @@ class Corpus:
             shared = {_given(item) for item in self.train} & {_given(item) for item in self.held_out}
             if shared:
                 raise CorpusError(say(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared)))
-        if self.is_pairs and "exact_match" not in self.measures:
-            raise CorpusError(
-                say(
-                    "{name}: measures must include exact_match; got {measures}.",
-                    name=self.name,
-                    measures=sorted(self.measures),
-                )
-            )
 
     @property
     def is_pairs(self) -> bool:

@@ -68,8 +68,9 @@ def division_of(file: TextFile) -> Division:
 def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Find the texts, and hold out one in twenty that differ: 1 at least, 2,000 at most.
 
-    Hashes choose: those of the texts, or of the sources of pairs. So a text is on the same side in whatever file, and
-    however often, it occurs. What is held out is held out once; the training has none of its copies.
+    Lines that hold no pair are left out. Hashes choose: those of the texts, or of the sources of pairs. So a text is on
+    the same side in whatever file, and however often, it occurs. What is held out is held out once; the training has
+    none of its copies.
 
     Args:
         files: where the texts are.
@@ -81,7 +82,6 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
 
     Raises:
         OneTextError: there are not two different texts.
-        CorpusError: a line is no pair; the message names it.
     """
 
     def fill(sinks: Mapping[str, Sink]) -> None:
@@ -116,11 +116,14 @@ def _found(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
     for file in files.files:
         with opened(file.path) as handle:
             handle.seek(file.start)
-            for offset, block, spans in _matches(handle, _PATTERNS[division]):
+            for offset, block, spans in matches(handle, division):
                 address = first + file.start + offset
-                contents = [block[start:end].strip().replace(b"\r\n", b"\n") for start, end in spans]
                 if division == "pairs":
-                    contents = [_source(block[start:end], files, address + start) for start, end in spans]
+                    pairs = [source_and_target(block[start:end]) for start, end in spans]
+                    spans = [span for span, pair in zip(spans, pairs, strict=True) if pair is not None]
+                    contents = [pair[0].encode() for pair in pairs if pair is not None]
+                else:
+                    contents = [block[start:end].strip().replace(b"\r\n", b"\n") for start, end in spans]
                 found = np.empty((len(spans), 3), np.int64)
                 found[:, :2] = address + np.array(spans, np.int64).reshape(-1, 2)
                 found[:, 2] = _hashes(contents)
@@ -141,30 +144,14 @@ def _hashes(contents: Sequence[bytes]) -> NDArray[np.int64]:
     return mixed.view(np.int64)
 
 
-def _source(line: bytes, files: TextFiles, address: int) -> bytes:
-    """Return the source of a line that is to be a pair."""
-    pair = source_and_target(line)
-    if pair is None and b"\t" in line:
-        raise CorpusError(
-            say(
-                "{place} has an empty side; a line of a .tsv file has to be a source, a tab and a target: mend that "
-                "line, or take it out",
-                place=files.place(address),
-            )
-        )
-    if pair is None:
-        raise CorpusError(
-            say(
-                "{place} has no tab; a line of a .tsv file has to be a source, a tab and a target: mend that line, or "
-                "take it out",
-                place=files.place(address),
-            )
-        )
-    return pair[0].encode()
+def matches(handle: BinaryIO, division: Division) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
+    """Yield some bytes of a file at a time, the offset of the first, and the spans of the texts in them.
 
-
-def _matches(handle: BinaryIO, pattern: re.Pattern[bytes]) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
-    """Yield some bytes of a file at a time, the offset of the first, and the spans of a pattern's matches in them."""
+    Args:
+        handle: read from where it is.
+        division: what a text is; of pairs, any line that is not blank.
+    """
+    pattern = _PATTERNS[division]
     offset, rest = 0, b""
     while block := handle.read(_BLOCK):
         rest += block

@@ -2,14 +2,15 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Literal
 
-from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.corpus import Corpus, Pair, Text, first_half
 from transformer_core.corpora.file_items import FileItems, as_pair, as_text
 from transformer_core.corpora.file_spans import FEWEST_BYTES, Division, OneTextError, divided, division_of
+from transformer_core.corpora.pair_lines import pair_lines, refuse_bad_lines
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.running_text import RunningText, running_text
 from transformer_core.corpora.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
@@ -27,7 +28,8 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
 
     As nothing else is wanted:
 
-    * A .tsv file holds a pair a line: source, tab, target. What stands behind a second tab is left out.
+    * A .tsv file holds a pair a line: source, tab, target. What stands behind a second tab is left out, and the
+      description says of how many lines. With `skip_bad_lines`, so are lines that hold no pair.
     * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
       MiB, else its lines. If all of it is one line, it is one running text.
     * A folder holds a text a file, those of its folders included, in the order of their names. Hidden files are left
@@ -44,6 +46,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
         reading: what one token is, and what one text is; of a folder, in each of its files.
 
     Raises:
+        BadLinesError: some lines of a .tsv file hold no pair.
         CorpusError: there is nothing there, it may not be read, or it cannot be a corpus; the message names the file
             and the line where it can, and says what to do.
     """
@@ -68,7 +71,10 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
                     path=shown(path),
                 )
             )
-        return _corpus(files, "pairs", reading, name=name)
+        lines = pair_lines(files)
+        refuse_bad_lines(lines, shown(path), skip=reading.skip_bad_lines)
+        return _corpus(files, "pairs", reading, name=name, remark=lines.remark)
+    reading.refuse_skipping(shown(path))
     if reading.division != "auto":
         return _corpus(files, reading.division, reading, name=name)
     try:
@@ -80,6 +86,7 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
 
 
 def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
+    reading.refuse_skipping(shown(path))
     texts: list[TextFile] = []
     left_out: list[str] = []
     for file in files_of(path):
@@ -102,7 +109,13 @@ def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
             )
         )
     division = "files" if reading.division == "auto" else reading.division
-    return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, n_left_out=len(left_out))
+
+    def remark(corpus: str) -> str:
+        if not left_out:
+            return corpus
+        return say("{corpus} Files without text that were left out: {n:,}.", corpus=corpus, n=len(left_out))
+
+    return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, remark=remark)
 
 
 def _corpus(
@@ -111,10 +124,10 @@ def _corpus(
     reading: CorpusReading,
     *,
     name: str,
-    n_left_out: int = 0,
+    remark: Callable[[str], str] = str,
 ) -> Corpus:
-    """Return the corpus of files that are checked."""
-    name = _without_fingerprint(shown(Path(name))) or "files"  # the topmost folder has no name
+    """Return the corpus of files that are checked; the remark is put onto its description."""
+    name = shown(Path(name)) or "files"  # the topmost folder has no name
     fingerprint = blake2b(f"{division} {files.fingerprint}".encode(), digest_size=32).hexdigest()
     train: FileItems
     held_out: FileItems
@@ -126,9 +139,12 @@ def _corpus(
             for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
         )
     with speaking(ENGLISH):  # it goes into files; whoever shows it says it again
-        description = _description(files, division, len(train), len(held_out), n_left_out)
-    examples = tuple(_openings(held_out)) or tuple(_openings(train))
-    kind = "byte_bpe" if reading.tokens == "auto" else reading.tokens
+        description = remark(_description(files, division, len(train), len(held_out)))
+    prompts, openings = (
+        tuple(_openings(held_out, as_prompts=asked)) or tuple(_openings(train, as_prompts=asked))
+        for asked in (True, False)
+    )
+    kind = reading.kind or "byte_bpe"
     usual = min(max(files.size // _BYTES_A_TOKEN, _FEWEST_TOKENS), _MOST_TOKENS)
     return Corpus(
         name=name,
@@ -136,54 +152,45 @@ def _corpus(
         description=description,
         train=train,
         held_out=held_out,
-        examples=examples,
-        fill_in_examples=() if division == "pairs" else tuple(filter(None, map(_with_gap, examples))),
+        examples=prompts,
+        fill_in_examples=() if division == "pairs" else tuple(filter(None, map(_with_gap, openings))),
         tokenizer_kind=kind,
+        tokenizer_source=reading.tokenizer_source,
         vocab_size=reading.vocab_size_of(kind, _MOST_TOKENS if kind == "character" else usual),
         known_fingerprint=fingerprint,
     )
 
 
-def _description(
-    files: TextFiles, division: Division | Literal["stream"], n_train: int, n_held_out: int, n_left_out: int
-) -> str:
+def _description(files: TextFiles, division: Division | Literal["stream"], n_train: int, n_held_out: int) -> str:
     """Return what a corpus is, in one or two sentences."""
     is_large = files.size >= 1e5
-    name = _without_fingerprint(shown(Path(files.path.resolve().name)))
+    name = shown(Path(files.path.resolve().name))
     size = f"{files.size / 1e6:,.1f} MB" if is_large else f"{files.size / 1e3:,.1f} kB"
     if division == "stream":
-        description = say(
-            "One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size
-        )
-    else:
-        texts = {
-            "stretches": say_number(
-                n_train,
-                "{n:,} text, from {file} ({size})",
-                "{n:,} texts, between blank lines, from {file} ({size})",
-                file=name,
-                size=size,
-            ),
-            "lines": say_number(
-                n_train, "{n:,} line, from {file} ({size})", "{n:,} lines, from {file} ({size})", file=name, size=size
-            ),
-            "pairs": say_number(
-                n_train, "{n:,} pair, from {file} ({size})", "{n:,} pairs, from {file} ({size})", file=name, size=size
-            ),
-            "files": say_number(
-                n_train,
-                "{n:,} text, from {folder} ({size})",
-                "{n:,} texts, a file each, from {folder} ({size})",
-                folder=name,
-                size=size,
-            ),
-        }[division]
-        description = say_number(
-            n_held_out, "{texts}; {n:,} more is held out.", "{texts}; {n:,} more are held out.", texts=texts
-        )
-    if not n_left_out:
-        return description
-    return say("{corpus} Files without text that were left out: {n:,}.", corpus=description, n=n_left_out)
+        return say("One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size)
+    texts = {
+        "stretches": say_number(
+            n_train,
+            "{n:,} text, from {file} ({size})",
+            "{n:,} texts, between blank lines, from {file} ({size})",
+            file=name,
+            size=size,
+        ),
+        "lines": say_number(
+            n_train, "{n:,} line, from {file} ({size})", "{n:,} lines, from {file} ({size})", file=name, size=size
+        ),
+        "pairs": say_number(
+            n_train, "{n:,} pair, from {file} ({size})", "{n:,} pairs, from {file} ({size})", file=name, size=size
+        ),
+        "files": say_number(
+            n_train,
+            "{n:,} text, from {folder} ({size})",
+            "{n:,} texts, a file each, from {folder} ({size})",
+            folder=name,
+            size=size,
+        ),
+    }[division]
+    return say_number(n_held_out, "{texts}; {n:,} more is held out.", "{texts}; {n:,} more are held out.", texts=texts)
 
 
 def _first_of(left_out: Sequence[str]) -> str:
@@ -191,11 +198,6 @@ def _first_of(left_out: Sequence[str]) -> str:
     first = "; ".join(left_out[:_N_LEFT_OUT_TOLD])
     n_more = len(left_out) - _N_LEFT_OUT_TOLD
     return say("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
-
-
-def _without_fingerprint(name: str) -> str:
-    """Return the name of a file without what uploads.py puts into it."""
-    return re.sub(r"(?<=.)\.[0-9a-f]{12}(?=\.(txt|tsv)$|$)", "", name)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -225,8 +227,11 @@ def _is_pair_file(path: Path) -> bool:
     return path.suffix.lower() == ".tsv"
 
 
-def _openings(items: FileItems) -> Iterator[str]:
-    """Yield the first words of some texts, of pairs their sources, each on one line."""
+def _openings(items: FileItems, *, as_prompts: bool) -> Iterator[str]:
+    """Yield the first words of some texts, of pairs their sources, each on one line.
+
+    As a prompt, a short text is halved: after all of it, a model that has learnt it would write nothing.
+    """
     if isinstance(items, RunningText):
         items = items[:: max(1, len(items) // _EXAMPLES)]
     for item in items[:_EXAMPLES]:
@@ -236,6 +241,8 @@ def _openings(items: FileItems) -> Iterator[str]:
         text = " ".join(text.split())
         if len(text) > _LONGEST_EXAMPLE:
             text = text[:_LONGEST_EXAMPLE].rsplit(" ", 1)[0]
+        elif as_prompts and isinstance(item, Text) and not isinstance(items, RunningText):
+            text = first_half(Text(text))
         if text:
             yield text
 

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.corpus import Alignment, Pair, Text
+from transformer_core.corpora.corpus import Alignment, Antecedents, Pair, Text
 from transformer_core.corpora.kept_arrays import Sink
 from transformer_core.errors import CorpusError
 from transformer_core.language import say
@@ -21,7 +21,9 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
     "unit_ends": np.dtype(np.int64),  # of each item: the aligned units up to its last, all items counted
     "source_ends": np.dtype(np.int64),  # of each unit: the sources up to its last, all units counted
     "sources": np.dtype(np.int64),  # what the units depend on, end to end
-    "per_item": np.dtype(np.int64),  # texts an item: 2 of a pair, else 1; and 1 or 0: whether items have alignments
+    "antecedent_ends": np.dtype(np.int64),  # of each item: its last pronoun with a noun, all items counted
+    "antecedents": np.dtype(np.int64),  # a pronoun and a noun, and so on, end to end
+    "per_item": np.dtype(np.int64),  # texts an item: 2 of a pair, else 1; 1 or 0: alignments; 1 or 0: antecedents
 }
 
 
@@ -45,6 +47,7 @@ class KeptItems(Sequence[Item]):
     ) -> None:
         self.n_texts = int(arrays["per_item"][0])  # of an item
         self.has_alignments = has_alignments and bool(arrays["per_item"][1])
+        self.has_antecedents = bool(arrays["per_item"][2])
         self.arrays = arrays
         self.rows = range(len(arrays["text_ends"]) // self.n_texts) if rows is None else rows
         self.fingerprint = fingerprint
@@ -90,7 +93,9 @@ class KeptItems(Sequence[Item]):
             texts.append(str(views["text"][start:end], "utf-8"))
             start = end
         alignment = _alignment(row, views) if self.has_alignments else None
-        return Pair(texts[0], texts[1], alignment) if self.n_texts == 2 else Text(texts[0], alignment)
+        if self.n_texts == 1:
+            return Text(texts[0], alignment)
+        return Pair(texts[0], texts[1], alignment, _antecedents(row, views) if self.has_antecedents else None)
 
 
 def _alignment(row: int, views: Mapping[str, memoryview]) -> Alignment:
@@ -104,8 +109,17 @@ def _alignment(row: int, views: Mapping[str, memoryview]) -> Alignment:
     return tuple(alignment)
 
 
+def _antecedents(row: int, views: Mapping[str, memoryview]) -> Antecedents:
+    start = views["antecedent_ends"][row - 1] if row else 0
+    end = views["antecedent_ends"][row]
+    numbers = iter(views["antecedents"][2 * start : 2 * end].tolist())
+    return tuple(zip(numbers, numbers, strict=True))
+
+
 def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
     """Write items so that `KeptItems` finds them: all pairs or all texts, all with an alignment or all without.
+
+    Of antecedents, too, all pairs have some, be it none of this source, or know nothing.
 
     Raises:
         CorpusError: some have an alignment and others have none.
@@ -120,14 +134,25 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
                 n_items=len(items),
             )
         )
+    referring = [item.antecedents for item in items if isinstance(item, Pair) and item.antecedents is not None]
+    if len(referring) not in (0, len(items)):
+        raise CorpusError(
+            say(
+                "{n:,} of {n_items:,} pairs know their antecedents; give them to all or to none",
+                n=len(referring),
+                n_items=len(items),
+            )
+        )
     units = [unit for alignment in known for unit in alignment]
     sinks["text"].append(np.frombuffer(b"".join(texts), np.uint8))
     sinks["text_ends"].append(_ends(texts))
     sinks["unit_ends"].append(_ends(known))
     sinks["source_ends"].append(_ends(units))
     sinks["sources"].append(np.fromiter(chain.from_iterable(units), np.int64))
+    sinks["antecedent_ends"].append(_ends(referring))
+    sinks["antecedents"].append(np.fromiter(chain.from_iterable(chain.from_iterable(referring)), np.int64))
     is_pairs = bool(items) and isinstance(items[0], Pair)
-    sinks["per_item"].append(np.array([2 if is_pairs else 1, bool(known)], np.int64))
+    sinks["per_item"].append(np.array([2 if is_pairs else 1, bool(known), bool(referring)], np.int64))
 
 
 def _texts_of(item: Item) -> tuple[str, ...]:

@@ -1,9 +1,13 @@
 """Pairs as batches, for an encoder-decoder, which reads the source and says the target token by token."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
+import torch
+from jaxtyping import Bool
 from numpy.typing import NDArray
+from torch import Tensor
 
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Pair
@@ -11,6 +15,7 @@ from transformer_core.corpora.file_items import FileItems
 from transformer_core.corpora.token_store import OnProgress, special_token, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.language import mark, say
+from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 
 _TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
@@ -34,12 +39,13 @@ _TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
 
 
 class EncodedPairs:
-    """Pairs as tokens, so that any of them make a batch without a loop.
+    """Pairs as tokens, from which any of them make a batch at once.
 
     Args:
         pairs: what to encode.
         tokenizer: turns text into tokens, and says which of them begin, end and fill up a sequence.
         max_seq_len: tokens that a model takes, <bos> or <eos> included.
+        with_antecedents: whether batches say which token of a source stands for which, as the pairs know it.
         on_progress: told of pairs that are encoded, and of all.
 
     Raises:
@@ -52,6 +58,7 @@ class EncodedPairs:
         tokenizer: Tokenizer,
         *,
         max_seq_len: int,
+        with_antecedents: bool = False,
         on_progress: OnProgress | None = None,
     ) -> None:
         if not len(pairs):
@@ -66,6 +73,7 @@ class EncodedPairs:
             path, line = pairs.path_and_line(row) if isinstance(pairs, FileItems) else ("", row + 1)
             sentence = _TOO_LONG[bool(path), bool(is_target)]
             raise CorpusError(say(sentence, path=path, line=line, n=int(lengths[side]), most=max_seq_len))
+        self._antecedents = self._on_tokens(pairs, tokenizer) if with_antecedents else None
 
     def __len__(self) -> int:
         """Count the pairs."""
@@ -81,7 +89,29 @@ class EncodedPairs:
         source_lengths, target_lengths = store.lengths(source) - 1, store.lengths(target) - 1
         src = store.padded(store.starts[source] + 1, source_lengths, self.pad_id)
         tgt = store.padded(store.starts[target], target_lengths, self.pad_id)
-        return Batch(inputs=(src, tgt), targets=store.padded(store.starts[target] + 1, target_lengths, IGNORED))
+        targets = store.padded(store.starts[target] + 1, target_lengths, IGNORED)
+        return Batch((src, tgt), targets, None if self._antecedents is None else self._among(rows, src.shape[1]))
+
+    def _on_tokens(self, pairs: Sequence[Pair], tokenizer: Tokenizer) -> list[NDArray[np.int64]]:
+        """Return for each pair the places [link, 2] of the tokens of pronouns and of what they stand for."""
+        store, links = self.store, []
+        for row, pair in enumerate(pairs):
+            found: list[tuple[int, int]] = []
+            if pair.antecedents:
+                start, end = store.starts[2 * row : 2 * row + 2]
+                words = places_of_words(tokenizer, store.tokens[start + 1 : end].tolist())  # without <bos>
+                found = [link for one, other in pair.antecedents for link in product(words[one], words[other])]
+            links.append(np.array(found, np.int64).reshape(-1, 2))
+        return links
+
+    def _among(self, rows: NDArray[np.int64], n_tokens: int) -> Bool[Tensor, "batch query key"]:
+        """Return where in the sources of some rows a pronoun meets what it stands for."""
+        assert self._antecedents is not None, "the pairs were encoded with antecedents"
+        cells = torch.zeros(len(rows), n_tokens, n_tokens, dtype=torch.bool)
+        for place, row in enumerate(rows):
+            query, key = self._antecedents[row].T
+            cells[place, query, key] = True
+        return cells
 
 
 class PairBatches(Batches):

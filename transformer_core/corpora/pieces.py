@@ -72,15 +72,16 @@ class Pieces:
 
 
 class MovingPieces(Pieces):
-    """One text cut into full pieces that lie end to end, from a place that is drawn anew for each epoch.
+    """One text cut into full pieces that begin `stride` tokens after each other, from a place drawn for each epoch.
 
-    So a token is brought at another place of its piece each time. What lies before the first piece and behind the last
-    one, less than two pieces together, is left out of an epoch.
+    So a token is brought at another place of its piece each time. Without a stride they lie end to end; what lies
+    before the first piece and behind the last one, less than two pieces together, is left out of an epoch. With a
+    stride of 1 there is a piece from every token on, and nothing to be drawn.
     """
 
     moves = True
 
-    def __init__(self, store: TokenStore, *, n_brought: int, n_around: int) -> None:
+    def __init__(self, store: TokenStore, *, n_brought: int, n_around: int, stride: int | None = None) -> None:
         n_in_all = len(store.tokens) - n_around  # tokens that can be brought
         if n_brought > 0 and n_in_all < 1:
             raise CorpusError(
@@ -91,8 +92,9 @@ class MovingPieces(Pieces):
                 )
             )
         super().__init__(store, n_brought=min(n_brought, n_in_all), n_around=n_around)
-        self.ends = np.array([max(1, (n_in_all - self.n_brought + 1) // self.n_brought)])
-        self.n_spare = n_in_all - len(self) * self.n_brought
+        self.stride = self.n_brought if stride is None else min(stride, self.n_brought)
+        self.ends = np.array([max(1, (n_in_all - self.n_brought + 1) // self.stride)])
+        self.n_spare = n_in_all - self.n_brought - (len(self) - 1) * self.stride
         self.first = 0  # where the first piece begins
 
     def move(self, random: np.random.Generator) -> None:
@@ -101,7 +103,7 @@ class MovingPieces(Pieces):
 
     def windows(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return where each piece begins in the store, and how many tokens it brings and sees."""
-        return self.first + self.n_brought * pieces, np.full(len(pieces), self.n_brought + self.n_around)
+        return self.first + self.stride * pieces, np.full(len(pieces), self.n_brought + self.n_around)
 
     def by_length(self, pieces: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return them as they are: all have one length."""
@@ -114,6 +116,7 @@ def pieces_of(
     *,
     n_brought: int,
     n_around: int,
+    stride: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> Pieces:
     """Return texts as pieces of tokens; those of a running text go through all stretches that follow each other.
@@ -123,6 +126,7 @@ def pieces_of(
         tokenizer: turns them into tokens.
         n_brought: tokens that a full piece brings.
         n_around: tokens that each piece sees besides.
+        stride: tokens between the beginnings of two pieces of a running text to train on; None: `n_brought`.
         on_progress: told of texts that are encoded, and of all.
 
     Raises:
@@ -130,7 +134,9 @@ def pieces_of(
     """
     moves = isinstance(texts, RunningText) and texts.moves
     store = joined(texts, tokenize(texts, tokenizer, on_progress=on_progress))
-    return (MovingPieces if moves else Pieces)(store, n_brought=n_brought, n_around=n_around)
+    if moves:
+        return MovingPieces(store, n_brought=n_brought, n_around=n_around, stride=stride)
+    return Pieces(store, n_brought=n_brought, n_around=n_around)
 
 
 def joined(items: Sequence[Pair] | Sequence[Text], store: TokenStore) -> TokenStore:

@@ -27,6 +27,11 @@ class Lengths:
     median: int
     percentile_95: int  # 95 of 100 texts are as long, or shorter
     longest: int
+    counts: tuple[tuple[int, int], ...] = ()  # each length that occurs, ascending, and how many texts have it
+
+    def n_above(self, length: int) -> int:
+        """Count the texts that are longer."""
+        return sum(count for of, count in self.counts if of > length)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +60,10 @@ class CorpusPortrait:
     n_held_out: int  # items
     n_train_tokens: int  # <bos> and <eos> not counted; of pairs, of both sides
     n_held_out_tokens: int  # the same
-    tokenizer_kind: Literal["word", "character", "byte_bpe"]
+    n_used_tokens: int  # tokens of the vocabulary that occur in what is trained on
+    n_different: int  # texts of the training that differ, of pairs targets; of a running text stretches
+    n_copied: int  # pairs of the training whose target is their source
+    tokenizer_kind: Literal["word", "character", "byte_bpe", "foreign"]
     vocab_size: int
     lengths: Mapping[str, Lengths]  # of "source" and "target", or of "text"; of a running text of nothing
     frequent: tuple[Frequency, ...]  # the most frequent tokens of the training, the first one most
@@ -77,11 +85,15 @@ class CorpusPortrait:
         return cls(
             **values
             | {
-                "lengths": {side: Lengths(**lengths) for side, lengths in values["lengths"].items()},
+                "lengths": {side: _lengths(lengths) for side, lengths in values["lengths"].items()},
                 "frequent": tuple(Frequency(**frequency) for frequency in values["frequent"]),
                 "samples": tuple(map(tuple, values["samples"])),
             }
         )
+
+
+def _lengths(values: Mapping[str, Any]) -> Lengths:
+    return Lengths(**{**values, "counts": tuple(map(tuple, values["counts"]))})
 
 
 def kept_portrait(name: str, reading: CorpusReading, architecture: Architecture) -> CorpusPortrait | None:
@@ -108,6 +120,10 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
         CorpusError: there is no such corpus, or its files may not be read.
     """
     choices = [json.dumps(asdict(reading), sort_keys=True), architecture]
+    if reading.tokenizer_source:
+        from transformer_core.corpora.foreign_tokens import fingerprint_of_source  # it is slow to load
+
+        choices.append(fingerprint_of_source(reading.tokenizer_source))
     versions = [CODE_OF_CORPORA, CODE_OF_TEXT, version("tokenizers"), version("numpy"), platform.python_version()]
     if name in CORPORA:
         return [*versions, *choices, name]

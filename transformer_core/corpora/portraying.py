@@ -1,6 +1,8 @@
 """Making the portrait of a corpus, and with it all that a training needs before its first step."""
 
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,14 @@ from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.running_text import RunningText
 from transformer_core.corpora.token_store import OnProgress, TokenStore, tokenize
-from transformer_core.text.tokenizer import OwnTokenizer
+from transformer_core.text.tokenizer import Tokenizer
 
 _N_FREQUENT, _N_SAMPLES = 20, 10
 _LONGEST_SAMPLE = 300  # characters of a text
 _TOGETHER = 2**20  # tokens that are counted at a time
+
+OnStage = Callable[[str], None]
+"""Is told what begins now, by its name in `watched.STAGES`."""
 
 
 def portrait_of(
@@ -30,6 +35,7 @@ def portrait_of(
     *,
     reading: CorpusReading = AS_MADE,
     architecture: Architecture | None = None,
+    on_stage: OnStage = lambda stage: None,
     on_progress: OnProgress | None = None,
 ) -> CorpusPortrait:
     """Return the portrait of a corpus, made now or kept; corpus, tokenizer and tokens are in the cache folder then.
@@ -38,18 +44,24 @@ def portrait_of(
         name: as `load_corpus` takes it.
         reading: how the corpus is read.
         architecture: of the model; None: an encoder-decoder for pairs, a decoder for texts.
+        on_stage: told what is done next.
         on_progress: told of pairs or texts that are encoded, and of all, while that goes on.
 
     Raises:
         CorpusError: there is no such corpus, or such a model cannot learn from it.
     """
+    on_stage("reads")
     corpus = load_corpus(name, reading=reading)
     chosen: Architecture = architecture or ("encoder_decoder" if corpus.is_pairs else "decoder_only")
     refuse_misfit(corpus.train, chosen)
     depends_on = made_from(name, reading, chosen)
+    on_stage("vocabulary")
     tokenizer = tokenizer_of(corpus, chosen)
+    on_stage("encodes")
     for part in (corpus.train, corpus.held_out):
         tokenize(part, tokenizer, on_progress=on_progress)
+
+    on_stage("counts")
 
     def make() -> bytes:
         return portrait(corpus, tokenizer, chosen).to_json().encode()
@@ -57,7 +69,7 @@ def portrait_of(
     return CorpusPortrait.from_json(kept_bytes("portrait", depends_on, make).decode())
 
 
-def portrait(corpus: Corpus, tokenizer: OwnTokenizer, architecture: Architecture) -> CorpusPortrait:
+def portrait(corpus: Corpus, tokenizer: Tokenizer, architecture: Architecture) -> CorpusPortrait:
     """Return the portrait of a corpus, in little memory however large it is.
 
     Args:
@@ -72,6 +84,8 @@ def portrait(corpus: Corpus, tokenizer: OwnTokenizer, architecture: Architecture
     train, held_out = tokenize(corpus.train, tokenizer), tokenize(corpus.held_out, tokenizer)
     is_running = isinstance(corpus.train, RunningText)
     counts, held_out_counts = (_counts(store, tokenizer) for store in (train, held_out))
+    hashes = _hashes(train)
+    targets = hashes[1::2] if corpus.is_pairs else hashes
     losses = baselines(
         targets_of(corpus.train, train, architecture),
         targets_of(corpus.held_out, held_out, architecture),
@@ -88,7 +102,10 @@ def portrait(corpus: Corpus, tokenizer: OwnTokenizer, architecture: Architecture
         n_held_out=len(corpus.held_out),
         n_train_tokens=int(counts.sum()),
         n_held_out_tokens=int(held_out_counts.sum()),
-        tokenizer_kind=corpus.tokenizer_kind,
+        n_used_tokens=int(np.count_nonzero(counts)),
+        n_different=len(np.unique(targets)),
+        n_copied=int((hashes[::2] == targets).sum()) if corpus.is_pairs else 0,
+        tokenizer_kind="foreign" if corpus.tokenizer_source else corpus.tokenizer_kind,
         vocab_size=tokenizer.vocab_size,
         lengths={} if is_running else _lengths(corpus, train, held_out),
         frequent=tuple(
@@ -96,7 +113,9 @@ def portrait(corpus: Corpus, tokenizer: OwnTokenizer, architecture: Architecture
             for i in np.argsort(-counts, kind="stable")[:_N_FREQUENT].tolist()
             if counts[i]
         ),
-        unknown_share=float(held_out_counts[tokenizer.unk_id] / max(1, held_out_counts.sum())),
+        unknown_share=0.0
+        if tokenizer.unk_id is None
+        else float(held_out_counts[tokenizer.unk_id] / max(1, held_out_counts.sum())),
         unigram_loss=losses.unigram_loss,
         bigram_loss=losses.bigram_loss,
         n_counted=losses.n_counted,
@@ -105,13 +124,25 @@ def portrait(corpus: Corpus, tokenizer: OwnTokenizer, architecture: Architecture
     )
 
 
-def _counts(store: TokenStore, tokenizer: OwnTokenizer) -> NDArray[np.int64]:
+def _counts(store: TokenStore, tokenizer: Tokenizer) -> NDArray[np.int64]:
     """Return how often each token is in the texts; <bos> and <eos>, which are around them, are not counted."""
     counts = np.zeros(tokenizer.vocab_size, np.int64)
     for first in range(0, len(store.tokens), _TOGETHER):
         counts += np.bincount(store.tokens[first : first + _TOGETHER], minlength=len(counts))
-    counts[[tokenizer.bos_id, tokenizer.eos_id]] = 0
+    counts[[i for i in (tokenizer.bos_id, tokenizer.eos_id) if i is not None]] = 0
     return counts
+
+
+def _hashes(store: TokenStore) -> NDArray[np.int64]:
+    """Return a number for each text; two texts of one length have the same once in four billion times."""
+    return np.fromiter(
+        (
+            zlib.crc32(store.tokens[start:end].tobytes()) | int(end - start) << 32
+            for start, end in pairwise(store.starts)
+        ),
+        np.int64,
+        len(store),
+    )
 
 
 def targets_of(items: Sequence[Any], store: TokenStore, architecture: Architecture) -> Targets:
@@ -137,7 +168,12 @@ def _lengths(corpus: Corpus, *stores: TokenStore) -> Mapping[str, Lengths]:
 
 def _length(lengths: NDArray[np.int64]) -> Lengths:
     median, percentile_95 = np.percentile(lengths, [50, 95], method="inverted_cdf").tolist()
-    return Lengths(median=int(median), percentile_95=int(percentile_95), longest=int(lengths.max()))
+    return Lengths(
+        median=int(median),
+        percentile_95=int(percentile_95),
+        longest=int(lengths.max()),
+        counts=tuple(zip(*(numbers.tolist() for numbers in np.unique(lengths, return_counts=True)), strict=True)),
+    )
 
 
 def _samples(items: Sequence[Pair] | Sequence[Text]) -> tuple[tuple[str, ...], ...]:

@@ -7,15 +7,32 @@ from tempfile import TemporaryDirectory
 
 from transformer_core.config import Architecture
 from transformer_core.corpora.corpus import Corpus
+from transformer_core.corpora.foreign_tokens import foreign_tokenizer
 from transformer_core.corpora.kept_arrays import kept_bytes
 from transformer_core.corpora.source_code import CODE_OF_TEXT
-from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 
 
-def tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
-    """Return the tokenizer of a corpus: one vocabulary of both sides, of what is trained on; a mask for an encoder.
+def tokenizer_of(corpus: Corpus, architecture: Architecture) -> Tokenizer:
+    """Return the tokenizer that a corpus is read with: its own, or one from elsewhere.
 
-    It is made once and kept in the cache folder, under the fingerprint of the corpus and the code that makes it.
+    Args:
+        corpus: what to train on.
+        architecture: of the model.
+
+    Raises:
+        CorpusError: the one from elsewhere is not there, or cannot be trained with.
+    """
+    if corpus.tokenizer_source:
+        return foreign_tokenizer(corpus.tokenizer_source, architecture)
+    return own_tokenizer_of(corpus, architecture)
+
+
+def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer:
+    """Return a corpus's own tokenizer: one vocabulary of both sides, of what is trained on; a mask for an encoder.
+
+    It is made once and kept in the cache folder, under the fingerprint of the corpus and the code
+    that makes it.
 
     Args:
         corpus: what to train on.

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from transformer_core.corpora.corpus import Corpus, Pair, TokenizerKind
 from transformer_core.errors import CorpusError
 from transformer_core.language import say
 
-Tokens = Literal["auto", "word", "character", "byte_bpe"]
+MadeHere = Literal["auto", "word", "character", "byte_bpe"]
 Divided = Literal["auto", "stretches", "lines", "stream"]
 
 # The special tokens, of bytes one for each, and one more.
@@ -27,23 +27,36 @@ class CorpusReading:
         CorpusError: a field that makes no sense; the message says which and what is allowed.
     """
 
-    tokens: Tokens = "auto"  # of files: byte_bpe
+    tokens: str = "auto"  # one of MadeHere (of files: byte_bpe), or a tokenizer's folder or Hub id, with a "/" in it
     division: Divided = "auto"  # of a text file; a stream is one running text, whose last tenth is held out
     vocab_size: int | None = None  # tokens at most, the special ones included; None: as many as suit the corpus
+    skip_bad_lines: bool = False  # of a .tsv file: leave out lines that hold no pair, in place of refusing the file
 
     def __post_init__(self) -> None:
         """Check every field."""
-        for name, kind in (("tokens", Tokens), ("division", Divided)):
-            if getattr(self, name) not in get_args(kind):
-                raise CorpusError(
-                    say(
-                        "{name} must be one of {choices}; got {value!r}",
-                        name=name,
-                        choices=", ".join(get_args(kind)),
-                        value=getattr(self, name),
-                    )
+        if self.tokens not in get_args(MadeHere) and "/" not in str(self.tokens):
+            raise CorpusError(
+                say(
+                    "tokens must be one of {choices}, or the folder of a tokenizer (./folder) or its id on the Hugging "
+                    "Face Hub (owner/name); got {value!r}",
+                    choices=", ".join(get_args(MadeHere)),
+                    value=self.tokens,
                 )
-        fewest = min(_FEWEST_TOKENS.values()) if self.tokens == "auto" else _FEWEST_TOKENS[self.tokens]
+            )
+        if self.division not in get_args(Divided):
+            raise CorpusError(
+                say(
+                    "{name} must be one of {choices}; got {value!r}",
+                    name="division",
+                    choices=", ".join(get_args(Divided)),
+                    value=self.division,
+                )
+            )
+        if self.tokenizer_source and self.vocab_size is not None:
+            raise CorpusError(
+                say("the vocabulary is that of the tokenizer {source}; leave out vocab_size", source=self.tokens)
+            )
+        fewest = min(_FEWEST_TOKENS.values()) if self.kind is None else _FEWEST_TOKENS[self.kind]
         if self.vocab_size is not None and not (
             type(self.vocab_size) is int and fewest <= self.vocab_size <= _MOST_TOKENS
         ):
@@ -55,6 +68,27 @@ class CorpusReading:
                     most=_MOST_TOKENS,
                     vocab_size=self.vocab_size,
                 )
+            )
+
+    @property
+    def kind(self) -> TokenizerKind | None:
+        """What one token is; None: what the corpus is made for, or what a tokenizer from elsewhere makes it."""
+        return cast(TokenizerKind, self.tokens) if self.tokens in get_args(TokenizerKind) else None
+
+    @property
+    def tokenizer_source(self) -> str:
+        """The folder, or the id on the Hub, of a tokenizer from elsewhere; "": one is made here."""
+        return "" if self.tokens in get_args(MadeHere) else self.tokens
+
+    def refuse_skipping(self, name: str) -> None:
+        """Check that no lines are to be skipped in what holds no lines of pairs.
+
+        Raises:
+            CorpusError: some are.
+        """
+        if self.skip_bad_lines:
+            raise CorpusError(
+                say("{name} is no .tsv file, so there are no bad lines to skip; leave out skip_bad_lines", name=name)
             )
 
     def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
@@ -92,8 +126,10 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
         reading: what is wanted.
 
     Raises:
-        CorpusError: it is no text file, whose division could be chosen; or its answers cannot be written in words.
+        CorpusError: it is no text file, whose division could be chosen or whose lines could be skipped; or its
+            answers cannot be written in words.
     """
+    reading.refuse_skipping(corpus.name)
     if reading.division != "auto":
         raise CorpusError(
             say(
@@ -102,7 +138,14 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
                 name=corpus.name,
             )
         )
-    kind = corpus.tokenizer_kind if reading.tokens == "auto" else reading.tokens
+    if reading.tokenizer_source:
+        return replace(
+            corpus,
+            tokenizer_source=reading.tokenizer_source,
+            train=_without_alignments(corpus.train),
+            held_out=_without_alignments(corpus.held_out),
+        )
+    kind = reading.kind or corpus.tokenizer_kind
     if kind == corpus.tokenizer_kind:
         return replace(corpus, vocab_size=reading.vocab_size_of(kind, corpus.vocab_size))
     sound = corpus
@@ -133,7 +176,7 @@ def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
     """Return the measures by which right answers are right when they are written in words.
 
     Raises:
-        CorpusError: exact match is none of them.
+        CorpusError: no answer of a pair would look right.
     """
     from transformer_core.text.tokenizer import train_tokenizer
 
@@ -149,7 +192,7 @@ def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
         for name, measure in measures.items()
         if all(measure(item, answer) is not False for item, answer in zip(held_out, written, strict=True))
     }
-    if corpus.is_pairs and "exact_match" not in sound:
+    if corpus.is_pairs and written != answers:
         right, wrong = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
         raise CorpusError(
             say(

@@ -55,6 +55,7 @@ class NextTokenBatches(TextBatches):
         max_seq_len: tokens that a model takes.
         batch_size: pieces a batch.
         seed: with the epoch, fixes the order.
+        stride: tokens between the beginnings of two windows of a running text; None: they lie end to end.
         on_progress: told of texts that are encoded, and of all.
 
     Raises:
@@ -69,11 +70,14 @@ class NextTokenBatches(TextBatches):
         max_seq_len: int,
         batch_size: int,
         seed: int,
+        stride: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
-        self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
+        # what is on its right a decoder never sees, so that any token can fill up a row
+        filler = tokenizer.eos_id if tokenizer.pad_id is None else tokenizer.pad_id
+        self.pad_id = special_token(filler, "fills up a sequence")
         self.bos_id = special_token(tokenizer.bos_id, "begins a text")
-        pieces = pieces_of(texts, tokenizer, n_brought=max_seq_len, n_around=1, on_progress=on_progress)
+        pieces = pieces_of(texts, tokenizer, n_brought=max_seq_len, n_around=1, stride=stride, on_progress=on_progress)
         super().__init__(pieces, batch_size=batch_size, seed=seed)
 
     def _batch(self, rows: NDArray[np.int64]) -> Batch:
@@ -98,6 +102,7 @@ class MaskedBatches(TextBatches):
         max_seq_len: tokens that a model takes, <bos> and <eos> included.
         batch_size: pieces a batch.
         seed: with the epoch, fixes the order, and what is masked.
+        stride: tokens between the beginnings of two windows of a running text; None: they lie end to end.
         on_progress: told of texts that are encoded, and of all.
 
     Raises:
@@ -112,6 +117,7 @@ class MaskedBatches(TextBatches):
         max_seq_len: int,
         batch_size: int,
         seed: int,
+        stride: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> None:
         self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
@@ -120,7 +126,9 @@ class MaskedBatches(TextBatches):
         self.mask_id = special_token(tokenizer.mask_id, "masks another")
         special = [self.pad_id, self.bos_id, self.eos_id, self.mask_id, tokenizer.unk_id]
         self.ordinary = np.setdiff1d(np.arange(tokenizer.vocab_size), [i for i in special if i is not None])
-        pieces = pieces_of(texts, tokenizer, n_brought=max_seq_len - 2, n_around=2, on_progress=on_progress)
+        pieces = pieces_of(
+            texts, tokenizer, n_brought=max_seq_len - 2, n_around=2, stride=stride, on_progress=on_progress
+        )
         super().__init__(pieces, batch_size=batch_size, seed=seed)
 
     def _batch(self, rows: NDArray[np.int64]) -> Batch:

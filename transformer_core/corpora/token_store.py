@@ -122,7 +122,7 @@ def tokenize(
     }
     if _is_worth_keeping(items):
         made_from = [_VERSION, version("tokenizers"), str(is_running), _fingerprint(items)]
-        made_from += [_fingerprint_of_tokenizer(tokenizer)]
+        made_from += [fingerprint_of_tokenizer(tokenizer)]
         arrays = kept_arrays("tokens", made_from, dtypes, fill)
     else:
         arrays = arrays_in_memory(dtypes, fill)
@@ -176,8 +176,8 @@ def _fingerprint(items: Sequence[Pair] | Sequence[Text]) -> str:
     return digest.hexdigest()
 
 
-def _fingerprint_of_tokenizer(tokenizer: Tokenizer) -> str:
-    """Return the fingerprint of what the tokenizer is saved as."""
+def fingerprint_of_tokenizer(tokenizer: Tokenizer) -> str:
+    """Return the fingerprint of what a tokenizer is saved as, 64 hexadecimal digits."""
     with TemporaryDirectory() as folder:
         path = Path(folder, "tokenizer.json")
         tokenizer.save(path)

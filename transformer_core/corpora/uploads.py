@@ -18,11 +18,15 @@ from typing import Literal, Protocol, runtime_checkable
 
 from transformer_core.corpora.encodings import decoded, encoding_of
 from transformer_core.corpora.files import open_corpus
+from transformer_core.corpora.pair_lines import BadLinesError, pair_lines
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.corpora.text_files import TextFiles, check_text_file
 from transformer_core.errors import CorpusError
 from transformer_core.language import mark, say
 from transformer_core.reasons import reason
 
 MOST_BYTES = 2 * 2**30  # of what is taken in; larger files are better read where they are
+SKIPS_BAD_LINES = ".skip-bad-lines"  # beside a file of pairs: a person has agreed to skip lines that hold none
 
 _BLOCK = 2**20  # bytes that are read at a time
 _LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name, its ending not counted; characters in a message
@@ -50,11 +54,19 @@ class TakenIn:
     remark: str  # what was done to the text on the way, in sentences for who reads it now; "" if nothing was
 
 
-def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool | Literal["auto"] = "auto") -> TakenIn:
+def take_in(
+    file: Readable | bytes,
+    name: str,
+    folder: Path,
+    *,
+    as_pairs: bool | Literal["auto"] = "auto",
+    skip_bad_lines: bool = False,
+) -> TakenIn:
     """Write what a person gave to a file in a folder, so that it can be trained on; or say why not, and write nothing.
 
     Text in UTF-16, UTF-32 or Windows-1252 becomes UTF-8. The columns of a .csv file become those of a .tsv file. The
-    file is named by its name, cleaned, and its content: the same content is there once.
+    file keeps its name, but for what no file system takes, and lies in a folder that is named by name and content: the
+    same file is there once, another one of the same name beside it.
 
     Args:
         file: an open file, read in little memory, or the bytes themselves.
@@ -62,25 +74,35 @@ def take_in(file: Readable | bytes, name: str, folder: Path, *, as_pairs: bool |
         folder: where to write; it is made.
         as_pairs: whether lines are pairs: a source, a tab (in .csv a comma or a semicolon) and a target; "auto": if
             the name ends in .tsv or .csv.
+        skip_bad_lines: whether lines that hold no pair may be left out when the file is read.
 
     Raises:
+        BadLinesError: some lines hold no pair, and the person has not agreed to skip them.
         CorpusError: it is no text, or no corpus, or cannot be written; the message names the line where it can, and
             says what to do.
     """
     called = _title(name)
     title = called or say(_NAMELESS)
     is_pairs = PurePath(called).suffix.lower() in (".tsv", ".csv") if as_pairs == "auto" else as_pairs
+    file_name = _file_name(called or _NAMELESS, ".tsv" if is_pairs else "")
     source = BytesIO(file) if isinstance(file, bytes) else file
     try:
         folder.mkdir(parents=True, exist_ok=True)
         _sweep(folder)
         with TemporaryDirectory(prefix=_UNDER_WAY, dir=folder) as place:
             given = Path(place, "given")
-            clean = Path(place, f"{_file_name(called or _NAMELESS)}{'.tsv' if is_pairs else '.txt'}")
+            clean = Path(place, "clean.tsv" if is_pairs else "clean.txt")
             _copy(source, given, title)
-            remark, fingerprint = _write_clean(given, clean, title, is_pairs)
-            _check(clean, title)
-            path = folder / f"{clean.stem}.{fingerprint}{clean.suffix}"
+            remark, fingerprint = _write_clean(given, clean, title, is_pairs, file_name)
+            reading = CorpusReading(skip_bad_lines=is_pairs and skip_bad_lines)
+            n_bad = _n_bad_lines(clean, title, reading)
+            path = folder / fingerprint / file_name
+            if is_pairs and PurePath(title).suffix.lower() == ".csv":
+                kept_as = say("{name} is kept as {file}, with tabs between columns.", name=title, file=file_name)
+                remark = f"{remark} {kept_as}".strip()
+            path.parent.mkdir(exist_ok=True)
+            if n_bad:
+                (path.parent / SKIPS_BAD_LINES).touch()
             if not path.exists() or path.stat().st_size != clean.stat().st_size:
                 os.replace(clean, path)
     except OSError as error:
@@ -120,14 +142,14 @@ def _copy(source: Readable, given: Path, title: str) -> None:
             copy.write(block)
 
 
-def _write_clean(given: Path, clean: Path, title: str, is_pairs: bool) -> tuple[str, str]:
-    """Write what was given as UTF-8 text, or as tab-separated pairs; return remarks and a fingerprint."""
-    digest = blake2b(digest_size=6)
+def _write_clean(given: Path, clean: Path, title: str, is_pairs: bool, file_name: str) -> tuple[str, str]:
+    """Write what was given as UTF-8 text, or as tab-separated pairs; return remarks, and a fingerprint."""
+    digest = blake2b(file_name.encode("utf-8"), digest_size=6)  # of the name, too: two names are two texts
     with open(given, "rb") as file, open(clean, "wb") as out:
         codec, *remarks = encoding_of(file, title)
         texts = decoded(file, codec, title)
         if is_pairs and PurePath(title).suffix.lower() == ".csv":
-            texts = _tab_separated(texts, title, remarks)
+            texts = _tab_separated(texts, title)
         for text in texts:
             raw = text.encode("utf-8")
             digest.update(raw)
@@ -137,36 +159,15 @@ def _write_clean(given: Path, clean: Path, title: str, is_pairs: bool) -> tuple[
     return " ".join(filter(None, remarks)), digest.hexdigest()
 
 
-def _tab_separated(texts: Iterable[str], title: str, remarks: list[str]) -> Iterator[str]:
-    """Yield the first two columns of a .csv file as lines with a tab between them; note what is left out."""
+def _tab_separated(texts: Iterable[str], title: str) -> Iterator[str]:
+    """Yield the rows of a .csv file as lines with tabs between the columns, each at the line where the row begins."""
     lines = _lines(texts, title)
     first = next(lines, "")
-    rows = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
-    n_read, most_columns = 0, 0  # lines, columns
+    rows = csv.reader(chain(filter(None, [first]), lines), delimiter=max(",;\t", key=first.count), strict=True)
+    n_read = 0  # lines
     try:
         for row in rows:
-            cells = [" ".join(cell.split()) for cell in row]
-            most_columns = max(most_columns, len(cells))
-            if any(cells):
-                if len(cells) < 2:
-                    raise CorpusError(
-                        say(
-                            "{title}, line {line:,} has only one column; a row has to be a source and a target, with a "
-                            "comma or a semicolon between them: mend that row, or take it out",
-                            title=title,
-                            line=n_read + 1,
-                        )
-                    )
-                if not all(cells[:2]):
-                    raise CorpusError(
-                        say(
-                            "{title}, line {line:,} has an empty side; a row has to be a source and a target, with a "
-                            "comma or a semicolon between them: mend that row, or take it out",
-                            title=title,
-                            line=n_read + 1,
-                        )
-                    )
-                yield f"{cells[0]}\t{cells[1]}\n"
+            yield "\t".join(" ".join(cell.split()) for cell in row) + "\n" * (rows.line_num - n_read)
             n_read = rows.line_num
     except csv.Error as error:
         raise CorpusError(
@@ -178,8 +179,6 @@ def _tab_separated(texts: Iterable[str], title: str, remarks: list[str]) -> Iter
                 error=error,
             )
         ) from error
-    if most_columns > 2:
-        remarks.append(say("Of the {n} columns of {title} the first two are taken.", n=most_columns, title=title))
 
 
 def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
@@ -201,10 +200,13 @@ def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
         yield rest
 
 
-def _check(clean: Path, title: str) -> None:
-    """Check that a file is a corpus; what is wrong is said of the name that a person knows."""
+def _n_bad_lines(clean: Path, title: str, reading: CorpusReading) -> int:
+    """Check that a file is a corpus, and count the lines that are skipped; errors say the name that a person knows."""
     try:
-        open_corpus(clean)
+        open_corpus(clean, reading)
+        return pair_lines(TextFiles(clean, [check_text_file(clean)])).n_bad if reading.skip_bad_lines else 0
+    except BadLinesError as error:
+        raise BadLinesError(error.lines, title) from error
     except CorpusError as error:
         raise CorpusError(str(error).replace(str(clean), title)) from error
 
@@ -216,11 +218,18 @@ def _title(name: str) -> str:
     return " ".join(seen.split())[:_LONGEST_TITLE]
 
 
-def _file_name(title: str) -> str:
-    """Return a name, without an ending, that every file system takes: letters, digits, points, dashes, underscores."""
-    stem = PurePath(title).stem if re.fullmatch(r"\.\w{1,8}", PurePath(title).suffix) else title
-    plain = re.sub(r"[^\w.-]+", "-", unicodedata.normalize("NFC", stem)).strip("-._")
-    short = plain.encode("utf-8")[:_LONGEST_NAME].decode("utf-8", "ignore").rstrip("-._")
-    if not short:
-        return "text"
-    return f"text-{short}" if _RESERVED.fullmatch(short.partition(".")[0]) else short
+def _file_name(title: str, ending: str) -> str:
+    """Return a name that every file system takes, and no shell minds: its letters, digits, spaces, points and dashes.
+
+    Args:
+        title: what the person calls it.
+        ending: that it has to have; "": any that does not say that the file holds pairs.
+    """
+    has_ending = re.fullmatch(r"\.\w{1,8}", PurePath(title).suffix)
+    stem, usual = (PurePath(title).stem, PurePath(title).suffix) if has_ending else (title, ".txt")
+    suffix = ending or (".txt" if usual.lower() in (".tsv", ".csv") else usual)
+    plain = re.sub(r"[^\w.() -]+", "-", unicodedata.normalize("NFC", stem)).strip("-._ ")
+    short = plain.encode("utf-8")[:_LONGEST_NAME].decode("utf-8", "ignore").rstrip("-._ ")
+    if not short or _RESERVED.fullmatch(short.partition(".")[0]):
+        short = f"text-{short}".rstrip("-")
+    return f"{short}{suffix}"

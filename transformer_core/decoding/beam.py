@@ -70,7 +70,9 @@ class Search:
     Attributes:
         running: the beams that go on; none when the search is over.
         finished: the best `n_beams` texts that have ended so far, the best first.
-        is_over: nothing that runs can rank before all that have ended, or there is no room left.
+        is_over: the best that runs ranks, at its present length, behind all that have ended; or there is no room left.
+            A heuristic where longer texts are favoured (alpha above 0): a text that is dropped here could have come to
+            rank before them. It is what `early_stopping=False` means in transformers.
     """
 
     def __init__(self, *, n_beams: int, eos_id: int, alpha: float, form: PenaltyForm) -> None:

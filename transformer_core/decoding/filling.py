@@ -32,7 +32,7 @@ from transformer_core.decoding.outlook import Candidate
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.language import say
-from transformer_core.model.transformer import Transformer
+from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 from transformer_core.text.interface import Tokenizer
 
 Key = tuple[tuple[int, int], ...]
@@ -144,7 +144,7 @@ class FillingTree:
             mask_id: the mask token; None: the model has none.
 
         Raises:
-            ConfigError: a model that does not fill in masks.
+            ConfigError: a model that does not fill in masks, or makes no predictions.
             TextError: a text without a mask, or more than one text.
         """
         config = model.config
@@ -156,6 +156,8 @@ class FillingTree:
                     kind=say(kind),
                 )
             )
+        if not config.unembed:
+            raise ConfigError(say(NO_PREDICTIONS))
         if mask_id is None:
             raise ConfigError(
                 say("this model has no mask token, so it was never asked to fill in a blank; choose another")

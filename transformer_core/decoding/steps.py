@@ -8,11 +8,8 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
-from transformer_core.decoding.quick import QuickStep, can_be_quick
-from transformer_core.errors import ConfigError
-from transformer_core.hooks import is_anybody_looking
+from transformer_core.errors import ConfigError, TextError
 from transformer_core.language import say
-from transformer_core.model.masks import padding_mask
 from transformer_core.model.transformer import Transformer
 
 
@@ -39,7 +36,7 @@ class Writing:
             use_cache: keep keys and values between steps; without, each step reads everything anew.
 
         Raises:
-            TextError: a source or a prompt that is empty or too long.
+            TextError: a source or a prompt that is empty or too long, or that has padding in front of a token.
             ConfigError: more tokens asked for than the model has positions, or a model that does not write.
         """
         config = model.config
@@ -47,37 +44,29 @@ class Writing:
         self.model, self.config = model, config
         self.memory: Tensor | None = None
         self.src: Tensor | None = None
+        lengths = _real_lengths(tokens, config)  # [batch]
         if model.encoder is not None:
             self.memory, self.src = model.encode(tokens), tokens
             tokens = tokens.new_full((tokens.shape[0], 1), config.bos_id)
+            lengths = torch.ones_like(lengths)
         self.rows: list[list[int]] = tokens.tolist()  # of each, all tokens so far
         self.device = tokens.device
-        self.prompt_lengths = _real_lengths(tokens, None if model.encoder is not None else config.pad_id)  # [batch]
+        self.prompt_lengths = lengths
         longest = int(self.prompt_lengths.max()) if tokens.shape[1] else 0
         self.n_new = room_for(config, longest, max_new_tokens)
-        self.cache = KeyValueCache(config.n_decoder_layers, max_positions=longest + self.n_new) if use_cache else None
-        self.n_beams = 1  # neighbouring rows that go on from the same beginning
-        self.quick: QuickStep | None = None
+        self.cache = KeyValueCache(config.n_decoder_layers) if use_cache else None
 
     def read(self) -> Float[Tensor, "row new vocab"]:
         """Read the tokens that were not read yet; without a cache, all. Return log-probabilities of what follows each.
 
         Padding gets -inf: it is nothing to write.
         """
-        if self.quick is not None and is_anybody_looking():  # somebody came in between two steps
-            self.quick.give_back()
-            self.quick = None
-        if self.quick is not None:
-            log_probs = self.quick.log_probs([row[-1] for row in self.rows])[:, None]
-        else:
-            n_read = 0 if self.cache is None else self.cache.n_positions
-            unread = torch.tensor([row[n_read:] for row in self.rows], device=self.device)
-            logits = self.model.decode(unread, self.memory, self.src, self.cache)
-            if self.cache is not None and self.n_beams == 1 and can_be_quick(self.model):
-                self.quick = QuickStep(self.model, self.cache, self._memory_mask())
-            log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-            if self.config.never_written is not None:
-                log_probs[..., self.config.never_written] = -math.inf
+        n_read = 0 if self.cache is None else self.cache.n_positions
+        unread = torch.tensor([row[n_read:] for row in self.rows], device=self.device)
+        logits = self.model.decode(unread, self.memory, self.src, self.cache)
+        log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        if self.config.never_written is not None:
+            log_probs[..., self.config.never_written] = -math.inf
         return log_probs
 
     @property
@@ -92,32 +81,20 @@ class Writing:
 
     def repeat(self, n_beams: int) -> None:
         """Go on with each row in `n_beams` ways, one beside the other; once, before any of them is written to."""
-        self.n_beams = n_beams
         self.rows = [row.copy() for row in self.rows for _ in range(n_beams)]
         if self.memory is not None and self.src is not None:
             self.memory = self.memory.repeat_interleave(n_beams, dim=0)
             self.src = self.src.repeat_interleave(n_beams, dim=0)
         if self.cache is not None:
             self.cache.repeat(n_beams)
-            is_quick = can_be_quick(self.model)
-            self.quick = QuickStep(self.model, self.cache, self._memory_mask(), n_beams=n_beams) if is_quick else None
 
     def reorder(self, rows: list[int]) -> None:
         """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
         if rows == [*range(len(rows))]:
             return
         self.rows = [self.rows[row].copy() for row in rows]
-        if self.quick is not None:
-            self.quick.reorder(rows)
-        elif self.cache is not None:
+        if self.cache is not None:
             self.cache.reorder(rows)
-
-    def _memory_mask(self) -> Tensor | None:
-        """Return what is added to the scores of cross-attention [row, 1, 1, src]; None where all may be looked at."""
-        if self.src is None or self.memory is None or self.config.pad_id is None:
-            return None
-        is_padding = ~padding_mask(self.src, self.config.pad_id)
-        return self.memory.new_zeros(is_padding.shape).masked_fill(is_padding, -math.inf) if is_padding.any() else None
 
     @property
     def filler(self) -> int:
@@ -125,12 +102,29 @@ class Writing:
         return self.config.eos_id if self.config.pad_id is None else self.config.pad_id
 
 
-def _real_lengths(tokens: Tensor, pad_id: int | None) -> Tensor:
-    """Return how many tokens each row has, without the padding on its right."""
-    if pad_id is None:
-        return tokens.new_full((tokens.shape[0],), tokens.shape[1])
-    places = torch.arange(1, tokens.shape[1] + 1, device=tokens.device)
-    return ((tokens != pad_id) * places).amax(dim=1) if tokens.shape[1] else tokens.new_zeros(tokens.shape[0])
+def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Tensor, " row"]:
+    """Return how many tokens each row has, without the padding on its right.
+
+    Raises:
+        TextError: padding in front of a token: positions are counted from the first place, and would be wrong.
+    """
+    n_rows, n_positions = tokens.shape
+    if config.pad_id is None or not n_positions:
+        return tokens.new_full((n_rows,), n_positions)
+    is_real = tokens != config.pad_id
+    if config.bos_id == config.pad_id:
+        is_real[:, 0] = True  # some begin with the token of the padding
+    places = torch.arange(1, n_positions + 1, device=tokens.device)
+    lengths = (is_real * places).amax(dim=1)
+    is_inside = ~is_real & (places <= lengths[:, None])
+    if is_inside.any():
+        raise TextError(
+            say(
+                "row {row} has padding in front of a token; pad on the right only, or decode the rows one by one",
+                row=int(is_inside.any(dim=1).nonzero()[0]),
+            )
+        )
+    return lengths
 
 
 def check_writes(model: Transformer) -> None:

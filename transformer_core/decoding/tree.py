@@ -248,7 +248,7 @@ class DecodingTree:
         if self.model.config.never_written is not None:
             logits = logits.index_fill(-1, torch.tensor([self.model.config.never_written]), -math.inf)
         if memory is not None and not self._cross:
-            self._cross = tuple(block.cross_attn.kept() for block in cache.blocks)
+            self._cross = tuple(k_v for block in cache.blocks if (k_v := block.cross_attn.complete) is not None)
         kept = cache.taken(n_cached)  # [row, new, layer, both_heads, d_head]
         self_rows, cross_rows = (_stacked([looked[point] for point in points]) for points in self._points)
         assert self_rows is not None, "a decoder looks at what it wrote"
@@ -274,8 +274,8 @@ class DecodingTree:
             return self._live[0]
         paths = [[step.kept for step in end.path() if step.kept is not None] for end in ends if end is not None]
         if not paths:
-            return KeyValueCache(self.model.config.n_decoder_layers, self.max_positions)
-        return KeyValueCache.of(torch.stack([torch.stack(path) for path in paths]), self._cross, self.max_positions)
+            return KeyValueCache(self.model.config.n_decoder_layers)
+        return KeyValueCache.of(torch.stack([torch.stack(path) for path in paths]), self._cross)
 
 
 def _given(tokens: Sequence[int]) -> DecodingStep:

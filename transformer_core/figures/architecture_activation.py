@@ -15,11 +15,12 @@ from transformer_core.figures.labels import LINE, escape, heading, isolate, shor
 from transformer_core.figures.theme import LIGHT, Theme, template
 from transformer_core.language import say
 
-_TOP, _BOTTOM = 52, 40  # px: margins
+_TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: what stands above the cells, and the margin below
 _SPREAD = 0.2  # of the height, for how the numbers are spread
 _BETWEEN = 0.07  # of the height, between both
 _BESIDE = 0.2  # of the width, for the lengths
 _FEW = 48  # cells a side up to which they stand apart
+_MANY_LABELS = 24  # columns from which on labels stand upright, so that they do not lie on each other
 _LABEL = 12  # characters of a token
 
 
@@ -34,6 +35,7 @@ def activation_figure(
     n_columns: int | None = None,
     column_name: str = "",
     column_tokens: Sequence[str] | None = None,
+    row_name: str = "",
     lengths: Float[np.ndarray, " pos"] | None = None,
     counts: Int[np.ndarray, " bin"],
     edges: Float[np.ndarray, " edge"],
@@ -52,6 +54,7 @@ def activation_figure(
         n_columns: of the activation; None: as many as there are cells in a row.
         column_name: what the columns are, for the axis.
         column_tokens: the label of every column, where they are tokens.
+        row_name: what the rows are, for the axis.
         lengths: Euclidean, of each position's vector; None where rows are no vectors.
         counts: how many numbers lie in each bin.
         edges: of the bins.
@@ -89,13 +92,14 @@ def activation_figure(
         meta["blocks"] = {"queries": row_starts, "keys": column_starts}
     bottom = _SPREAD + _BETWEEN
     across = [0, 1 - _BESIDE - 0.03] if lengths is not None else [0, 1]
-    step = max(1, -(-n_rows * LINE // int((height - _TOP - _BOTTOM) * (1 - bottom))))
+    top = _top(subtitle, column_name, column_tokens)
+    step = max(1, -(-n_rows * LINE // int((height - top - _BOTTOM) * (1 - bottom))))
     labels = [*range(0, n_rows, step)]
     layout: dict[str, Any] = {
         "template": template(theme),
         "title": heading(title, subtitle),
         "height": height,
-        "margin": {"l": 8, "r": 8, "t": _top(subtitle, column_name, column_tokens), "b": _BOTTOM},
+        "margin": {"l": 8, "r": _beside(column_tokens) if lengths is None else 8, "t": top, "b": _BOTTOM},
         "meta": meta,
         "showlegend": False,
         "bargap": 0,
@@ -109,6 +113,7 @@ def activation_figure(
             "ticktext": [escape(isolate(shorten(tokens[place], _LABEL))) for place in labels],
             "tickfont": {"size": 11},
             "ticks": "",
+            "title": {"text": escape(row_name), "standoff": 4, "font": {"size": 12}},
         },
         "xaxis3": {
             "domain": [0, 1],
@@ -221,16 +226,33 @@ def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None
         "tickmode": "array",
         "tickvals": [*range(len(tokens))],
         "ticktext": [escape(isolate(shorten(token, _LABEL))) for token in tokens],
-        "tickangle": -45,
-        "title": {"text": ""},
+        "tickangle": _angle(tokens),
     }
 
 
+def _angle(column_tokens: Sequence[str]) -> int:
+    """Return by how many degrees the labels of columns are turned."""
+    return -45 if len(column_tokens) <= _MANY_LABELS else -90
+
+
+def _longest(column_tokens: Sequence[str] | None) -> float:
+    """Return the px of the longest label of a column."""
+    return max((text_width(shorten(token, _LABEL)) for token in column_tokens or ()), default=0.0)
+
+
 def _top(subtitle: str, column_name: str, column_tokens: Sequence[str] | None) -> float:
-    """Return the px above the cells: a title, what stands below it, and the slanted labels of the columns."""
-    longest = max((text_width(shorten(token, _LABEL)) for token in column_tokens or ()), default=0.0)
-    labels = longest / math.sqrt(2) if column_tokens else LINE * (1.4 if column_name else 1)
-    return _TOP + (LINE if subtitle else 0) + max(0.0, labels - LINE)
+    """Return the px above the cells: a title, what stands below it, the axis title, and the labels of the columns."""
+    labels = float(LINE)
+    if column_tokens:
+        labels = _longest(column_tokens) / (math.sqrt(2) if _angle(column_tokens) == -45 else 1) + 8
+    return _TITLE + (_SUBTITLE if subtitle else 0) + (_AXIS_TITLE if column_name else 0) + labels
+
+
+def _beside(column_tokens: Sequence[str] | None) -> float:
+    """Return the px on the right of the cells, over which slanted labels of the last columns lean."""
+    if not column_tokens or _angle(column_tokens) == -90:
+        return 8
+    return 8 + _longest(column_tokens[-4:]) / math.sqrt(2)
 
 
 def _named_rows(tokens: Sequence[str], starts: Sequence[int]) -> list[str]:

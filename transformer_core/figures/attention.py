@@ -34,6 +34,7 @@ def attention_heatmap(
     blocks: tuple[int, int] | None = None,
     largest: float | None = None,
     marked: tuple[int | None, int | None] = (None, None),
+    generated_from: int | None = None,
     query_name: str = mark("query"),
     key_name: str = mark("key"),
     theme: Theme = LIGHT,
@@ -57,6 +58,8 @@ def attention_heatmap(
         largest: the end of the range of colors of scores and of lengths, so that all windows of a text have the same;
             None: the largest size among these values.
         marked: a query and a key to frame, as places in the whole text.
+        generated_from: the first place of the text that the model wrote itself, with dotted lines before its row and
+            its column; None: it wrote none.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
         theme: light or dark.
@@ -103,16 +106,25 @@ def attention_heatmap(
         width=width,
         height=height,
         number=what.number_width,
+        marked=marked,
     )
     layout["meta"] |= told.meta | ({"blocks": {"queries": queries.starts, "keys": keys.starts}} if blocks else {})
     layout[what.color_axis] = what.colors(limits)
     return go.Figure(
-        data=traces, layout=layout | outlines(queries, keys, marked, WARM if what.scale != "signed" else CHOSEN)
+        data=traces,
+        layout=layout
+        | outlines(queries, keys, marked, WARM if what.scale != "signed" else CHOSEN, generated_from=generated_from),
     )  # at once: updates take much longer
 
 
 def heatmap_frame(
-    query_tokens: Sequence[str], key_tokens: Sequence[str], *, title: str, query_name: str, key_name: str
+    query_tokens: Sequence[str],
+    key_tokens: Sequence[str],
+    *,
+    title: str,
+    query_name: str,
+    key_name: str,
+    generated_from: int | None = None,
 ) -> dict[str, Any]:
     """Return the layout of a pattern's heatmap, but for its colors, for who draws the cells himself: plain JSON.
 
@@ -122,8 +134,19 @@ def heatmap_frame(
         title: names the head.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
+        generated_from: as for `attention_heatmap`.
     """
     queries, keys = grid_places((len(query_tokens), len(key_tokens)), query_tokens, key_tokens)
-    number, names = QUANTITIES["pattern"].number_width, {"query_name": query_name, "key_name": key_name}
-    layout = grid_layout(queries, keys, title=title, theme=LIGHT, width=WIDTH, height=HEIGHT, number=number, **names)
+    layout = grid_layout(
+        queries,
+        keys,
+        title=title,
+        query_name=query_name,
+        key_name=key_name,
+        theme=LIGHT,
+        width=WIDTH,
+        height=HEIGHT,
+        number=QUANTITIES["pattern"].number_width,
+    )
+    layout |= outlines(queries, keys, (None, None), generated_from=generated_from)
     return {name: part for name, part in layout.items() if name != "template"}

@@ -1,22 +1,27 @@
-"""A pattern as lines: queries on the left, keys on the right, and a line for each weight."""
+"""A pattern as lines: queries on the left, keys on the right, and a curve for each weight."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from transformer_core.figures.categories import category_hues
-from transformer_core.figures.labels import escape, heading, shorten
+from transformer_core.figures.labels import escape, heading, shorten, text_width
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme, template
 from transformer_core.language import mark, say
 
+LEAST = 0.005  # weights below are "0.00", and are not drawn
 _ROW = 19  # px from one token to the next
 _LABEL_LENGTH = 24  # characters of a token
 _TOP, _LEGEND, _BOTTOM = 54, 24, 12  # px: the title and the names of the two sides, the names of the heads, below
-_OPACITIES = 10  # steps from the faintest to the strongest line of a head
-_WIDEST = 3.5  # px: the width of a line of weight 1
+_NUMBER = 34  # px: the width of a written weight
+_MOST_NUMBERS = 3  # heads whose weights are written beside a token; of more, the largest
+_MOST_CURVES = 4000  # of more, the strongest are drawn
+_STEPS = 24  # of opacity
+_EXPONENT = 1 / 1.3  # as colors: weights of 0.05 are common, and must be seen beside one of 0.9
+_THIN, _THICK = 1.1, 3.0  # px: the width of the faintest curve, and of one of weight 1
 
 
 def bipartite_lines(
@@ -26,7 +31,7 @@ def bipartite_lines(
     *,
     names: Sequence[str] = (),
     hues: Sequence[str] | None = None,
-    at_least: float = 0.02,
+    at_least: float = LEAST,
     chosen: tuple[int | None, int | None] = (None, None),
     first_query: int = 0,
     first_key: int = 0,
@@ -35,9 +40,10 @@ def bipartite_lines(
     key_name: str = mark("key"),
     theme: Theme = LIGHT,
 ) -> go.Figure:
-    """Draw a line from each query to each key that it looks at: the stronger, the more attention.
+    """Draw a curve from each query to each key that it looks at: the stronger, the more attention.
 
-    A still picture, for paper and slides: it has no hover texts, and it is as high as the longer text needs.
+    A still picture, for paper and slides, of what `curves.js` draws on the page: it has no hover texts, and it is as
+    high as the longer text needs.
 
     Args:
         patterns: one or several heads' attention weights in [0, 1], of the same text.
@@ -46,7 +52,8 @@ def bipartite_lines(
         names: of the heads, for the legend; as many as patterns, or none.
         hues: of the heads, "#RRGGBB"; None: hues that are told apart.
         at_least: weights below this are not drawn.
-        chosen: a query and a key, as places in the whole text; only the lines of these are drawn. None: those of all.
+        chosen: a query or a key, as a place in the whole text; only its curves are drawn, with its weights beside the
+            tokens of the other side. Of both, the query; None: the curves of all.
         first_query: the place of the first query in the whole text, where the figure is a window of it.
         first_key: that of the first key.
         title: names the quantity, and the head.
@@ -55,7 +62,7 @@ def bipartite_lines(
         theme: light or dark.
 
     Returns:
-        A figure of at most 11 traces a head, as lines of nearly the same weight share one.
+        A figure of at most 24 shapes a head, as curves of nearly the same weight share one.
 
     Raises:
         ValueError: the labels, the names or the hues do not fit the patterns.
@@ -74,85 +81,100 @@ def bipartite_lines(
         raise ValueError(
             f"There are {len(patterns)} patterns, {len(names)} names and {len(hues)} hues; give one each, or none."
         )
-    query, key = chosen
-    is_drawn = _meant(shape[0], first_query, query)[:, None] & _meant(shape[1], first_key, key)
-    traces: list[Any] = [
-        trace
-        for pattern, hue in zip(patterns, hues, strict=True)
-        for trace in _lines(np.where(is_drawn, pattern, 0), hue, at_least)
+    query, key = (
+        None if place is None or not 0 <= place - first < n else place - first
+        for place, first, n in zip(chosen, (first_query, first_key), shape, strict=True)
+    )
+    is_drawn = np.ones(shape, dtype=bool)
+    if query is not None:
+        is_drawn, key = is_drawn & (np.arange(shape[0]) == query)[:, None], None
+    elif key is not None:
+        is_drawn = is_drawn & (np.arange(shape[1]) == key)
+    drawn = np.where(is_drawn, np.stack(patterns).astype(np.float64), 0)
+    left = _labels(query_tokens, query, _weights(drawn[:, :, key], hues) if key is not None else None)
+    right = _labels(key_tokens, key, _weights(drawn[:, query], hues) if query is not None else None)
+    numbers = _NUMBER * min(len(patterns), _MOST_NUMBERS)
+    margins = [
+        12 + max(text_width(shorten(token, _LABEL_LENGTH)) for token in tokens) + (0 if other is None else numbers)
+        for tokens, other in ((query_tokens, key), (key_tokens, query))
     ]
-    traces.sort(key=lambda trace: trace.opacity)  # strong lines lie above faint ones, of whichever head
-    traces += [
+    traces: list[Any] = [
         go.Scatter(
             name=escape(name), x=[None], y=[None], mode="lines", line={"color": hue, "width": 3}, showlegend=True
         )
         for name, hue in zip(names, hues, strict=False)
     ]
-    traces.append(go.Scatter(x=[None], y=[None], yaxis="y2", showlegend=False))  # plotly leaves out an axis of nothing
-    top = _TOP + (_LEGEND if names else 0)
+    traces += [go.Scatter(x=[None], y=[None], yaxis=axis, showlegend=False) for axis in ("y", "y2")]  # else no axes
+    bottom = _BOTTOM + (_LEGEND if names else 0)
     ends = [max(shape) - 0.5, -0.5]
     layout = {
         "template": template(theme),
         "title": heading(say(title)),
-        "height": top + _ROW * max(shape) + _BOTTOM,
-        "margin": {"l": 8, "r": 8, "t": top, "b": _BOTTOM},
+        "height": _TOP + _ROW * max(shape) + bottom,
+        "margin": {"l": margins[0], "r": margins[1], "t": _TOP, "b": bottom},
         "hovermode": False,
         "showlegend": bool(names),
-        "legend": {
-            "orientation": "h",
-            "x": 0.5,
-            "xanchor": "center",
-            "y": 1,
-            "yanchor": "bottom",
-            "font": {"size": 12},
-        },
+        "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},
+        "shapes": _curves(drawn, hues, at_least),
         "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
-        "yaxis": _side(query_tokens, query, first_query) | {"range": ends},
-        "yaxis2": _side(key_tokens, key, first_key) | {"range": ends, "side": "right", "overlaying": "y"},
+        "yaxis": left | {"range": ends},
+        "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},
         "annotations": [
             _SIDE_NAME
-            | {"x": x, "xanchor": anchor, "text": f"<b>{escape(say(name))}</b>", "font": {"color": hue, "size": 13}}
-            for x, anchor, name, hue in ((0, "right", query_name, QUERY), (1, "left", key_name, KEY))
+            | {"x": x, "xanchor": anchor, "xshift": shift, "text": f"<b>{escape(say(name))}</b>"}
+            | {"font": {"color": hue, "size": 13}}
+            for x, anchor, shift, name, hue in (
+                (0, "left", 4 - margins[0], query_name, QUERY),
+                (1, "right", margins[1] - 4, key_name, KEY),
+            )
         ],
     }
     return go.Figure(data=traces, layout=layout)
 
 
-def _meant(n: int, first: int, place: int | None) -> Bool[np.ndarray, " pos"]:
-    """Return which of some neighbouring places is the chosen one; all where none is chosen."""
-    return np.ones(n, dtype=bool) if place is None else np.arange(first, first + n) == place
+def _curves(
+    patterns: Float[np.ndarray, "head query key"], hues: Sequence[str], at_least: float
+) -> list[dict[str, Any]]:
+    """Return a shape for the curves of each head and step of opacity, the strongest last: on top."""
+    heads, queries, keys = np.nonzero(patterns >= max(at_least, 1e-9))
+    weights = patterns[heads, queries, keys]
+    strongest = np.argsort(-weights, kind="stable")[:_MOST_CURVES]
+    paths: dict[tuple[int, int], list[str]] = {}
+    places = np.stack([heads, queries, keys], axis=1)[strongest].tolist()
+    for (head, query, key), weight in zip(places, weights[strongest].tolist(), strict=True):
+        step = min(int(weight**_EXPONENT * _STEPS), _STEPS - 1)
+        paths.setdefault((step, head), []).append(f"M0,{query}C0.5,{query},0.5,{key},1,{key}")
+    shapes = []
+    for (step, head), segments in sorted(paths.items()):
+        opacity = (step + 0.5) / _STEPS
+        width = _THIN + (_THICK - _THIN) * opacity ** (1 / _EXPONENT)
+        line = {"color": hues[head], "width": width}
+        shapes.append({"type": "path", "path": "".join(segments), "line": line, "opacity": opacity})
+    return shapes
 
 
-def _lines(pattern: Float[np.ndarray, "query key"], hue: str, at_least: float) -> list[go.Scatter]:
-    """Return one head's lines; those of nearly the same weight are one trace, with gaps."""
-    queries, keys = np.nonzero(pattern >= max(at_least, 1e-9))
-    weights = pattern[queries, keys]
-    steps = np.minimum((weights * _OPACITIES).astype(int), _OPACITIES - 1)
-    traces = []
-    for step in np.unique(steps).tolist():
-        here = steps == step
-        weight = float(weights[here].mean())
-        gap = np.full(int(here.sum()), np.nan)
-        traces.append(
-            go.Scatter(
-                x=np.stack([np.zeros_like(gap), np.ones_like(gap), gap], axis=1).ravel(),
-                y=np.stack([queries[here], keys[here], gap], axis=1).ravel(),
-                mode="lines",
-                line={"color": hue, "width": 1 + (_WIDEST - 1) * weight},
-                opacity=weight**0.7,  # in proportion, lines of 0.05 could not be seen
-                showlegend=False,
-            )
-        )
-    return traces
+def _weights(weights: Float[np.ndarray, "head token"], hues: Sequence[str]) -> list[str]:
+    """Return what is written beside each token: the weight of each head, or, of many, the largest."""
+    written = []
+    for column in weights.T:
+        heads = range(len(column)) if len(column) <= _MOST_NUMBERS else [int(column.argmax())]
+        numbers = [(f"{column[head]:.2f}", hues[head]) for head in heads if column[head] >= LEAST]
+        colored = [f'<span style="color:{hue}">{number}</span>' for number, hue in numbers]
+        written.append(" ".join(colored if len(column) > 1 else [number for number, _ in numbers]))
+    return written
 
 
-def _side(tokens: Sequence[str], chosen: int | None, first: int) -> dict[str, Any]:
+def _labels(tokens: Sequence[str], chosen: int | None, weights: Sequence[str] | None) -> dict[str, Any]:
     """Return an axis of tokens, each of them labelled; the chosen one is bold."""
     labels = [escape(shorten(token, _LABEL_LENGTH)) for token in tokens]
+    if chosen is not None:
+        labels[chosen] = f"<b>{labels[chosen]}</b>"
+    if weights is not None:
+        labels = [f"{label}  {weight}" if weight else label for label, weight in zip(labels, weights, strict=True)]
     return {
         "tickmode": "array",
         "tickvals": list(range(len(tokens))),
-        "ticktext": [f"<b>{label}</b>" if first + i == chosen else label for i, label in enumerate(labels)],
+        "ticktext": labels,
         "tickfont": {"size": 13},
         "ticks": "",
         "ticklabelstandoff": 4,

@@ -32,8 +32,10 @@ from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places
 from transformer_core.language import mark, say
 
+DIVIDER = "#7a7f87"  # between a text and what the model wrote after it; seen on light and on dark ground
+
 MOST_TOLD = 64 * 64  # cells up to which each has its text with it
-NUMBERS_UP_TO = 16  # tokens a side up to which the values are written into the cells
+NUMBERS_UP_TO = 24  # tokens a side up to which the values are written into the cells, where these are large enough
 FORBIDDEN = mark("not allowed by the mask")
 
 
@@ -141,7 +143,14 @@ def number_traces(
     return traces
 
 
-def outlines(queries: Places, keys: Places, marked: tuple[int | None, int | None], hue: str = WARM) -> dict[str, Any]:
+def outlines(
+    queries: Places,
+    keys: Places,
+    marked: tuple[int | None, int | None],
+    hue: str = WARM,
+    *,
+    generated_from: int | None = None,
+) -> dict[str, Any]:
     """Return thin frames around a row, a column and their cell, as a part of the layout; empty without any.
 
     Args:
@@ -149,6 +158,7 @@ def outlines(queries: Places, keys: Places, marked: tuple[int | None, int | None
         keys: the columns.
         marked: a query and a key, as places in the whole text; None: not marked. What is not seen has no frame.
         hue: of the frame around the cell.
+        generated_from: the place before whose row and column a dotted line is drawn, too.
     """
     row, column = queries.around(marked[0]), keys.around(marked[1])
     frames = [
@@ -156,12 +166,29 @@ def outlines(queries: Places, keys: Places, marked: tuple[int | None, int | None
         *([] if column is None else [(column, queries.ends, KEY, 1.5)]),
         *([] if row is None or column is None else [(column, row, hue, 3)]),
     ]
-    if not frames:
-        return {}
-    return {
-        "shapes": [
-            {"type": "rect", "line": {"color": color, "width": width}}
-            | {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
-            for across, down, color, width in frames
-        ]
-    }
+    shapes = [
+        {"type": "rect", "line": {"color": color, "width": width}}
+        | {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
+        for across, down, color, width in frames
+    ] + _dividers(queries, keys, generated_from)
+    return {"shapes": shapes} if shapes else {}
+
+
+def _dividers(queries: Places, keys: Places, generated_from: int | None) -> list[dict[str, Any]]:
+    """Return dotted lines between the text and what the model wrote, and the word for it where the mask leaves room."""
+    row, column = queries.around(generated_from), keys.around(generated_from)
+    look = {"type": "line", "line": {"color": DIVIDER, "width": 1.5, "dash": "dot"}}
+    label = {"text": say("generated"), "textposition": "start", "textangle": 0, "xanchor": "left", "yanchor": "top"}
+    (left, right), (top, bottom) = keys.ends, queries.ends
+    return [
+        *([] if row is None else [look | {"x0": left, "x1": right, "y0": row[0], "y1": row[0]}]),
+        *(
+            []
+            if column is None
+            else [
+                look
+                | {"x0": column[0], "x1": column[0], "y0": top, "y1": bottom}
+                | {"label": label | {"font": {"size": 12, "color": DIVIDER}, "padding": 5}}
+            ]
+        ),
+    ]

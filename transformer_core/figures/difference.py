@@ -51,7 +51,7 @@ def difference_heatmap(
         first_query: the place of the first query in the whole text, where the figure is a window of it.
         first_key: that of the first key.
         marked: a query and a key to frame, as places in the whole text.
-        names: what A and B are, in the hover texts and beside the scale.
+        names: what A and B are, in the hover texts and above the scale.
         query_name: what the rows are, for the axis title.
         key_name: what the columns are, for the axis title.
         theme: light or dark.
@@ -93,14 +93,19 @@ def difference_heatmap(
         width=width,
         height=height,
         number=_NUMBER,
+        marked=marked,
     )
     layout["meta"] |= told.meta
-    less, more = (say("{name}<br>looks more", name=name) for name in (one, other))
     layout["coloraxis3"] = {
         "cmin": -1,
         "cmax": 1,
         "colorscale": diverging_scale(),
-        "colorbar": COLORBAR | {"tickvals": [-1, 0, 1], "ticktext": [less, "0", more]},
+        "colorbar": COLORBAR
+        | {
+            "title": {"text": f"{other} {MINUS} {one}", "side": "top", "font": {"size": 11}},
+            "tickvals": [-1, -0.5, 0, 0.5, 1],
+            "ticktext": [f"{MINUS}1", f"{MINUS}0.5", "0", "+0.5", "+1"],
+        },
     }
     return go.Figure(data=traces, layout=layout | outlines(queries, keys, marked, CHOSEN))
 

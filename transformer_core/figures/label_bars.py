@@ -14,7 +14,7 @@ from transformer_core.figures.theme import LIGHT, Theme, template
 
 _HUES = (FAINT, STRONG, WARM)
 _HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
-_NUMBER = 46  # px that a number above a bar takes
+_NUMBER, _UPRIGHT = 46, 12  # px that a number above a bar takes: written across, and upwards
 
 
 def label_bars(
@@ -55,10 +55,13 @@ def label_bars(
     if not 1 <= len(bars) <= len(_HUES) or any(len(values) != len(labels) for values in bars.values()):
         raise ValueError(f"There must be one to three kinds of bars, of {len(labels)} labels each.")
     seen = np.concatenate([values[np.isfinite(values)] for values in bars.values()])
-    low, high = limits or (min(0.0, float(seen.min(initial=0))), max(0.0, float(seen.max(initial=0))) or 1.0)
+    low, high = limits or (float(seen.min(initial=0)), float(seen.max(initial=0)))
+    if low == high:  # nothing but zeros
+        high = 1.0
     room = (high - low) * _HEAD_ROOM
     hues = _HUES if len(bars) > 1 else (STRONG,)
-    is_wide = (width - 60) / max(len(labels) * len(bars), 1) >= _NUMBER
+    pitch = (width - 60) / max(len(labels) * len(bars), 1)
+    with_numbers = pitch >= _NUMBER or (limits is not None and pitch >= _UPRIGHT)
     traces: list[Any] = []
     for (name, values), hue in zip(bars.items(), hues, strict=False):
         told = [
@@ -73,9 +76,13 @@ def label_bars(
                 x=list(range(len(labels))),
                 y=np.where(np.isfinite(values), values, np.nan),
                 marker={"color": color, "line": {"width": 0}},
-                text=[rounded(v, decimals) if np.isfinite(v) else "" for v in values.tolist()] if is_wide else None,
+                text=[rounded(v, decimals) if np.isfinite(v) else "" for v in values.tolist()]
+                if with_numbers
+                else None,
                 textposition="outside",
-                textfont={"size": 11},
+                textangle=0 if pitch >= _NUMBER else -90,
+                textfont={"size": 11 if pitch >= _NUMBER else 9},
+                constraintext="none",  # upright ones would be shrunk to the width of their bars
                 cliponaxis=False,
                 customdata=told,
                 hovertemplate="%{customdata}<extra></extra>",

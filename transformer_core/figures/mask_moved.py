@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.figures.cells import NUMBERS_UP_TO, number_traces
+from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
 from transformer_core.figures.theme import DEEP, KEY, LIGHT, QUERY, Theme, template
 from transformer_core.language import say
@@ -30,14 +31,16 @@ def moved_pair(
     hover: str,
     chosen: int | None = None,
     title: str,
+    note: str = "",
+    tolerance: float = 0.0,
     theme: Theme = LIGHT,
     width: int = 1100,
     height: int = 460,
 ) -> go.Figure:
-    """Draw two matrices of changes beside each other. A cell that is exactly 0 is neutral: nothing moved.
+    """Draw two matrices of changes beside each other. A cell up to the tolerance is neutral: nothing moved.
 
     Args:
-        moved: logits, at least 0; NaN where there is nothing. Both of one shape.
+        moved: logits, at least 0; NaN where there is no output yet: a dot. Both of one shape.
         titles: of both.
         rows: labels.
         columns: labels.
@@ -46,6 +49,8 @@ def moved_pair(
         hover: a text with {row}, {row_label}, {column}, {column_label} and {value}.
         chosen: a column that is framed; None: none.
         title: names the quantity.
+        note: stands below the title, smaller.
+        tolerance: logits; differences up to this are rounding, and look like 0.
         theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
@@ -68,12 +73,13 @@ def moved_pair(
     across = (width - _ROOM) * half / max(shape[1], 1)
     traces: list[Any] = []
     for side, cells in enumerate(moved):
-        traces += _traces(cells, side, rows, columns, hover, most)
+        traces += _traces(cells, side, rows, columns, hover, most, tolerance)
+    traces += [_dots(cells, side) for side, cells in enumerate(moved) if np.isnan(cells).any()]
     longest = max(text_width(shorten(label)) for label in columns)
-    top = 2 * LINE + 24 + longest * 0.72
+    top = (4 if note else 2) * LINE + 24 + longest * 0.72
     layout = {
         "template": template(theme),
-        "title": heading(title),
+        "title": heading(title, note),
         "height": height,
         "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * shape[1] / (1 - _GAP))},
         "margin": {"l": 8, "r": 8, "t": top, "b": 34},
@@ -113,9 +119,10 @@ def _traces(
     columns: Sequence[str],
     hover: str,
     most: float,
+    tolerance: float,
 ) -> list[Any]:
     """Return one matrix: what moved, what did not, and the numbers where they have room."""
-    axes = {"xaxis": "x2", "yaxis": "y2"} if side else {"xaxis": "x", "yaxis": "y"}
+    axes = _axes(side)
     told = [
         [
             ""
@@ -134,23 +141,36 @@ def _traces(
     ]
     common = {"customdata": np.array(told, dtype=object), "hovertemplate": "%{customdata}<extra></extra>"}
     common |= {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
-    still = np.where(cells == 0, 0.0, np.nan).astype(np.float32)
-    moving = np.where(cells > 0, cells, np.nan).astype(np.float32)
+    still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
+    moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)
+    name = say("at most {most}: rounding", most=in_words(tolerance)) if tolerance else say("exactly 0")
     traces: list[Any] = [
-        go.Heatmap(name=say("exactly 0"), z=still, coloraxis="coloraxis2", **common),
+        go.Heatmap(name=name, z=still, coloraxis="coloraxis2", **common),
         go.Heatmap(name=say("change of the logits"), z=moving, coloraxis="coloraxis", **common),
     ]
     if max(cells.shape) <= NUMBERS_UP_TO:
         row, column = np.nonzero(~np.isnan(cells))
         values = cells[row, column]
-        texts = [_in_cell(value) for value in values.tolist()]
+        texts = [_in_cell(value, tolerance) for value in values.tolist()]
         traces += number_traces(column, row, texts, values >= DEEP * most, **axes)
     return traces
 
 
-def _in_cell(value: float) -> str:
+def _dots(cells: np.ndarray, side: int) -> go.Scatter:
+    """Return a dot for each cell that is not there."""
+    row, column = np.nonzero(np.isnan(cells))
+    marker = {"color": FAINT, "size": 2}
+    options: dict[str, Any] = {"mode": "markers", "marker": marker, "hoverinfo": "skip", "showlegend": False}
+    return go.Scatter(name=say("no output yet"), x=column, y=row, **options, **_axes(side))
+
+
+def _axes(side: int) -> dict[str, str]:
+    return {"xaxis": "x2", "yaxis": "y2"} if side else {"xaxis": "x", "yaxis": "y"}
+
+
+def _in_cell(value: float, tolerance: float) -> str:
     """Return what is written into a cell."""
-    if value == 0:
+    if value <= tolerance:
         return "0"
     return "≈0" if value < _SMALL else f"{value:.1f}"
 

@@ -82,9 +82,19 @@ def plain_lines(
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
         "shapes": shapes,
         "annotations": annotations,
-        "xaxis": {"title": {"text": escape(x_name), "standoff": 6}, "automargin": True, "nticks": 6}
+        "xaxis": {
+            "title": {"text": escape(x_name), "standoff": 6},
+            "ticklabelstandoff": 3,
+            "automargin": True,
+            "nticks": 6,
+        }
         | ({"range": list(x_limits)} if x_limits else {}),
-        "yaxis": {"title": {"text": escape(y_name), "standoff": 6}, "automargin": True, "nticks": 5}
+        "yaxis": {
+            "title": {"text": escape(y_name), "standoff": 6},
+            "ticklabelstandoff": 3,
+            "automargin": True,
+            "nticks": 5,
+        }
         | {"showgrid": True, "exponentformat": "power"}
         | ({"range": list(y_limits)} if y_limits else {"rangemode": "tozero"}),
     }

@@ -122,7 +122,7 @@ class Quantity:
             texts = [f"{value:.2f}" if value >= 0.095 else _plain(f"{value:.1g}") for value in listed]
             least = 10.0**low
         else:
-            decimals = 2 if self.scale == "share" else max(0, self.decimals(high) - 1)
+            decimals = 2 if self.scale == "share" else max(1 if high < 100 else 0, self.decimals(high) - 1)
             texts = [f"{value:.{decimals}f}" for value in listed]
             least = _FAINT * high
         return [

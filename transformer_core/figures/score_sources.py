@@ -20,7 +20,7 @@ _ROW = 26  # px
 _LEAST = 170  # px that the rows take, so that the title beside them has room
 _LABEL = 30  # characters of a source
 _TOP, _RIGHT, _AXIS = 52, 70, 22  # px: title and subtitle, the bar of colors, the title of an axis
-_NUMBER = 38  # px that a number in a cell takes
+_NUMBER = 34  # px that a number of five letters in a cell takes
 _DEEP = 0.9  # from this share of the range on, a cell is written on in the background's color
 
 
@@ -161,7 +161,8 @@ def _numbers(sums: Float[np.ndarray, "row column"], top: float) -> list[go.Scatt
     """Return the numbers in the cells."""
     down, across = np.indices(sums.shape)
     is_deep: Bool[np.ndarray, " cell"] = np.abs(sums).ravel() >= _DEEP * top
-    return number_traces(across.ravel(), down.ravel(), [_signed(value) for value in sums.ravel().tolist()], is_deep)
+    texts = [_signed(value, 2 if abs(value) < 9.995 else 1) for value in sums.ravel().tolist()]
+    return number_traces(across.ravel(), down.ravel(), texts, is_deep)
 
 
 def _lines(n_rows: int, n_columns: int) -> list[dict[str, Any]]:
@@ -174,9 +175,9 @@ def _lines(n_rows: int, n_columns: int) -> list[dict[str, Any]]:
     ]
 
 
-def _signed(value: float) -> str:
-    written = rounded(value, 2)
-    return written if value <= 0 or written == "0.00" else f"+{written}"
+def _signed(value: float, decimals: int = 2) -> str:
+    written = rounded(value, decimals)
+    return written if value <= 0 or not float(written) else f"+{written}"
 
 
 def _axis(title: str, names: Sequence[str], together: str, hue: str) -> dict[str, Any]:

@@ -12,6 +12,8 @@ from transformer_core.language import mark, say
 
 WIDTH, HEIGHT = 600, 540  # px
 _TITLE = 24  # px: the height of a title
+_SIZES = ((13, 20), (11, 14), (10, 12.5), (9, 11.5), (8, 10), (7, 9))  # px: of labels, and from one to the next
+_SLANTED = 1.65  # sizes from one slanted label to the next
 _BLOCK_LABEL = 64  # px from one number to the next on the axis of an overview
 _HUES = {"query": QUERY, "key": KEY}
 _FORMS = {  # of one place in words, and of several
@@ -73,21 +75,26 @@ class Places:
         )
         return next(inside, None)
 
-    def axis(self, name: str, *, room: int | float, apart: int = LINE) -> dict[str, Any]:
+    def axis(self, name: str, *, room: int | float, apart: int = LINE, chosen: int | None = None) -> dict[str, Any]:
         """Return an axis of integer positions with tokens as tick text, or with numbers in an overview.
 
         Args:
             name: what the places are, for the title.
-            room: px that all of them share; labels are thinned out where it is short.
-            apart: px from one label to the next, at least.
+            room: px that all of them share; where it is short, labels become smaller before some are left out.
+            apart: px from one label to the next that a size of 11 px takes.
+            chosen: a place whose label is never left out.
         """
         pitch = room / max(len(self.tokens), 1)
+        sizes = [(size, line * apart / LINE) for size, line in _SIZES]
+        smallest, least = sizes[-1]
         if self.is_pooled:
             positions = _round_places(self.starts[0], self.starts[-1], pitch)
             texts, where = [f"{position:,}" for position in positions], say(", place in the text")
         else:
-            step = max(1, math.ceil(apart / pitch)) if pitch > 0 else 1
+            step = max(1, math.ceil(least / pitch)) if pitch > 0 else 1
             positions = list(range(self.first, self.starts[-1], step))
+            if chosen is not None and self.first <= chosen < self.starts[-1]:
+                positions = sorted({chosen, *(place for place in positions if abs(place - chosen) >= step)})
             texts = [escape(shorten(self.tokens[position - self.first])) for position in positions]
             where = say(", {first} to {last}", first=self.first, last=self.starts[-1] - 1) if self.first else ""
         return {
@@ -96,7 +103,7 @@ class Places:
             "tickmode": "array",
             "tickvals": positions,
             "ticktext": texts,
-            "tickfont": {"size": 13 if pitch >= 20 else 11},
+            "tickfont": {"size": next((size for size, line in sizes if line <= pitch), smallest)},
             "ticks": "outside" if self.is_pooled else "",
             "ticklabelstandoff": 3,
         }
@@ -146,6 +153,7 @@ def grid_layout(
     width: int,
     height: int,
     number: int = 24,
+    marked: tuple[int | None, int | None] = (None, None),
 ) -> dict[str, Any]:
     """Return the layout of a grid of cells, query rows and key columns, but for its colors.
 
@@ -159,20 +167,26 @@ def grid_layout(
         width: px that the figure is laid out for.
         height: px.
         number: px: the width of a number in a cell.
+        marked: a query and a key whose labels are never left out, as places in the whole text.
     """
     longest = 0.0 if keys.is_pooled else max((text_width(shorten(token)) for token in keys.tokens), default=0.0)
-    is_slanted = longest > 0.8 * width / max(keys.n_cells, 1)
-    top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
+    pitch = width / max(keys.n_cells, 1)
+    columns = keys.axis(key_name, room=width, chosen=marked[1])
+    size = columns["tickfont"]["size"]
+    angle = 0 if longest <= 0.8 * pitch else -45 if pitch >= _SLANTED * size else -90
+    long = longest * size / _SIZES[0][0]  # px, of the longest label as it is written
+    top = 2 * _TITLE + {0: LINE, -45: (long + LINE) / math.sqrt(2) + 12, -90: long + 12}[angle]
     low, high = queries.ends
     return {
         "template": template(theme),
         "title": heading(say(title)),
         "height": height,
-        "meta": {"textFromWidth": 140 + number * keys.n_cells},  # px, for whoever draws this in a narrow place
+        "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for whoever draws this in a narrow place
+        | ({} if marked == (None, None) else {"chosen": {"xaxis": marked[1], "yaxis": marked[0]}}),
         "margin": {"l": 8, "r": 8, "t": top, "b": 8},
-        "xaxis": keys.axis(key_name, room=width)
-        | {"side": "top", "range": list(keys.ends), "tickangle": -45 if is_slanted else 0},
-        "yaxis": queries.axis(query_name, room=height * 0.75) | {"range": [high, low], "automargin": True},
+        "xaxis": columns | {"side": "top", "range": list(keys.ends), "tickangle": angle},
+        "yaxis": queries.axis(query_name, room=height * 0.75, chosen=marked[0])
+        | {"range": [high, low], "automargin": True},
     }
 
 

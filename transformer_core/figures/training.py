@@ -20,12 +20,13 @@ _MEASURES = {
     "held_out_accuracy": mark("accuracy"),
     "held_out_exact_match": mark("exact match"),
     "held_out_pronoun": mark("pronoun"),
+    "held_out_antecedent": mark("antecedent"),
     "held_out_continued": mark("continued"),
     "held_out_determined_accuracy": mark("determined accuracy"),
     "held_out_coherent": mark("coherent"),
     "held_out_grammatical": mark("grammatical"),
 }
-_BY_BATCH = ("loss", "learning_rate", "gradient_norm")
+_BY_BATCH = ("loss", "guidance", "learning_rate", "gradient_norm")
 _N_POINTS = 800  # of a curve: there are no more px
 _FEW = 24  # points up to which each is marked
 _MARKED = "lines+markers"
@@ -47,8 +48,8 @@ def training_curves(
     """Draw what `analysis.curves_of` read from a training's log; a panel for which there is nothing is left out.
 
     Args:
-        curves: by the names of the log: `loss` and `held_out_loss` in nats per token, `learning_rate`,
-            `gradient_norm`, and measurements in [0, 1], whose names begin with `held_out_`.
+        curves: by the names of the log: `loss` and `held_out_loss` in nats per token, `guidance` in nats per pronoun,
+            `learning_rate`, `gradient_norm`, and measurements in [0, 1], whose names begin with `held_out_`.
         accuracies: which measurements to show, each with its name for the screen; None: all that lie in [0, 1].
         references: losses in nats per token to compare with, by their names: horizontal lines.
         appearances: steps at which a head took up a habit, each with a sentence about it.
@@ -66,6 +67,7 @@ def training_curves(
     panels = [
         *_appearances(appearances, log=log_steps),
         _loss(curves, drawn, references or {}, log=log_steps),
+        *_guidance(drawn, log=log_steps),
         *_accuracy(drawn, accuracies, log=log_steps),
         *_learning_rate(drawn, log=log_steps),
         *_gradient_norm(drawn, log=log_steps),
@@ -146,6 +148,16 @@ def _accuracy(drawn: Mapping[str, Curve], names: Mapping[str, str] | None, *, lo
     ]
     axis = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1]}
     return [Panel(title=say("<b>On what was held out</b>, share"), height=110, axis=axis, traces=traces)]
+
+
+def _guidance(drawn: Mapping[str, Curve], *, log: bool) -> list[Panel]:
+    """Return the panel of the guided head's loss, if a head is guided."""
+    if "guidance" not in drawn:
+        return []
+    words = say("guidance loss of one batch: {loss} nats per pronoun", loss="%{y:.3f}")
+    traces = [_line(drawn["guidance"], "", FAINT, words, log=log, width=1.0, showlegend=False)]
+    title = say("<b>Guided head</b>, nats per pronoun")
+    return [Panel(title=title, height=60, axis={"rangemode": "tozero", "nticks": 3}, traces=traces)]
 
 
 def _learning_rate(drawn: Mapping[str, Curve], *, log: bool) -> list[Panel]:

@@ -1,25 +1,51 @@
 """Capture: keep the activations of chosen sites while a model runs."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from fnmatch import fnmatchcase
 from typing import Any, Literal, TypeVar, overload
 
+import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
+from transformer_core.errors import SiteError
 from transformer_core.hooks import Handler, HookPoint, handling, named_hook_points, named_source_points
 from transformer_core.instrument.lazy import LazyPattern
-from transformer_core.instrument.sites import matching
+from transformer_core.instrument.sites import check_reached, matching, sites
+from transformer_core.language import say
 from transformer_core.model.attention import PatternSource
 
 Kept = TypeVar("Kept")
 
 
 class _ByName(Mapping[str, Kept]):
-    """What a capture has kept, by the name of the site; of several forwards, the last."""
+    """What a capture has kept, by the name of the site; of several forward passes, the last, unless `each` is asked."""
 
-    def __init__(self) -> None:
-        """Start empty; `capture` fills it."""
-        self._values: dict[str, Kept] = {}
+    def __init__(self, *, every: bool = False) -> None:
+        """Start empty; `capture` fills it.
+
+        Args:
+            every: keep the values of every forward pass, and not of the last one only.
+        """
+        self._values: dict[str, list[Kept]] = {}
+        self._every = every
+
+    def add(self, site: str, value: Kept) -> None:
+        """Keep a value, in the place of the one before or behind it."""
+        kept = self._values.setdefault(site, [])
+        if not self._every:
+            kept.clear()
+        kept.append(value)
+
+    def each(self, site: str) -> tuple[Kept, ...]:
+        """Return what was kept at `site`, a value for each forward pass; without `every=True`, the last one alone.
+
+        Raises:
+            KeyError: as for `[site]`.
+        """
+        return tuple(self._kept(site))
 
     def __getitem__(self, site: str) -> Kept:
         """Return what was kept at `site`.
@@ -27,6 +53,9 @@ class _ByName(Mapping[str, Kept]):
         Raises:
             KeyError: the site was not captured, or no forward has passed it yet.
         """
+        return self._kept(site)[-1]
+
+    def _kept(self, site: str) -> list[Kept]:
         if site not in self._values:
             raise KeyError(f"{site!r} was not captured; captured are: {', '.join(self._values) or 'none yet'}")
         return self._values[site]
@@ -45,7 +74,34 @@ class _ByName(Mapping[str, Kept]):
 
 
 class Activations(_ByName[Tensor]):
-    """The activations that a capture has kept, by the name of the site; of several forwards, the last."""
+    """The activations that a capture has kept, by the name of the site; of several forward passes, the last."""
+
+    def stack(self, stem: str, *, attention: str | None = None) -> Float[Tensor, "layer ..."]:
+        """Return the activations of one kind of site in all layers that were captured, stacked along a new first axis.
+
+        >>> acts.stack("resid_post", attention="decoder").shape
+        torch.Size([2, 1, 9, 128])
+
+        Args:
+            stem: what passes there, such as "pattern" or "resid_post".
+            attention: "encoder", "decoder" or "cross", as for `sites`; needed where both stacks or both attentions of
+                the decoder were captured.
+
+        Raises:
+            SiteError: nothing of that kind was captured, or sites of several attentions or stacks.
+        """
+        names = [name for name in self if fnmatchcase(name, sites(stem, attention=attention))]
+        kinds = {re.sub(r"(?<=\.)\d+(?=\.)", "*", name) for name in names}
+        if len(kinds) != 1:
+            raise SiteError(
+                say(
+                    "{stem} was captured at {kinds}; one kind of site can be stacked: name the attention, encoder, "
+                    "decoder or cross",
+                    stem=stem,
+                    kinds=", ".join(sorted(kinds)) or say("no site"),
+                )
+            )
+        return torch.stack([self[name] for name in names])
 
 
 class LazyActivations(_ByName[Tensor | LazyPattern]):
@@ -59,18 +115,18 @@ class LazyActivations(_ByName[Tensor | LazyPattern]):
 
 @overload
 def capture(
-    model: nn.Module, *sites: str, detach: bool = True, lazy: Literal[False] = False
+    model: nn.Module, *wanted: str, detach: bool = True, lazy: Literal[False] = False, every: bool = False
 ) -> AbstractContextManager[Activations]: ...
 
 
 @overload
 def capture(
-    model: nn.Module, *sites: str, detach: bool = True, lazy: Literal[True]
+    model: nn.Module, *wanted: str, detach: bool = True, lazy: Literal[True], every: bool = False
 ) -> AbstractContextManager[LazyActivations]: ...
 
 
 def capture(
-    model: nn.Module, *sites: str, detach: bool = True, lazy: bool = False
+    model: nn.Module, *wanted: str, detach: bool = True, lazy: bool = False, every: bool = False
 ) -> AbstractContextManager[Activations] | AbstractContextManager[LazyActivations]:
     """Keep the activations of some sites of `model` while the context lasts.
 
@@ -94,56 +150,64 @@ def capture(
     intervention made; around it, what it was given. A lazy pattern is always the one that the values are weighted by.
 
     Args:
-        model: whose sites are meant.
-        *sites: names or globs ("encoder.*.hook_z"); none means every site, or, if lazy, every pattern.
+        model: whose sites are meant; where it is compiled, it runs eagerly meanwhile.
+        *wanted: names or globs ("encoder.*.hook_z", "*"), as `site` and `sites` make them; none means every pattern.
         detach: cut the activations off from the graph of gradients.
         lazy: keep a `LazyPattern` at the sites that are called `hook_pattern`, and tensors at the others.
+        every: keep what every forward pass brings, such as each step of a decoding; `each` returns it.
 
     Returns:
         a context that gives the activations by name, filled as the model runs.
 
     Raises:
-        SiteError: on entering: a name or glob that no site has; the message names the nearest ones.
+        SiteError: on entering: a name or glob that no site has; the message names the nearest ones. On leaving: one of
+            which no forward pass reached a site: another model or copy ran, or another thread, or nothing. From a
+            forward pass: the context belongs to a generator that is suspended within it.
     """
-    return _capturing_lazily(model, sites, detach) if lazy else _capturing(model, sites, detach)
+    wanted = wanted or (sites("pattern"),)
+    return _capturing_lazily(model, wanted, detach, every) if lazy else _capturing(model, wanted, detach, every)
 
 
 @contextmanager
-def _capturing(model: nn.Module, sites: tuple[str, ...], detach: bool) -> Iterator[Activations]:
+def _capturing(model: nn.Module, wanted: tuple[str, ...], detach: bool, every: bool) -> Iterator[Activations]:
     """Keep tensors."""
-    activations = Activations()
-    chosen = matching(named_hook_points(model), sites or ("*",))
-    with handling({point: _keeping(activations._values, name, detach) for name, point in chosen.items()}):
+    activations = Activations(every=every)
+    chosen = matching(named_hook_points(model), wanted)
+    with handling({point: _keeping(activations, name, detach) for name, point in chosen.items()}):
         yield activations
+    check_reached(wanted, activations)
 
 
 @contextmanager
-def _capturing_lazily(model: nn.Module, sites: tuple[str, ...], detach: bool) -> Iterator[LazyActivations]:
+def _capturing_lazily(
+    model: nn.Module, wanted: tuple[str, ...], detach: bool, every: bool
+) -> Iterator[LazyActivations]:
     """Keep what patterns are made of, and tensors elsewhere."""
-    activations = LazyActivations()
+    activations = LazyActivations(every=every)
     sources = named_source_points(model)
     handlers: dict[HookPoint, Handler] = {}
-    for name, point in matching(named_hook_points(model), sites or ("*hook_pattern",)).items():
+    for name, point in matching(named_hook_points(model), wanted).items():
         module, _, stem = name.rpartition("hook_")
         if stem == "pattern":
-            handlers[sources[f"{module}pattern_source"]] = _keeping_lazily(activations._values, name, detach)
+            handlers[sources[f"{module}pattern_source"]] = _keeping_lazily(activations, name, detach)
         else:
-            handlers[point] = _keeping(activations._values, name, detach)
+            handlers[point] = _keeping(activations, name, detach)
     with handling(handlers):
         yield activations
+    check_reached(wanted, activations)
 
 
-def _keeping(values: dict[str, Any], name: str, detach: bool) -> Handler:
+def _keeping(kept: _ByName[Any], name: str, detach: bool) -> Handler:
     def keep(value: Tensor) -> Tensor:
-        values[name] = value.detach() if detach else value
+        kept.add(name, value.detach() if detach else value)
         return value
 
     return keep
 
 
-def _keeping_lazily(values: dict[str, Any], name: str, detach: bool) -> Handler:
+def _keeping_lazily(kept: _ByName[Any], name: str, detach: bool) -> Handler:
     def keep(source: PatternSource) -> PatternSource:
-        values[name] = LazyPattern(source, detach=detach)
+        kept.add(name, LazyPattern(source, detach=detach))
         return source
 
     return keep

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.errors import InterventionError
-from transformer_core.hooks import Handler, HookPoint, first_position, handling, named_hook_points
+from transformer_core.hooks import Handler, HookPoint, first_position, handling, named_hook_points, uncompiled
 from transformer_core.instrument.edit import Edit
-from transformer_core.instrument.sites import Site, matching
+from transformer_core.instrument.sites import Site, check_reached, matching
 from transformer_core.language import say
 
 Intervention = Callable[[Tensor, Site], Tensor]
@@ -46,7 +46,10 @@ def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Seque
         InterventionError: from the forward, where an intervention does not fit its site or returns something else; on
             leaving, where a ready one names a position that the text has not (asked after a single forward only: a
             text that is being written may end early).
+        SiteError: besides, on leaving, a name or glob of which no forward pass reached a site; from a forward pass, the
+            context belongs to a generator that is suspended within it.
     """
+    model = uncompiled(model)
     hook_points = named_hook_points(model)
     chains: dict[str, list[Intervention]] = {}
     for wanted, chosen in interventions.items():
@@ -59,6 +62,7 @@ def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Seque
         handlers[hook_points[name]] = _acting(name, chain, getattr(attention, "n_heads", None), lengths)
     with handling(handlers):
         yield
+    check_reached([*interventions], lengths)
     for name, of_forwards in lengths.items():
         if len(of_forwards) == 1:
             _check_reached(name, chains[name], *of_forwards[0])

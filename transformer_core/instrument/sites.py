@@ -1,6 +1,6 @@
 """Sites: the places of a model where one can look or step in, and how they are found by name."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from fnmatch import fnmatchcase
@@ -41,6 +41,66 @@ class Site:
         return attention == "cross_attn" and part in ("hook_k", "hook_v", "k_norm")
 
 
+_STACKS = {"encoder": "encoder.", "decoder": "decoder.", "cross": "decoder."}  # of attentions
+_PARTS = dict.fromkeys(("q", "k", "v", "mask", "attn_scores", "pattern", "z", "result", "attn_out"), "self_attn.")
+_PARTS |= dict.fromkeys(("pre", "post"), "mlp.")
+
+
+def site(stem: str, *, layer: int, attention: str) -> str:
+    """Return the name of a site within a layer, for `capture` and `intervene`.
+
+    >>> site("pattern", layer=0, attention="cross")
+    'decoder.blocks.0.cross_attn.hook_pattern'
+    >>> site("resid_post", layer=1, attention="decoder")
+    'decoder.blocks.1.hook_resid_post'
+
+    Args:
+        stem: what passes there: "q", "k", "v", "mask", "attn_scores", "pattern", "z", "result" or "attn_out" of an
+            attention; "pre" or "post" of a feed-forward; "resid_pre", "resid_mid", "resid_mid_cross", "mlp_out" or
+            "resid_post" of a block.
+        layer: from 0.
+        attention: "encoder" or "decoder", the self-attention of that stack or the stack itself; or "cross".
+
+    Raises:
+        SiteError: there is no such attention.
+    """
+    part = _PARTS.get(stem, "")
+    if attention == "cross":
+        part = part.replace("self_attn", "cross_attn")
+    return f"{_stack(attention)}blocks.{layer}.{part}hook_{stem}"
+
+
+def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = None) -> str:
+    """Return a glob of all sites of a kind, for `capture` and `intervene`; what is left out may be any.
+
+    >>> sites("pattern", attention="cross")
+    'decoder.*cross_attn.hook_pattern'
+    >>> sites(layer=0)
+    '*blocks.0.*hook_*'
+
+    Args:
+        stem: as for `site`, or the end of another name of `site_names`, behind "hook_".
+        layer: from 0.
+        attention: as for `site`.
+
+    Raises:
+        SiteError: there is no such attention.
+    """
+    stack = "*" if attention is None else _stack(attention)
+    place = "*" if layer is None else f"blocks.{layer}.*"
+    part = "" if attention is None or _PARTS.get(stem) != "self_attn." else "self_attn."
+    if attention == "cross":
+        part = "cross_attn."
+    return f"{stack}{place}{part}hook_{stem}".replace("**", "*")
+
+
+def _stack(attention: str) -> str:
+    """Return the beginning of the names of the sites in the stack of an attention."""
+    if attention not in _STACKS:
+        raise SiteError(say("attention must be encoder, decoder or cross; got {attention!r}", attention=attention))
+    return _STACKS[attention]
+
+
 def site_names(model: nn.Module) -> tuple[str, ...]:
     """Return the names of all sites of `model`, in the order in which it was built."""
     return tuple(named_hook_points(model))
@@ -75,6 +135,27 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
                 )
             )
     return {name: point for name, point in hook_points.items() if any(fnmatchcase(name, site) for site in sites)}
+
+
+def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
+    """Check that some forward pass has reached a site that each name or glob asks for.
+
+    Args:
+        sites: names or globs.
+        reached: names of the sites that were passed.
+
+    Raises:
+        SiteError: of one of them no site was reached.
+    """
+    for site in sites:
+        if not any(fnmatchcase(name, site) for name in reached):
+            raise SiteError(
+                say(
+                    "no forward pass reached {site} within the context, so nothing was captured or changed there; run "
+                    "the model within it: this very model and no copy, in the same thread, and the part with that site",
+                    site=site,
+                )
+            )
 
 
 def _nearest(site: str, names: Iterable[str], *, at_least: float = 0.6) -> list[str]:

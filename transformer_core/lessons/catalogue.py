@@ -63,7 +63,7 @@ _HEADS, _NUMBERS, _LEARNING = (f"transformer_core.lessons.drawing_{name}" for na
 
 KINDS: Mapping[str, Kind] = {
     "head": Kind(
-        parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores")},
+        parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores"), "prompt": YES},
         home=_HEADS,
         meaning=mark("a head's pattern, or its scores, as a heatmap"),
     ),
@@ -118,6 +118,8 @@ KINDS: Mapping[str, Kind] = {
             "title": WORDS,
             "names": WORDS,
             "decimals": whole(0, 6),
+            "from": number(-1e6, 1e6),
+            "to": number(-1e6, 1e6),
         },
         needs=("values",),
         home=_NUMBERS,

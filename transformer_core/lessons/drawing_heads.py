@@ -1,6 +1,7 @@
 """The figures of lessons that show heads."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from transformer_core.figures.all_heads import all_heads
 from transformer_core.figures.label_bars import label_bars
 from transformer_core.figures.number_panels import number_panels
 from transformer_core.figures.row_bars import row_bars
+from transformer_core.figures.token_axes import HEIGHT
 from transformer_core.language import say
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Table, csv_of
 from transformer_core.lessons.evaluation import plain_number
 from transformer_core.lessons.faults import LessonError
 from transformer_core.lessons.value import Values
+
+_ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
 
 SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
     "softmax": lambda given: (
@@ -46,6 +50,8 @@ def draw_head(scene: Scene) -> Plot:
     """Draw a pattern, or scores."""
     quantity = scene.given.get("quantity", "pattern")
     values = scene.of_head(quantity)
+    if scene.given.get("prompt"):
+        values = _given_only(values, scene)
     rows, columns = (_labels(values, place) for place in (0, 1))
     mask = _mask(scene, values)
     key = scene.given.get("key")
@@ -63,8 +69,20 @@ def draw_head(scene: Scene) -> Plot:
         query_name=_name("query", scene, 0),
         key_name=_name("key", scene, 1),
         theme=scene.theme,
+        height=min(_AROUND + _ROW * len(rows), HEIGHT),
     )
     return Plot(figure=figure, csv=_csv(values, mask))
+
+
+def _given_only(values: Values, scene: Scene) -> Values:
+    """Return the part of a pattern, or of scores, without what the model wrote itself."""
+    places = {"source": len(scene.run.reading.source), "target": scene.run.reading.n_given}
+    n_rows, n_columns = (places[side] for side in scene.run.sides[scene.attention])
+    axes = tuple(
+        replace(axis, size=n, labels=axis.labels[:n], names={name: of[:n] for name, of in axis.names.items()})
+        for axis, n in zip(values.axes, (n_rows, n_columns), strict=True)
+    )
+    return Values(array=values.array[:n_rows, :n_columns], axes=axes)
 
 
 def draw_heads(scene: Scene) -> Plot:
@@ -255,6 +273,8 @@ def _mask(scene: Scene, values: Values) -> np.ndarray:
     """Return where the mask allows; everywhere, where the pattern is not drawn as it was computed."""
     run = scene.run
     mask = run.sites[ATTENTIONS[scene.attention].site(scene.parameter("layer"), "hook_mask")][0]
+    if scene.given.get("prompt"):
+        mask = mask[tuple(map(slice, values.array.shape))]
     is_as_computed = mask.shape == values.array.shape and not np.any(np.nan_to_num(values.array, neginf=0)[~mask])
     return mask if is_as_computed else np.ones(values.array.shape, dtype=bool)
 

@@ -10,8 +10,11 @@ from transformer_core.figures.number_panels import number_panels
 from transformer_core.language import grouped, say, say_number
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Strip, Table, csv_of
 from transformer_core.lessons.evaluation import plain_number
+from transformer_core.lessons.expression import parse
 from transformer_core.lessons.faults import LessonError
+from transformer_core.lessons.quantities import QUANTITIES
 from transformer_core.lessons.searching import searched
+from transformer_core.lessons.syntax import Quantity
 from transformer_core.lessons.value import Values
 from transformer_core.model.positions import sinusoidal_table
 
@@ -110,17 +113,42 @@ def draw_bars(scene: Scene) -> Plot:
             )
         bars[names[1] if len(names) > 1 else "2"] = beside.array.astype(np.float64)
     title = scene.given.get("title") or scene.given["values"]
+    limits = _ends(scene, bars)
     figure = label_bars(
         bars,
         labels,
         title=title,
         label_name=say(axis.name),
-        value_name=say("value"),
+        value_name=say("value (axis starts at {low})", low=f"{limits[0]:g}") if limits and limits[0] else say("value"),
+        limits=limits,
         decimals=scene.given.get("decimals", 2),
         theme=scene.theme,
     )
     rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
     return Plot(figure=figure, csv=csv_of((axis.name, *(name or "value" for name in bars)), rows))
+
+
+def _ends(scene: Scene, bars: Mapping[str, np.ndarray]) -> tuple[float, float] | None:
+    """Return the ends of the axis; None: the usual ones, from 0.
+
+    Raises:
+        LessonError: they leave nothing between them, or something of the numbers outside.
+    """
+    if "from" not in scene.given and "to" not in scene.given:
+        return None
+    seen = np.concatenate([of[np.isfinite(of)] for of in bars.values()])
+    least, most = float(seen.min(initial=0)), float(seen.max(initial=0))
+    low, high = scene.given.get("from", min(least, 0.0)), scene.given.get("to", max(most, 0.0))
+    if low >= high or (seen < low).any() or (seen > high).any():
+        raise LessonError(
+            say(
+                "the numbers go from {least} to {most}; “from” and “to” leave some out",
+                least=f"{seen.min(initial=np.inf):g}",
+                most=f"{most:g}",
+            ),
+            line=scene.wish.line,
+        )
+    return low, high
 
 
 def draw_positions(scene: Scene) -> Plot:
@@ -158,7 +186,7 @@ def draw_shapes(scene: Scene) -> Table:
     """Tell the shapes of what passes through the model."""
     sources = scene.given.get("values", ())
     is_own = bool(sources)
-    rows = []
+    rows, codes = [], []
     for source in sources or _SHAPES:
         try:
             values = scene.ask(source, parameter="values")
@@ -166,12 +194,21 @@ def draw_shapes(scene: Scene) -> Table:
             if is_own:
                 raise
             continue  # this kind of model has no such part
-        rows.append((source, values.in_words(), grouped(values.array.size)))
+        rows.append((_meaning(source), values.in_words(), grouped(values.array.size)))
+        codes.append(source)
     return Table(
         title=scene.given.get("title") or say("What passes through the model, on this text"),
         columns=(say("what"), say("shape"), say("numbers")),
         rows=tuple(rows),
+        codes=tuple(codes),
     )
+
+
+def _meaning(source: str) -> str:
+    """Return what a quantity is, in words; the expression itself, where it is more than one quantity."""
+    found = parse(source)
+    meaning = QUANTITIES[found.name].meaning if isinstance(found, Quantity) and found.name in QUANTITIES else ""
+    return say(meaning).partition(" [")[0] if meaning else source
 
 
 def draw_beams(scene: Scene) -> Table:

@@ -43,6 +43,7 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     marked: int | None = None  # a row that stands out
+    codes: tuple[str, ...] = ()  # how each row's first cell is called in code; () for none
 
 
 Drawn = Plot | Strip | Table

@@ -1,6 +1,7 @@
-"""What a head is good for on one text: how much worse the text goes where the head is switched off."""
+"""The loss on one text, and how much it rises where heads are switched off."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -8,12 +9,11 @@ from jaxtyping import Float
 
 from transformer_core.analysis.attentions import attentions_of
 from transformer_core.analysis.watching import tensor_of
-from transformer_core.errors import TextError
+from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads
 from transformer_core.language import say
 from transformer_core.lessons.run import Run
-from transformer_core.model.transformer import Transformer
 
 
 def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
@@ -28,27 +28,74 @@ def loss_rises(run: Run) -> Mapping[str, Float[np.ndarray, "layer head"]]:
     Raises:
         TextError: a model that fills in blanks, and writes nothing.
     """
-    if run.model.decoder is None:
-        raise TextError(say("a model that writes nothing has no loss on this text"))
+    _check_writes(run)
     if "loss_rises" not in run.found:
         run.found["loss_rises"] = _loss_rises(run)
     rises: Mapping[str, np.ndarray] = run.found["loss_rises"]
     return rises
 
 
-@torch.inference_mode()
+def loss_rise(run: Run, attention: str, layer: int, heads: Sequence[int]) -> float:
+    """Return by how much the loss rises where some heads of a layer all write 0.
+
+    Args:
+        run: of a model that writes, on a text.
+        attention: that the heads belong to, such as "decoder".
+        layer: from 0.
+        heads: one or several.
+
+    Returns:
+        nats a token, the mean over all tokens that the decoder read.
+
+    Raises:
+        TextError: a model that fills in blanks, and writes nothing.
+        ConfigError: the model has no such heads.
+    """
+    _check_writes(run)
+    config = run.model.config
+    found = attentions_of(config).get(attention)
+    if found is None or not 0 <= layer < found.n_layers(config) or not set(heads) <= set(range(config.n_heads)):
+        named = ", ".join(map(str, heads))
+        raise ConfigError(
+            say(
+                "this model has no {attention}, layer {layer}, head {head}",
+                attention=attention,
+                layer=layer,
+                head=named,
+            )
+        )
+    key = ("loss_rise", attention, layer, *heads)
+    if key not in run.found:
+        run.found[key] = _loss(run, found.site(layer, "hook_z"), heads) - _loss(run)
+    rise: float = run.found[key]
+    return rise
+
+
+def text_loss(run: Run) -> float:
+    """Return the loss on what the right model wrote, with teacher forcing: nats a token.
+
+    Raises:
+        TextError: a model that fills in blanks, and writes nothing.
+    """
+    _check_writes(run)
+    logits = torch.from_numpy(run.logits).double()
+    labels = run.tokenizer.target.tokens(range(logits.shape[-1]))
+    following = [*run.reading.inputs[-1][1:], labels.index(run.reading.following[-1])]
+    return float(-logits.log_softmax(dim=-1).gather(-1, torch.tensor(following)[:, None]).mean())
+
+
+def _check_writes(run: Run) -> None:
+    if run.model.decoder is None:
+        raise TextError(say("a model that writes nothing has no loss on this text"))
+
+
 def _loss_rises(run: Run) -> dict[str, np.ndarray]:
-    model, reading = run.model, run.reading
-    inputs = [tensor_of(ids, model) for ids in reading.inputs]
-    following = _following(run)
-    whole = _loss(model, inputs, following)
+    config = run.model.config
     rises = {}
-    for name, attention in attentions_of(model.config).items():
-        n_layers = attention.n_layers(model.config)
-        rises[name] = np.zeros((n_layers, model.config.n_heads))
+    for name, attention in attentions_of(config).items():
+        rises[name] = np.zeros((attention.n_layers(config), config.n_heads))
         for layer, head in np.ndindex(*rises[name].shape):
-            with intervene(model, {attention.site(layer, "hook_z"): zero_heads([head])}):
-                rises[name][layer, head] = _loss(model, inputs, following) - whole
+            rises[name][layer, head] = loss_rise(run, name, layer, [head])
     return rises
 
 
@@ -58,6 +105,9 @@ def _following(run: Run) -> list[int]:
     return [*read[1:], int(run.logits[-1].argmax())]
 
 
-def _loss(model: Transformer, inputs: list[torch.Tensor], following: list[int]) -> float:
-    log_probs = model(*inputs)[0].float().log_softmax(dim=-1)
-    return float(-log_probs.gather(-1, torch.tensor(following)[:, None]).mean())
+@torch.inference_mode()
+def _loss(run: Run, site: str = "", heads: Sequence[int] = ()) -> float:
+    inputs = [tensor_of(ids, run.model) for ids in run.reading.inputs]
+    with intervene(run.model, {site: zero_heads(heads)}) if heads else nullcontext():
+        log_probs = run.model(*inputs)[0].float().log_softmax(dim=-1)
+    return float(-log_probs.gather(-1, torch.tensor(_following(run))[:, None]).mean())

@@ -32,6 +32,22 @@ def files_of(folder: Path, language: str) -> list[Path]:
     return [found[name] for name in sorted(found)][:MOST_LESSONS]
 
 
+def not_read(folder: Path, language: str) -> list[str]:
+    """Return the files of a folder that are no lessons for their ending alone, by their names inside it.
+
+    Args:
+        folder: of lessons.
+        language: such as "de".
+    """
+    there = [path for place in ("", ENGLISH, language) for path in folder.joinpath(place).glob("[!.]*")]
+    strays = {
+        str(path.relative_to(folder))
+        for path in there
+        if path.suffix != ".md" and path.stem.lower() != "readme" and path.is_file()
+    }
+    return sorted(strays)
+
+
 def read_lessons(
     folder: Path, language: str, *, root: Path, pages: Mapping[str, Collection[str]], before: str = "", group: str = ""
 ) -> list[Lesson | BrokenLesson]:

@@ -1,11 +1,12 @@
 """How the quantities of a run are got: each function takes the run and what stands in the quantity's brackets."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from transformer_core.analysis.attentions import ATTENTIONS
 from transformer_core.language import say
+from transformer_core.lessons import effects
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.run import Run
 from transformer_core.lessons.searching import searched
@@ -21,7 +22,7 @@ def of_head(stem: str, rows: str, columns: str) -> Get:
 
     def get(run: Run, parts: Parts) -> Result:
         attention, layer, *head = parts
-        array = run.sites[_site(run, attention, layer, stem)]
+        array = run.sites[attention_site(run, attention, layer, stem)]
         sides = dict(zip(("query", "key"), run.sides[str(attention)], strict=True))
         rows_axis = run.axis(rows, sides[rows])
         if columns in sides:
@@ -39,7 +40,7 @@ def of_attention(stem: str) -> Get:
 
     def get(run: Run, parts: Parts) -> Result:
         attention, layer = parts
-        return _on_stream(run, run.sites[_site(run, attention, layer, stem)], run.sides[str(attention)][0])
+        return _on_stream(run, run.sites[attention_site(run, attention, layer, stem)], run.sides[str(attention)][0])
 
     return get
 
@@ -69,7 +70,7 @@ def of_stack(stem: str) -> Get:
 def mask(run: Run, parts: Parts) -> Result:
     """Return the mask of an attention, True = may attend, [query, key]; the same for all heads."""
     (attention,) = parts
-    array = run.sites[_site(run, attention, 0.0, "hook_mask")]
+    array = run.sites[attention_site(run, attention, 0.0, "hook_mask")]
     queries, keys = run.sides[str(attention)]
     return Values(array=array[0], axes=(run.axis("query", queries), run.axis("key", keys)))
 
@@ -94,16 +95,38 @@ def logits(*, as_probabilities: bool) -> Get:
     """Return what gets the logits, or the probabilities, of all tokens behind each position [pos, vocab]."""
 
     def get(run: Run, parts: Parts) -> Result:
-        side = "target" if run.model.decoder is not None else "source"
-        n = run.logits.shape[-1]
-        labels = tuple(run.tokenizer.target.tokens(range(n)))
-        array = run.logits.astype(np.float64)
-        if as_probabilities:
-            array = np.exp(array - array.max(axis=-1, keepdims=True))
-            array /= array.sum(axis=-1, keepdims=True)
-        return Values(array=array, axes=(run.axis("pos", side), Axis(name="vocab", size=n, labels=labels)))
+        return probabilities(run, run.logits) if as_probabilities else _of_vocabulary(run, run.logits)
 
     return get
+
+
+def probabilities(run: Run, logits: np.ndarray) -> Values:
+    """Return the softmax of logits of a run, its own or those of a changed model [pos, vocab]."""
+    array = logits.astype(np.float64)
+    array = np.exp(array - array.max(axis=-1, keepdims=True))
+    return _of_vocabulary(run, array / array.sum(axis=-1, keepdims=True))
+
+
+def _of_vocabulary(run: Run, array: np.ndarray) -> Values:
+    side = "target" if run.model.decoder is not None else "source"
+    n = array.shape[-1]
+    labels = tuple(run.tokenizer.target.tokens(range(n)))
+    axes = (run.axis("pos", side), Axis(name="vocab", size=n, labels=labels))
+    return Values(array=array.astype(np.float64), axes=axes)
+
+
+def of_card(run: Run, parts: Parts) -> Result:
+    """Return a number of the model's card, measured when the model was made: the group that it stands in, its name.
+
+    Raises:
+        ExpressionError: there is no such number.
+    """
+    group, name = map(str, parts)
+    facts = run.card.get(group)
+    found = facts.get(name) if isinstance(facts, Mapping) else None
+    if not isinstance(found, int | float):
+        raise ExpressionError(say("the card of this model has no number “{name}” in “{group}”", name=name, group=group))
+    return number(found)
 
 
 def embedding(run: Run, parts: Parts) -> Result:
@@ -153,6 +176,19 @@ def written(name: str) -> Get:
     return get
 
 
+def loss_rise(run: Run, parts: Parts) -> Result:
+    """Return by how much the loss on the text rises, in nats a token, where heads of a layer are switched off."""
+    attention, layer, *heads = parts
+    if any(isinstance(part, str) or part != int(part) for part in (layer, *heads)):
+        raise ExpressionError(say("layers and heads are whole numbers, from 0 on"))
+    return number(effects.loss_rise(run, str(attention), int(layer), [int(head) for head in heads]))
+
+
+def text_loss(run: Run, parts: Parts) -> Result:
+    """Return the loss on what the right model wrote, in nats a token."""
+    return number(effects.text_loss(run))
+
+
 def _whole(part: str | float) -> int:
     if isinstance(part, str) or part != int(part) or not 1 <= part <= 64:
         raise ExpressionError(say("“{part}” must be a whole number from 1 to 64", part=part))
@@ -173,7 +209,7 @@ def _on_stream(run: Run, array: np.ndarray, side: str, width: str = "d_model") -
     return Values(array=array, axes=(run.axis("pos", side), Axis(name=width, size=array.shape[-1])))
 
 
-def _site(run: Run, attention: str | float, layer: str | float, stem: str) -> str:
+def attention_site(run: Run, attention: str | float, layer: str | float, stem: str) -> str:
     """Return the name of an attention's site.
 
     Raises:

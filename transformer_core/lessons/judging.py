@@ -9,6 +9,7 @@ from transformer_core.lessons.evidence import TRAINED, Evidence
 from transformer_core.lessons.faults import ExpressionError, LessonError
 from transformer_core.lessons.lesson import Asked, Check, Choice, Prose, Question, Told
 from transformer_core.lessons.syntax import COMPARISONS, names_in
+from transformer_core.lessons.typed import number_typed
 from transformer_core.lessons.value import Values
 
 
@@ -45,14 +46,6 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
         return Verdict(is_right=is_right, right=plain_number(value), is_computed=True)
     words = result if isinstance(result, str) else in_words(result)
     return Verdict(is_right=given == words, right=words, is_computed=True)
-
-
-def number_typed(given: str) -> float | None:
-    """Return a number as a person types it, with a comma too; None where it is none."""
-    try:
-        return float(given.strip().replace("\u2212", "-").replace(",", "."))
-    except ValueError:
-        return None
 
 
 def right_choice(question: Question, evidence: Evidence) -> Choice:

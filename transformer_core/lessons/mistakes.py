@@ -17,9 +17,10 @@ from transformer_core.errors import ConfigError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.language import mark, say
-from transformer_core.model.attention import Mask, MultiHeadAttention
+from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.masks import look_ahead_mask
 from transformer_core.model.norms import LayerNorm
+from transformer_core.model.sdpa import Mask
 from transformer_core.model.transformer import Transformer
 
 DROPOUT = 0.5  # what an argument that nobody uses comes to

@@ -4,22 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer_core.language import mark, say
+from transformer_core.lessons import changed
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.getters import (
     Get,
     Parts,
     embedding,
     logits,
+    loss_rise,
     mask,
     n_tokens,
     normalized,
     number_of,
     of_attention,
+    of_card,
     of_head,
     of_layer,
     of_stack,
     output,
     positions,
+    text_loss,
     written,
 )
 from transformer_core.lessons.run import Run
@@ -34,12 +38,13 @@ class Quantity:
     meaning: str  # for who writes lessons; said
     get: Get
     n_left_out: int = 0  # parts at the end that may be left out: without a head, all heads are meant
+    n_more: int = 0  # parts that may follow: further heads
 
     @property
     def n_parts(self) -> range:
         """How many parts there may be in its brackets."""
         most = len(self.parts.split(",")) if self.parts else 0
-        return range(most - self.n_left_out, most + 1)
+        return range(most - self.n_left_out, most + self.n_more + 1)
 
 
 def quantity(run: Run, name: str, parts: Parts) -> Result:
@@ -117,9 +122,9 @@ QUANTITIES: Mapping[str, Quantity] = {
         name: Quantity(parts="stack, layer", meaning=meaning, get=of_layer(f"hook_{name}"))
         for name, meaning in {
             "resid_pre": mark("residual stream before a layer [pos, d_model]"),
-            "resid_mid": mark("residual stream behind the self-attention [pos, d_model]"),
-            "resid_mid_cross": mark("residual stream behind the cross-attention [pos, d_model]"),
-            "resid_post": mark("residual stream behind a layer [pos, d_model]"),
+            "resid_mid": mark("residual stream after the self-attention [pos, d_model]"),
+            "resid_mid_cross": mark("residual stream after the cross-attention [pos, d_model]"),
+            "resid_post": mark("residual stream after a layer [pos, d_model]"),
             "mlp_out": mark("what the feed-forward network adds [pos, d_model]"),
         }.items()
     },
@@ -130,12 +135,12 @@ QUANTITIES: Mapping[str, Quantity] = {
     ),
     "mlp_post": Quantity(
         parts="stack, layer",
-        meaning=mark("the feed-forward network's numbers behind the activation [pos, d_ff]"),
+        meaning=mark("the feed-forward network's numbers after the activation [pos, d_ff]"),
         get=of_layer("mlp.hook_post", "d_ff"),
     ),
     "normalized": Quantity(
         parts="stack, layer, norm",
-        meaning=mark("what a normalization (ln1, ln_cross, ln2) gives on [pos, d_model]"),
+        meaning=mark("output of a normalization (ln1, ln_cross, ln2) [pos, d_model]"),
         get=normalized(is_plain=False),
     ),
     "standardized": Quantity(
@@ -148,6 +153,38 @@ QUANTITIES: Mapping[str, Quantity] = {
         parts="", meaning=mark("probabilities of all tokens [pos, vocab]"), get=logits(as_probabilities=True)
     ),
     "output": Quantity(parts="", meaning=mark("what the model wrote"), get=output),
+    "output_without": Quantity(
+        parts=_HEAD, meaning=mark("what it writes with a head switched off"), get=changed.output(changed.switched_off)
+    ),
+    "probs_without": Quantity(
+        parts=_HEAD,
+        meaning=mark("probabilities of all tokens with a head switched off [pos, vocab]"),
+        get=changed.probs(changed.switched_off),
+    ),
+    "output_looking": Quantity(
+        parts=f"{_HEAD}, query, key",
+        meaning=mark("what it writes where a head's query looks at one key only"),
+        get=changed.output(changed.looking),
+    ),
+    "probs_looking": Quantity(
+        parts=f"{_HEAD}, query, key",
+        meaning=mark("probabilities of all tokens where a head's query looks at one key only [pos, vocab]"),
+        get=changed.probs(changed.looking),
+    ),
+    "card": Quantity(
+        parts="group, name",
+        meaning=mark("a number of the model's card, such as card[metrics, exact_match]"),
+        get=of_card,
+    ),
+    "text_loss": Quantity(
+        parts="", meaning=mark("loss on what the correct model wrote, nats per token"), get=text_loss
+    ),
+    "loss_rise": Quantity(
+        parts=_HEAD,
+        n_more=15,
+        meaning=mark("by how much the loss rises, in nats per token, with one head, or several, switched off"),
+        get=loss_rise,
+    ),
     "n_tokens": Quantity(parts="side", meaning=mark("how many tokens the source or the target has"), get=n_tokens),
     "greedy_text": Quantity(
         parts="n", meaning=mark("the n tokens that greedy decoding writes"), get=written("greedy_text")

@@ -31,6 +31,7 @@ class Run:
     sites: Mapping[str, np.ndarray]  # by the sites' names, without the batch's axis
     logits: Float[np.ndarray, "pos vocab"]
     sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
+    card: Mapping[str, Any] = field(default_factory=dict)  # what was measured of the model when it was made
     found: dict[Hashable, Any] = field(default_factory=dict)  # what was computed of it later
 
     @property
@@ -53,7 +54,15 @@ class Run:
 
 
 @torch.inference_mode()
-def run(model: Transformer, tokenizer: Tokenizer, text: str, *, target: str | None = None, mistake: str = "") -> Run:
+def run(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    mistake: str = "",
+    card: Mapping[str, Any] | None = None,
+) -> Run:
     """Let a model read and answer a text, then run it once over both, watched at all sites.
 
     Args:
@@ -62,6 +71,7 @@ def run(model: Transformer, tokenizer: Tokenizer, text: str, *, target: str | No
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, what to make it write; None: what it writes by itself.
         mistake: one of `MISTAKES`, that the watched run has; what was written comes from the right model.
+        card: of the model, for what lessons say of it.
 
     Raises:
         TextError: a text without a token.
@@ -71,7 +81,7 @@ def run(model: Transformer, tokenizer: Tokenizer, text: str, *, target: str | No
     inputs = [tensor_of(ids, model) for ids in reading.inputs]
     wrong = MISTAKES[mistake] if mistake else None
     runs = wrong.copied(model) if wrong else model
-    with wrong.running(runs) if wrong else torch.inference_mode(), capture(runs) as acts:
+    with wrong.running(runs) if wrong else torch.inference_mode(), capture(runs, "*") as acts:
         logits = runs(*inputs)
     sites = {
         name: value[0].float().numpy() if value.is_floating_point() else value[0].numpy()
@@ -83,7 +93,13 @@ def run(model: Transformer, tokenizer: Tokenizer, text: str, *, target: str | No
     if wrong and wrong.has_axes_swapped:
         sites = {name: _swapped(name, value, sides) for name, value in sites.items()}
     return Run(
-        model=runs, tokenizer=tokenizer, reading=reading, sites=sites, logits=logits[0].float().numpy(), sides=sides
+        model=runs,
+        tokenizer=tokenizer,
+        reading=reading,
+        sites=sites,
+        logits=logits[0].float().numpy(),
+        sides=sides,
+        card=card or {},
     )
 
 

@@ -1,19 +1,18 @@
 """Attention: the formula as free functions, and the module that owns the projections.
 
 Watched, attention is written out (scores, mask, softmax, values, each a hook point); unwatched, it takes torch's fused
-kernel. The tests hold both to the same numbers. (Compiled, a short pattern is written out too: see `_SHORT`.)
+kernel, in `sdpa.py`. The tests hold both to the same numbers. (Compiled, a short pattern is written out too: see
+`_SHORT`.)
 """
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.compiler import is_compiling
-from torch.nn import functional as F
 
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint, SourcePoint, is_watched
@@ -22,13 +21,8 @@ from transformer_core.model.dropout import Dropout
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.rotary import Rotation
+from transformer_core.model.sdpa import Bias, Mask, WrittenMask, rows_of, scaled_dot_product_attention
 
-WrittenMask = Bool[Tensor, "#batch #head #query #key"]
-Mask = WrittenMask | AttentionMask
-MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cross-attention: its keys are the source's
-Bias = Float[Tensor, "#batch #head query key"]
-
-_STRETCH = 1024  # queries whose mask or bias is written out at a time
 _SHORT = 128  # keys up to which it is quicker to write patterns out, where the compiler joins all that is not a product
 
 
@@ -78,68 +72,17 @@ def attention_pattern(
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
 
-def scaled_dot_product_attention(
-    q: Float[Tensor, "batch head query d_head"],
-    k: Float[Tensor, "batch head key d_head"],
-    v: Float[Tensor, "batch head key d_head"],
-    mask: Mask | None = None,
-    *,
-    bias: Bias | PositionBias | None = None,
-    scale: float | None = None,
-) -> Float[Tensor, "batch head query d_head"]:
-    """Return softmax(Q K^T / sqrt(d_head) + bias) V by torch's fused kernel, which never stores the pattern.
-
-    Args:
-        q: queries.
-        k: keys.
-        v: values.
-        mask: True = may attend; None allows everything. A rule is written out for a stretch of queries at a time.
-        bias: of the positions; like the mask.
-        scale: factor in place of 1 / sqrt(d_head).
-
-    Returns:
-        for each query the weighted sum of the values; 0 where nothing may be attended to.
-
-    Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1); Dao et al. 2022 for the kernel.
-    """
-    if isinstance(mask, AttentionMask) and mask.allows_everything:
-        mask = None
-    if bias is None and isinstance(mask, AttentionMask) and mask.is_look_ahead_only:
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
-    if bias is None and not isinstance(mask, AttentionMask):
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-    stretches = [slice(first, first + _STRETCH) for first in range(0, q.shape[2], _STRETCH)]
-    z = [
-        F.scaled_dot_product_attention(q[:, :, queries], k, v, attn_mask=_added(mask, bias, queries, q), scale=scale)
-        for queries in stretches
-    ]
-    return z[0] if len(z) == 1 else torch.cat(z, dim=2)
-
-
-def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, like: Tensor) -> Tensor:
-    """Return mask and bias of some queries as the kernel takes them: a mask alone as booleans, else one sum."""
-    allowed = _rows(mask, queries)
-    added = _rows(bias, queries)
-    if added is None:
-        assert allowed is not None, "without a mask and a bias there is nothing to add"
-        return allowed
-    added = added.to(like.dtype)
-    return added if allowed is None else torch.where(allowed, added, -math.inf)
-
-
-def _rows(part: Mask | Bias | PositionBias | None, queries: slice) -> Tensor | None:
-    """Return some queries' rows of a mask or a bias, be it a rule or written out."""
-    if part is None or isinstance(part, Tensor):
-        return part if part is None or part.shape[2] == 1 else part[:, :, queries]
-    return part.write_out(queries)
-
-
 @runtime_checkable
 class KeyValueStore(Protocol):
-    """Keeps keys and values between calls, so that decoding projects each position once."""
+    """Keeps keys and values [batch, head, key, d_head] between calls, so that decoding projects each position once."""
 
-    def keys_values(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """Return all keys and values [batch, head, key, d_head]; `project` computes those of the present input."""
+    @property
+    def complete(self) -> tuple[Tensor, Tensor] | None:
+        """Keys and values, where no more will come; None where some will."""
+        ...
+
+    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of new positions, and return all so far."""
         ...
 
 
@@ -206,19 +149,14 @@ class MultiHeadAttention(nn.Module):
             rotation: turns queries and new keys by their positions; both inputs are the same then.
             bias: added to the scores, by the distance of query and key.
         """
-        if query_input is key_value_input:
-            q, *k_v = self._project(query_input, self.q, self.k, self.v)
+        q = self.hook_q(self._heads(self.q(query_input), self.q_norm, rotation))
+        if store is not None and store.complete is not None:
+            k, v = store.complete
         else:
-            (q,), k_v = self._project(query_input, self.q), []
-
-        def project() -> tuple[Tensor, Tensor]:
-            k, v = k_v or self._project(key_value_input, self.k, self.v)
-            k = k if self.k_norm is None else self.k_norm(k)
-            return self.hook_k(k if rotation is None else rotation.turn(k)), self.hook_v(v)
-
-        q = q if self.q_norm is None else self.q_norm(q)
-        q = self.hook_q(q if rotation is None else rotation.turn(q))
-        k, v = project() if store is None else store.keys_values(project)
+            k = self.hook_k(self._heads(self.k(key_value_input), self.k_norm, rotation))
+            v = self.hook_v(self._heads(self.v(key_value_input)))
+            if store is not None:
+                k, v = store.append(k, v)
         if is_watched(self.hook_mask):
             mask = self.hook_mask(_written_out(mask, q, k))  # [batch, 1 or head, query, key]
         return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
@@ -228,7 +166,7 @@ class MultiHeadAttention(nn.Module):
         pattern = None
         is_written_out = is_watched(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active
         if is_written_out or (is_compiling() and k.shape[2] <= _SHORT):
-            written_mask = _rows(mask, slice(None)) if mask is not None else None
+            written_mask = rows_of(mask, slice(None)) if mask is not None else None
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
             keys, values = self._for_each_head(k), self._for_each_head(v)
             attn_scores = attention_scores(q, keys, written_mask, bias=written_bias, scale=self.scale)
@@ -251,20 +189,11 @@ class MultiHeadAttention(nn.Module):
         group = self.n_heads // self.n_kv_heads
         return x if group == 1 else x.repeat_interleave(group, dim=1)
 
-    def _project(self, x: Tensor, *projections: nn.Linear) -> list[Tensor]:
-        """[batch, pos, d_model] -> [batch, head, pos, d_head], once for each projection.
-
-        In training all projections of the same input are one matrix product, a third quicker; in evaluation, where the
-        input may be the one token that is being decoded, setting their weights side by side costs more than it saves.
-        """
-        if self.training and len(projections) > 1:
-            weight = torch.cat([projection.weight for projection in projections])
-            bias = torch.cat([p.bias for p in projections]) if projections[0].bias is not None else None
-            widths = [projection.out_features for projection in projections]
-            projected = F.linear(x, weight, bias).split(widths, dim=-1)
-        else:
-            projected = tuple(projection(x) for projection in projections)
-        return [y.unflatten(-1, (-1, self.d_head)).transpose(1, 2) for y in projected]
+    def _heads(self, x: Tensor, norm: nn.Module | None = None, rotation: Rotation | None = None) -> Tensor:
+        """[batch, pos, head * d_head] -> [batch, head, pos, d_head], normalized and rotated where the model does so."""
+        heads = x.unflatten(-1, (-1, self.d_head)).transpose(1, 2)
+        heads = heads if norm is None else norm(heads)
+        return heads if rotation is None else rotation.turn(heads)
 
     def _merge_heads(self, z: Tensor) -> Tensor:
         """[batch, head, query, d_head] -> [batch, query, d_model], through W_O."""
@@ -279,5 +208,5 @@ class MultiHeadAttention(nn.Module):
 def _written_out(mask: Mask | None, q: Tensor, k: Tensor) -> Tensor:
     """Return a mask of its own for each text of the batch: who looks may write on it."""
     everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
-    rows = _rows(mask, slice(None))
+    rows = rows_of(mask, slice(None))
     return everything if rows is None else everything & rows

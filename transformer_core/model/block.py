@@ -8,11 +8,12 @@ from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint
-from transformer_core.model.attention import KeyValueStore, Mask, MemoryMask, MultiHeadAttention
+from transformer_core.model.attention import KeyValueStore, MultiHeadAttention
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.feed_forward import FeedForward
-from transformer_core.model.norms import LayerNorm, RMSNorm, build_norm
+from transformer_core.model.norms import build_norm
 from transformer_core.model.rotary import Rotation
+from transformer_core.model.sdpa import Mask, MemoryMask
 
 Residual = Float[Tensor, "batch pos d_model"]
 
@@ -36,13 +37,15 @@ class Block(nn.Module):
     """Sub-layers, each in a residual connection with normalization.
 
     Source: Vaswani et al. 2017, sec. 3.1 and figure 1.
-    Differs: without a feed-forward network where d_ff is 0 (Elhage et al. 2021, "attention-only").
+    Differs: without a feed-forward network where d_ff is 0 (Elhage et al. 2021, "attention-only"); with
+    `parallel_residual` the network reads what the attention reads, x + Attn(LN1(x)) + FFN(LN2(x)) (Wang and Komatsuzaki
+    2021), and `hook_resid_mid` is the sum that it is added to.
     """
 
     def __init__(self, config: ModelConfig, *, has_cross_attention: bool) -> None:
         """Build the sub-layers; a decoder's block may have cross-attention between the other two."""
         super().__init__()
-        self.is_pre_norm = config.norm_position == "pre"
+        self.is_pre_norm, self.is_parallel = config.norm_position == "pre", config.parallel_residual
         self.has_cross_attention, self.has_feed_forward = has_cross_attention, config.d_ff > 0
         self.hook_resid_pre = HookPoint()
         self.self_attn = MultiHeadAttention(config)
@@ -93,7 +96,7 @@ class Block(nn.Module):
         def feed_forward(h: Tensor) -> Tensor:
             return self.hook_mlp_out(self.mlp(h))
 
-        x = self.hook_resid_pre(x)
+        x = resid_pre = self.hook_resid_pre(x)
         last = self.hook_resid_post
         is_last = not (self.has_cross_attention or self.has_feed_forward)
         x = self._add(x, attend_to_itself, self.ln1, last if is_last else self.hook_resid_mid)
@@ -101,11 +104,11 @@ class Block(nn.Module):
             assert memory is not None, "a block with cross-attention needs the encoder's output"
             is_last = not self.has_feed_forward
             x = self._add(x, attend_to_memory, self.ln_cross, last if is_last else self.hook_resid_mid_cross)
+        if self.is_parallel:
+            return last(x + feed_forward(self.ln2(resid_pre)))
         return self._add(x, feed_forward, self.ln2, last) if self.has_feed_forward else x
 
-    def _add(
-        self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: LayerNorm | RMSNorm, resid: HookPoint
-    ) -> Tensor:
+    def _add(self, x: Tensor, sublayer: Callable[[Tensor], Tensor], norm: nn.Module, resid: HookPoint) -> Tensor:
         """Post-norm, as in the paper: LayerNorm(x + Sublayer(x)). Pre-norm: x + Sublayer(LayerNorm(x)).
 
         Differs: pre-norm (Xiong et al. 2020) where the configuration asks for it.

@@ -43,19 +43,22 @@ class Dropout(nn.Module):
         return f"probability={self.probability}"
 
 
-def keep_mask(shape: torch.Size, probability: float) -> Float[Tensor, "*shape"]:
-    """Draw a dropout mask from torch's default generator.
+def keep_mask(
+    shape: torch.Size, probability: float, generator: torch.Generator | None = None
+) -> Float[Tensor, "*shape"]:
+    """Draw a dropout mask.
 
     Args:
         shape: of the mask.
         probability: in [0, 1), that an element is dropped.
+        generator: of the random numbers, on the CPU; None: torch's default one.
 
     Returns:
         float32 on the CPU: 0 where dropped, else 1 / (1 - probability).
     """
     n_elements = shape.numel()
     n_dropped_levels = min(round(probability * _LEVELS), _LEVELS - 1)
-    bits = torch.empty((n_elements + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
+    bits = torch.empty((n_elements + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None, generator=generator)
     levels = bits.view(torch.int16)[:n_elements].view(shape)  # each of -2^15 .. 2^15 - 1 equally likely
     mask = torch.empty(shape)
     torch.ge(levels, n_dropped_levels - _LEVELS // 2, out=mask)

@@ -43,7 +43,7 @@ class RMSNorm(nn.Module):
 
     def forward(self, x: Float[Tensor, "*axes width"]) -> Float[Tensor, "*axes width"]:
         """Return the normalized and scaled vectors."""
-        return self.hook_normalized(F.rms_norm(x, self.weight.shape, self.weight, self.eps))
+        return self.hook_normalized(F.rms_norm(x, self.weight.shape, self.weight.to(x.dtype), self.eps))
 
 
 def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm:

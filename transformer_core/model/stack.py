@@ -11,7 +11,6 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, is_watched
 from transformer_core.language import say
-from transformer_core.model.attention import Mask, MemoryMask
 from transformer_core.model.block import Block, BlockStore
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
 from transformer_core.model.dropout import Dropout
@@ -19,6 +18,7 @@ from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
 from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import build_positions
 from transformer_core.model.rotary import RotaryPositions
+from transformer_core.model.sdpa import Mask, MemoryMask
 
 
 @runtime_checkable
@@ -37,7 +37,7 @@ class StackStore(Protocol):
 
 
 class Stack(nn.Module):
-    """Embedding + positions, then N blocks; in pre-norm a last normalization.
+    """Embedding + positions, then N blocks; a last normalization where the configuration has one.
 
     Source: Vaswani et al. 2017, sec. 3.1, 3.4 and 3.5.
     """
@@ -68,7 +68,7 @@ class Stack(nn.Module):
         self.position_bias = build_position_bias(config, is_causal=is_causal)
         self.dropout = Dropout(config.dropout)
         self.blocks = nn.ModuleList(Block(config, has_cross_attention=has_cross_attention) for _ in range(n_layers))
-        self.ln_final = build_norm(config, config.d_model) if config.norm_position == "pre" else None
+        self.ln_final = build_norm(config, config.d_model) if config.has_final_norm else None
 
     def forward(
         self,

@@ -8,9 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import TextError
+from transformer_core.errors import ConfigError, TextError
 from transformer_core.hooks import HookPoint, reading_from
-from transformer_core.language import say
+from transformer_core.language import mark, say
 from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
@@ -20,6 +20,10 @@ from transformer_core.model.positions import LearnedPositions
 from transformer_core.model.stack import Stack, StackStore
 
 Tokens = Int[Tensor, "batch pos"]
+
+NO_PREDICTIONS = mark(
+    "this checkpoint has no language-modelling head, so it makes no predictions; final_states gives what it computes"
+)
 
 
 class UnembedTransform(nn.Module):
@@ -55,8 +59,9 @@ class Transformer(nn.Module):
         self.encoder = encoder
         self.decoder = decoder
         self.unembed_transform = UnembedTransform(config) if config.unembed_transform else None
-        self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=config.unembed_bias)
-        self.hook_logits = HookPoint()
+        if config.unembed:
+            self.unembed = nn.Linear(config.d_model, config.vocab_size, bias=config.unembed_bias)
+            self.hook_logits = HookPoint()
         self.tie()
 
     def tie(self) -> None:
@@ -83,6 +88,7 @@ class Transformer(nn.Module):
 
         Raises:
             TextError: a sequence that is empty or longer than `max_seq_len`, or one too few or too many.
+            ConfigError: the model has no last layer (`unembed` of its configuration); ask for `final_states`.
         """
         return self.logits_of(self.final_states(tokens, tgt, segments=segments))
 
@@ -177,7 +183,13 @@ class Transformer(nn.Module):
         return self.decoder(tgt, mask, memory, memory_mask, store, segments)
 
     def logits_of(self, final: Float[Tensor, "batch pos d_model"]) -> Float[Tensor, "batch pos vocab"]:
-        """Return the logits of final states, or of those of some positions."""
+        """Return the logits of final states, or of those of some positions.
+
+        Raises:
+            ConfigError: the model has no last layer.
+        """
+        if not self.config.unembed:
+            raise ConfigError(say(NO_PREDICTIONS))
         if self.config.scale_logits:
             final = final * self.config.d_model**-0.5
         if self.unembed_transform is not None:
@@ -213,10 +225,10 @@ def build(config: ModelConfig, *, seed: int = 0) -> Transformer:
         elif isinstance(module, LearnedPositions):
             nn.init.normal_(module.table, **normal)
         elif isinstance(module, nn.Linear):
-            if module is not model.unembed:
+            if not (config.unembed and module is model.unembed):
                 nn.init.xavier_uniform_(module.weight, generator=generator)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
-    if config.tie_embeddings == "none":
+    if config.unembed and config.tie_embeddings == "none":
         nn.init.normal_(model.unembed.weight, **normal)
     return model

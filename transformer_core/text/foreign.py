@@ -31,6 +31,15 @@ _STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names for what begins and en
 _OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
 _MARIAN = ("source.spm", "target.spm", "vocab.json")
 
+# Any file of a tokenizer, also of types that cannot be read here.
+_TRACES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.spm", "*.tiktoken")
+_TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Return whether a model folder of Hugging Face holds a tokenizer, or a part of one."""
+    return any(next(folder.glob(name), None) for name in (*_TRACES, *_TRACES_OF_PIECES))
+
 
 def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
     """Return the tokenizer of a model folder of Hugging Face; no code of the folder is run, and no network is used.
@@ -138,6 +147,11 @@ class ForeignTokenizer(Tokenizer):
             raise ValueError("a special token is missing")
         return cls(backend, special)
 
+    def parts(self) -> tuple[Backend, dict[str, int | None]]:
+        """Return a copy of the tokenizer of the `tokenizers` library, and the token of each role."""
+        special = dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id), strict=True))
+        return Backend.from_str(self._backend.to_str()), special
+
     @property
     def vocab_size(self) -> int:
         """Number of tokens, the special ones included; the model's may be larger, rounded up."""
@@ -188,9 +202,9 @@ class ForeignTokenizer(Tokenizer):
         return from_zero(ids)
 
     def _to_json(self) -> str:
-        special = dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id), strict=True))
+        backend, special = self.parts()
         about = {"headlight": {"kind": self.kind, "special": special}}
-        return json.dumps(json.loads(self._backend.to_str()) | about, ensure_ascii=False) + "\n"
+        return json.dumps(json.loads(backend.to_str()) | about, ensure_ascii=False) + "\n"
 
 
 class _Scheme:

@@ -47,6 +47,26 @@ def word_places(tokenizer: Tokenizer, ids: Iterable[SupportsInt]) -> tuple[int, 
     return tuple(places)
 
 
+def said_places(tokenizer: Tokenizer, ids: Sequence[int]) -> list[int]:
+    """Return the places of the tokens that stand for something said, be it an unknown word: not <bos>, not <eos>."""
+    special = zip(ids, tokenizer.is_special(ids), strict=True)
+    return [place for place, (token, is_sign) in enumerate(special) if not is_sign or token == tokenizer.unk_id]
+
+
+def places_of_words(tokenizer: Tokenizer, ids: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    """Return for each word that is said the places of its tokens.
+
+    Args:
+        tokenizer: that made the tokens.
+        ids: of one text, in their order, special ones among them or not.
+    """
+    numbers = range(len(ids)) if tokenizer.kind == "word" else word_places(tokenizer, ids)
+    words: dict[int, list[int]] = {}
+    for place in said_places(tokenizer, ids):
+        words.setdefault(numbers[place], []).append(place)
+    return tuple(map(tuple, words.values()))
+
+
 def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]:
     """Return a label for each word, for the screen: "·un", "believ", "able" is "unbelievable".
 

@@ -23,7 +23,7 @@ class Tokenizer(ABC):
     """Text to tokens and back; tokens are whole numbers from 0 to `vocab_size` - 1.
 
     Attributes:
-        kind: "word", "character", "byte_bpe", or "foreign".
+        kind: "word", "character", "byte_bpe", "foreign", "marian", or "ids".
         pad_id: fills up shorter sequences; None, as for all of these, where the tokenizer has no such token.
         bos_id: begins a text.
         eos_id: ends a text.
@@ -105,6 +105,15 @@ class Tokenizer(ABC):
             TextError: a token that is not in the vocabulary.
         """
 
+    def continuation(self, ids: Sequence[int], n_given: int) -> str:
+        """Return the text of the tokens after the first `n_given`, with its space and without a new capital.
+
+        Raises:
+            TextError: a token that is not in the vocabulary.
+        """
+        whole, beginning = self.decode(ids), self.decode(ids[:n_given])
+        return whole[len(beginning) :] if whole.startswith(beginning) else self.decode(ids[n_given:])
+
     @abstractmethod
     def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
         """Return each token as it is in the vocabulary, bytes as text (parts of a character: U+FFFD).
@@ -157,6 +166,10 @@ class Tokenizer(ABC):
                 from transformer_core.text.foreign import ForeignTokenizer
 
                 return ForeignTokenizer.from_values(values, about)
+            if about["kind"] == "ids":
+                from transformer_core.text.ids import IdTokenizer
+
+                return IdTokenizer.from_values(about)
             if about["kind"] == "marian":
                 from transformer_core.text.marian import MarianTokenizer
 

@@ -13,17 +13,20 @@ import torch
 
 from transformer_core.config import ModelConfig
 from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.batching import refuse_stride
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
+from transformer_core.corpora.token_store import fingerprint_of_tokenizer, special_token
 from transformer_core.devices import choose_device
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
-from transformer_core.text.tokenizer import OwnTokenizer
+from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.failures import is_short_of_memory, told
+from transformer_core.training.guidance import refuse_unguidable
 from transformer_core.training.job import Job
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.processes import ALONE, Processes
@@ -85,7 +88,7 @@ def begin(
     return job
 
 
-def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tuple[RunRequest, Corpus, OwnTokenizer]:
+def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tuple[RunRequest, Corpus, Tokenizer]:
     """Return what is asked of a new run, with its corpus and tokenizer; nothing is written.
 
     Raises:
@@ -108,14 +111,17 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         wanted,
         vocab_size=tokenizer.vocab_size,
         pad_id=tokenizer.pad_id,
-        bos_id=tokenizer.bos_id,
-        eos_id=tokenizer.eos_id,
+        bos_id=special_token(tokenizer.bos_id, "begins a text"),
+        eos_id=special_token(tokenizer.eos_id, "ends a text"),
     )
+    refuse_stride(training.stride, corpus.train, max_seq_len=model.max_seq_len)
+    refuse_unguidable(training, model, corpus)
     request = RunRequest(
         corpus=corpus_name,
         corpus_seed=_CORPUS_SEED,
         corpus_fingerprint=corpus.fingerprint,
         reading=asdict(reading),
+        tokenizer_fingerprint=fingerprint_of_tokenizer(tokenizer) if corpus.tokenizer_source else "",
         preset=preset,
         model=model,
         training=training,
@@ -201,6 +207,14 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
     saved = processes.first_first(directory.read_last)
     if saved is None:
         tokenizer = tokenizer_of(corpus, request.model.architecture)
+        if corpus.tokenizer_source and fingerprint_of_tokenizer(tokenizer) != request.tokenizer_fingerprint:
+            raise RunError(
+                say(
+                    "the tokenizer {source} is no longer the one that this run was begun with, so it cannot go on; "
+                    "begin a new run in another folder",
+                    source=corpus.tokenizer_source,
+                )
+            )
         model = build(request.model, seed=request.training.seed).to(place)
         return Job(directory, corpus, tokenizer, model, processes=processes)
     job = Job(directory, corpus, saved.tokenizer, saved.model.to(place), processes=processes)
@@ -233,6 +247,8 @@ def command(
 
 def _written(value: Any) -> str:
     """Return a setting as `--set` takes it."""
+    if isinstance(value, str):
+        return value  # a path may have capitals
     if isinstance(value, tuple):
         return ",".join(f"{step}:{factor!r}" for step, factor in value)
     return str(value).lower()

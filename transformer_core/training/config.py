@@ -1,5 +1,6 @@
 """The configuration of a training: how long, on how much, how fast; the model's shape is `ModelConfig`."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
@@ -11,8 +12,12 @@ from transformer_core.language import say
 Schedule = Literal["paper", "cosine", "constant"]
 OptimizerName = Literal["adam", "adamw"]
 Precision = Literal["fp32", "bf16"]
+_GUIDED_HEAD = re.compile(r"encoder\.(\d+)\.(\d+)")
+
 RateChanges = tuple[tuple[int, float], ...]
 """Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor beside it."""
+
+_LEAST_MEASURED = 5  # points that a curve of held-out measures needs to say where it is going
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +32,7 @@ class TrainingConfig:
 
     steps: int  # optimizer steps
     batch_size: int  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
+    stride: int | None = None  # tokens from one window of a running text to the next, 1: all; None: a window's length
     accumulate: int = 1  # parts that a step's batch is computed in, one after another; each needs less memory
     warmup_steps: int  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
     seed: int = 0  # of the first weights, the order of the data, and dropout
@@ -35,6 +41,8 @@ class TrainingConfig:
     learning_rate_floor: float = 0.0  # share of the highest rate at which the cosine ends
     rate_changes: RateChanges = ()  # what somebody changed on the way: from a step on, the rate times a factor
     label_smoothing: float = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
+    guided_head: str | None = None  # "encoder.1.0": that layer and head learns what pronouns stand for (guidance.py)
+    guidance_weight: float = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
     optimizer: OptimizerName = "adam"  # the paper's (sec. 5.3); "adamw": Loshchilov and Hutter 2019
     weight_decay: float = 0.0  # of matrices, a step, times the learning rate; "adamw" only
     adam_beta1: float = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
@@ -46,7 +54,9 @@ class TrainingConfig:
     film_megabytes: int = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
     log_every: int = 10  # steps between two lines of metrics.jsonl
     save_every: int = 500  # steps between two replacements of last/
-    evaluate_every: int = 500  # steps between two measurements on held-out pairs
+    evaluate_every: int = (
+        500  # steps between two held-out measurements, the last at the end; at most a fifth of all steps
+    )
     evaluate_pairs: int = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
 
     def __post_init__(self) -> None:
@@ -69,6 +79,13 @@ class TrainingConfig:
         if type(self.seed) is not int or not 0 <= self.seed < 2**32:
             raise ConfigError(
                 say("seed must be a whole number from 0 to {most}, got {seed!r}", most=2**32 - 1, seed=self.seed)
+            )
+        if self.stride is not None and (type(self.stride) is not int or self.stride < 1):
+            raise ConfigError(
+                say(
+                    "stride must be a whole number of at least 1, or none for windows end to end; got {stride!r}",
+                    stride=self.stride,
+                )
             )
         if self.accumulate > self.batch_size:
             raise ConfigError(
@@ -100,7 +117,7 @@ class TrainingConfig:
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
                 raise ConfigError(say("{name} must lie in [0, 1), got {value!r}", name=name, value=value))
-        for name in ("learning_rate_factor", "adam_eps"):
+        for name in ("learning_rate_factor", "guidance_weight", "adam_eps"):
             value = getattr(self, name)
             if not is_number(value) or not value > 0:
                 raise ConfigError(say("{name} must be above 0, got {value!r}", name=name, value=value))
@@ -117,11 +134,25 @@ class TrainingConfig:
             )
         if type(self.compile) is not bool:
             raise ConfigError(say("compile must be true or false, got {compile!r}", compile=self.compile))
+        self._check_guided_head()
         self._check_rate_changes()
         if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
             raise ConfigError(
                 say("clip_norm must be above 0, or none for no clipping; got {clip_norm!r}", clip_norm=self.clip_norm)
             )
+
+    @property
+    def guided(self) -> tuple[int, int] | None:
+        """Layer and head of the encoder that is guided, from 0; None: none is."""
+        if self.guided_head is None:
+            return None
+        _, layer, head = self.guided_head.split(".")
+        return int(layer), int(head)
+
+    @property
+    def evaluation_interval(self) -> int:
+        """Steps between two held-out measurements: `evaluate_every`, or fewer, so that there are five, or all steps."""
+        return max(1, min(self.evaluate_every, self.steps // _LEAST_MEASURED))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for JSON."""
@@ -132,6 +163,23 @@ class TrainingConfig:
         """Build a configuration from plain values; an unknown or missing name is a TypeError."""
         changes = values.get("rate_changes", ())
         return cls(**{**values, "rate_changes": tuple((step, factor) for step, factor in changes)})
+
+    def _check_guided_head(self) -> None:
+        """Check that the guided head has such a name as heads of an encoder have, and can be looked at."""
+        if self.guided_head is None:
+            return
+        if not isinstance(self.guided_head, str) or not _GUIDED_HEAD.fullmatch(self.guided_head):
+            raise ConfigError(
+                say(
+                    "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got "
+                    "{guided_head!r}",
+                    guided_head=self.guided_head,
+                )
+            )
+        if self.compile:
+            raise ConfigError(
+                say("guided_head needs to look at a pattern, which compile leaves out; leave out one of the two")
+            )
 
     def _check_rate_changes(self) -> None:
         """Check that changes of the learning rate are steps that rise, each with a factor."""

@@ -25,12 +25,16 @@ class Control:
         job: at work.
         stop_reason: asked after each step; a text means: stop for that reason.
         take_snapshot: adds this moment to the film.
+        log: logs the last step, unless that was done: where a run rests, all that is told of it is of one step.
     """
 
-    def __init__(self, job: Job, stop_reason: Callable[[], str], take_snapshot: Callable[[], None]) -> None:
+    def __init__(
+        self, job: Job, stop_reason: Callable[[], str], take_snapshot: Callable[[], None], log: Callable[[], None]
+    ) -> None:
         self._job = job
         self._stop_reason = stop_reason
         self._take_snapshot = take_snapshot
+        self._log = log
         self._is_paused = False
         self._n_single = 0  # steps to do before it is paused again
         self.paused_seconds = 0.0
@@ -53,10 +57,13 @@ class Control:
                 break
             if waits_since is None:
                 waits_since = time.perf_counter()
+                self._log()
                 self._job.save()  # whatever happens while nobody looks, nothing is lost
                 self._job.directory.write_status("paused", step=self._job.step)
             self._job.directory.heartbeat("paused", step=self._job.step)
             time.sleep(_POLL_SECONDS)
+        if stop:
+            self._log()
         self._n_single = max(0, self._n_single - 1)
         if waits_since is not None:
             self.paused_seconds += time.perf_counter() - waits_since

@@ -1,6 +1,7 @@
 """How good a model is on what was held out: by its loss, by its guesses, and left to speak freely."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.guidance import antecedent_shares, has_antecedents
 from transformer_core.training.objective import label_smoothed_cross_entropy
 
 _BATCH_SIZE = 128  # pairs, or pieces of texts, that are read at the same time
@@ -20,7 +22,12 @@ _SEED = 0  # of what is masked: the same at every measurement
 
 @torch.inference_mode()
 def evaluate(
-    model: Transformer, tokenizer: Tokenizer, corpus: Corpus, items: Sequence[Pair] | Sequence[Text]
+    model: Transformer,
+    tokenizer: Tokenizer,
+    corpus: Corpus,
+    items: Sequence[Pair] | Sequence[Text],
+    *,
+    guided: tuple[int, int] | None = None,
 ) -> dict[str, float]:
     """Measure the model on pairs or texts that it was not trained on.
 
@@ -29,14 +36,17 @@ def evaluate(
         tokenizer: the model's own.
         corpus: gives the measures.
         items: what to measure on, at least one.
+        guided: layer and head of the encoder that was guided towards what pronouns stand for; None: none was.
 
     Returns:
         `loss`, nats per target that counts, not smoothed, with the right tokens before each (teacher forcing), and
-        `accuracy`, how many of these targets are the most probable token. For pairs, each measure of the corpus: the
-        source is translated greedily, and the reference only judges the result. For texts and a decoder, each measure
-        of the corpus, of what it writes behind a prompt; and where the corpus knows which units others determine,
-        `determined_accuracy`, how many of those are the most probable token. All but `loss` are fractions in [0, 1]; a
-        measure that applies nowhere is left out.
+        `accuracy`, how many of these targets are the most probable token. For pairs, `exact_match`, how many sources
+        greedy decoding turns into the very tokens of the target, and each measure of the corpus. Where the pairs know
+        what pronouns stand for, `antecedent`: of how many pronouns the guided head has its largest weight on that;
+        where none is guided, the head of the encoder that has it there most often. For texts and a decoder, each
+        measure of the corpus, of what it writes behind a prompt; and where the corpus knows which units others
+        determine, `determined_accuracy`, how many of those are the most probable token. All but `loss` are fractions in
+        [0, 1]; a measure that applies nowhere is left out.
 
     Raises:
         CorpusError: nothing to measure on, or something that is longer than the model takes.
@@ -50,10 +60,11 @@ def evaluate(
         max_seq_len=model.config.max_seq_len,
         batch_size=_BATCH_SIZE,
         seed=_SEED,
+        with_antecedents=has_antecedents(items),
     )
     metrics = _guesses(model, batches)
     if corpus.is_pairs:
-        metrics |= _translations(model, tokenizer, corpus, items)
+        metrics |= _translations(model, tokenizer, corpus, items) | _antecedents(model, batches, guided)
     elif model.config.architecture == "decoder_only":
         metrics |= _determined(model, tokenizer, items) | _continuations(model, tokenizer, corpus, items)
     model.train(was_training)
@@ -75,16 +86,51 @@ def _guesses(model: Transformer, batches: Batches) -> dict[str, float]:
 
 
 def _translations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, pairs: Sequence[Any]) -> dict[str, float]:
-    """Return the measures of what the model makes of each source; twice as long as its batch's sources, it is cut."""
-    verdicts: dict[str, list[bool]] = {name: [] for name in corpus.measures}
-    sources = [[*tokenizer.encode(pair.source, eos=True)] for pair in pairs]
+    """Return the measures of what the model makes of each source.
+
+    Tokens are compared, for a text does not say them all: a word tokenizer writes one text for several targets. The
+    measures judge texts, and get the target as the tokenizer writes it.
+    """
+    verdicts: dict[str, list[bool]] = {name: [] for name in ("exact_match", *corpus.measures)}
+    for row, written in free_outputs(model, tokenizer, pairs):
+        target = tokenizer.encode(pairs[row].target, eos=True)[: model.config.max_seq_len - 1]  # all that has room
+        verdicts["exact_match"].append(written == target)
+        as_written = replace(pairs[row], target=tokenizer.decode(target))
+        _judge(verdicts, corpus.measures, as_written, tokenizer.decode(written))
+    return _fractions(verdicts)
+
+
+@torch.inference_mode()
+def free_outputs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Iterator[tuple[int, list[int]]]:
+    """Yield what greedy decoding makes of each source, those of like length after each other.
+
+    It is cut where it is twice as long as its batch's longest source, and longer than its batch's longest target.
+
+    Args:
+        model: an encoder-decoder, in evaluation mode.
+        tokenizer: the model's own.
+        pairs: the targets only say how much room there must be.
+
+    Yields:
+        The pair's place among `pairs`, and the tokens that were written, with <eos> where it was.
+    """
+    sources = [tokenizer.encode(pair.source, eos=True) for pair in pairs]
     for rows in _by_length(sources):
         src = _padded([sources[row] for row in rows], model)
-        room = min(2 * src.shape[1] + 8, model.config.max_seq_len - 1)
-        outputs = greedy_decode(model, src, max_new_tokens=room).tokens.tolist()
-        for row, output in zip(rows, outputs, strict=True):
-            _judge(verdicts, corpus.measures, pairs[row], tokenizer.decode(output))
-    return _fractions(verdicts)
+        longest = max(len(tokenizer.encode(pairs[row].target, eos=True)) for row in rows)
+        room = min(max(2 * src.shape[1] + 8, longest + 1), model.config.max_seq_len - 1)
+        for row, output in zip(rows, greedy_decode(model, src, max_new_tokens=room).tokens.tolist(), strict=True):
+            written = output[1:]  # behind <bos>
+            end = written.index(model.config.eos_id) + 1 if model.config.eos_id in written else len(written)
+            yield row, written[:end]
+
+
+def _antecedents(model: Transformer, batches: Batches, guided: tuple[int, int] | None) -> dict[str, float]:
+    """Return of how many pronouns one head has its largest weight on what they stand for."""
+    shares = antecedent_shares(model, batches)
+    if shares is None:
+        return {}
+    return {"antecedent": float(shares.max() if guided is None else shares[guided])}
 
 
 def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, texts: Sequence[Any]) -> dict[str, float]:
@@ -98,7 +144,7 @@ def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, tex
         chosen = [fitting[row] for row in rows]
         written = greedy_decode(model, _padded([prompts[row] for row in chosen], model)).tokens.tolist()
         for row, output in zip(chosen, written, strict=True):
-            _judge(verdicts, corpus.text_measures, texts[row], tokenizer.decode(output[len(prompts[row]) :]))
+            _judge(verdicts, corpus.text_measures, texts[row], tokenizer.continuation(output, len(prompts[row])))
     return _fractions(verdicts)
 
 

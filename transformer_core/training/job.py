@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.batching import Batch, batches_for
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.language import ENGLISH, say, speaking
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.optimizer import Adam
+from transformer_core.training.probes import N_PROBED
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run_directory import Progress, RunDirectory
 
@@ -47,10 +48,25 @@ class Job:
             max_seq_len=model.config.max_seq_len,
             batch_size=request.training.batch_size,
             seed=request.training.seed,
+            stride=request.training.stride,
+            with_antecedents=request.training.guided is not None,
         )
         self.step = 0  # steps done
         self.seconds = 0.0  # spent by this session and those before it
         self.metrics: Mapping[str, float] = {}  # of the last measurement
+
+    def probed_batch(self) -> Batch:
+        """Return a batch as the training has them, the same at each call."""
+        return next(
+            batches_for(
+                self.corpus.train[:N_PROBED],
+                self.tokenizer,
+                self.model.config.architecture,
+                max_seq_len=self.model.config.max_seq_len,
+                batch_size=N_PROBED,
+                seed=self.directory.request.training.seed,
+            )
+        )
 
     @property
     def is_complete(self) -> bool:
@@ -73,6 +89,7 @@ class Job:
                 "name": request.corpus,
                 "fingerprint": request.corpus_fingerprint,
                 "seed": request.corpus_seed,
+                "reading": dict(request.reading),
             },
             "examples": list(self.corpus.examples_for(architecture)),
             "trained": {
@@ -80,11 +97,19 @@ class Job:
                 "seed": request.training.seed,
                 "minutes": round(self.seconds / 60, 2),
                 "command": request.command,
-            },
+            }
+            | self._guidance(),
             "metrics": dict(self.metrics),
             "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
             "versions": dict(request.versions),
         }
+
+    def _guidance(self) -> dict[str, Any]:
+        """Return which head was guided, and how strongly; nothing where none was."""
+        training = self.directory.request.training
+        if training.guided is None:
+            return {}
+        return {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
 
     def save(self) -> None:
         """Replace `last/` by the run as it stands.

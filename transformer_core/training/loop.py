@@ -31,6 +31,7 @@ class StepRecord:
     learning_rate: float  # of this step's update
     gradient_norm: float  # L2 norm over all parameters, before clipping
     tokens_per_second: float  # tokens that the model is given, without padding, per second
+    guidance: float | None = None  # loss of the guided head, nats per pronoun; None without one, or without pronouns
 
     @property
     def perplexity(self) -> float:
@@ -80,7 +81,7 @@ def train(
         if not model.training:  # whoever measured between two steps has left it so
             model.train()
 
-        loss = gradients.compute(batch)
+        loss, guidance = gradients.compute(batch)
         gradient_norm = clip_gradients(gradients.parameters, config.clip_norm)
         _refuse_infinite(step, loss, gradient_norm, config)
         watch.see(step, loss, config)
@@ -93,6 +94,7 @@ def train(
             learning_rate=rate,
             gradient_norm=gradient_norm,
             tokens_per_second=_n_tokens(batch, model.config.pad_id) / (perf_counter() - start),
+            guidance=guidance,
         )
 
 

@@ -3,7 +3,9 @@
 import json
 import os
 from collections.abc import Mapping
+from io import BufferedIOBase
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from transformer_core.errors import RunError
@@ -11,7 +13,7 @@ from transformer_core.language import say
 
 
 class RecordFile:
-    """A file of records, each of which has a `step`; steps only rise.
+    """A file of records, each of which has a `step`; steps only rise. Thread-safe.
 
     Args:
         path: it need not exist.
@@ -19,6 +21,8 @@ class RecordFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._lock = Lock()
+        self._forget()
 
     def append(self, record: Mapping[str, Any]) -> None:
         """Append one line; `record` has at least `step`."""
@@ -26,25 +30,54 @@ class RecordFile:
             file.write(json.dumps(record, allow_nan=False, separators=(",", ":")) + "\n")
 
     def read(self) -> list[dict[str, Any]]:
-        """Return the records; a torn last one is left out.
+        """Return the records, which are not to be changed; a torn last one is left out.
+
+        What was read before is remembered: another call reads only what was appended since, unless the file was cut or
+        replaced.
 
         Raises:
             RunError: another line is damaged.
         """
-        return [record for record, _ in self._lines()]
+        with self._lock:
+            try:
+                with self.path.open("rb") as file:
+                    self._catch_up(file)
+            except FileNotFoundError:
+                self._forget()
+            return [*self._records]
 
     def rewind(self, *, step: int) -> None:
         """Forget what was written after a step, and a torn last line: a run that goes on from there writes it again."""
-        kept = [n_bytes for record, n_bytes in self._lines() if record["step"] <= step]
-        if self.path.exists():
-            os.truncate(self.path, sum(kept))  # steps only rise: what is kept is the beginning
+        if not self.path.exists():
+            return
+        lines = _complete_lines(self.path.read_bytes())
+        kept = [len(line) for record, line in zip(self._parsed(lines), lines, strict=True) if record["step"] <= step]
+        os.truncate(self.path, sum(kept))  # steps only rise: what is kept is the beginning
 
-    def _lines(self) -> list[tuple[dict[str, Any], int]]:
-        """Return the complete lines, each as its record and its length in bytes."""
-        try:
-            lines = self.path.read_bytes().split(b"\n")[:-1]
-        except FileNotFoundError:
-            return []
+    def _forget(self) -> None:
+        self._records: list[dict[str, Any]] = []
+        self._n_bytes = 0  # of the lines that were read
+        self._last_line = b""
+        self._inode = -1
+
+    def _catch_up(self, file: BufferedIOBase) -> None:
+        """Read on from where the last reading ended, if what was read last still stands there; else all anew."""
+        inode = os.fstat(file.fileno()).st_ino
+        if inode == self._inode:
+            file.seek(self._n_bytes - len(self._last_line))
+            content = file.read()
+        if inode != self._inode or not content.startswith(self._last_line):
+            self._forget()
+            file.seek(0)
+            content = file.read()
+        lines = _complete_lines(content[len(self._last_line) :])
+        self._records += self._parsed(lines)
+        self._n_bytes += sum(map(len, lines))
+        self._last_line = lines[-1] if lines else self._last_line
+        self._inode = inode
+
+    def _parsed(self, lines: list[bytes]) -> list[dict[str, Any]]:
+        """Return the records of complete lines."""
         try:
             records = [json.loads(line) for line in lines]
             if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
@@ -57,4 +90,9 @@ class RecordFile:
                     error=error,
                 )
             ) from error
-        return [(record, len(line) + 1) for record, line in zip(records, lines, strict=True)]
+        return records
+
+
+def _complete_lines(content: bytes) -> list[bytes]:
+    """Return the lines with their ends; one without is torn, and is left out."""
+    return [line + b"\n" for line in content.split(b"\n")[:-1]]

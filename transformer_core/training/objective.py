@@ -1,8 +1,5 @@
 """What training minimizes: cross-entropy against smoothed targets."""
 
-from typing import Any
-
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.compiler import is_compiling
@@ -38,15 +35,9 @@ def label_smoothed_cross_entropy(
 
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
-    if is_compiling():  # which joins the loss with the last layer, and looks at no numbers
-        logits, targets = logits.flatten(0, -2), targets.flatten()
-        return F.cross_entropy(logits, targets, ignore_index=IGNORED, label_smoothing=smoothing)
-    counts = targets != IGNORED
-    if not counts.all():
-        logits, targets = logits[counts], targets[counts]
-    if not targets.numel():
+    if not is_compiling() and not (targets != IGNORED).any():
         raise TextError(say("no target counts, so there is no loss to take the mean of; leave such a batch out"))
-    return _SmoothedCrossEntropy.apply(logits.flatten(0, -2), targets.flatten(), smoothing)
+    return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 
 class TrainingLoss(nn.Module):
@@ -72,33 +63,3 @@ class TrainingLoss(nn.Module):
         """
         logits = self.model(*inputs)  # [batch, pos, vocab]
         return label_smoothed_cross_entropy(logits.float(), targets, smoothing=self.smoothing)
-
-
-class _SmoothedCrossEntropy(torch.autograd.Function):
-    """The mean loss over tokens, with its gradient softmax(logits) - smoothed target written where the softmax was.
-
-    Left to autograd, a vocabulary-sized tensor is allocated three times more, and fresh memory is what costs.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float) -> Tensor:
-        """Return the mean loss; `logits` is [token, vocab], `targets` is [token]."""
-        probabilities = logits.softmax(dim=-1)  # [token, vocab]
-        highest, argmax = logits.max(dim=-1, keepdim=True)  # [token, 1]
-        log_normalizer = highest - probabilities.gather(-1, argmax).log()  # [token, 1]; p at the maximum is never tiny
-        right = logits.gather(-1, targets[:, None])  # [token, 1]
-        mean = logits.mean(dim=-1, keepdim=True)  # [token, 1]
-        ctx.save_for_backward(probabilities, targets)
-        ctx.smoothing = smoothing
-        return (log_normalizer - (1 - smoothing) * right - smoothing * mean).mean()
-
-    @staticmethod
-    def backward(ctx: Any, grad_loss: Tensor) -> tuple[Tensor, None, None]:
-        """Return the gradient of the logits."""
-        if torch.is_grad_enabled():  # create_graph=True; the gradient below has no graph, and would pass for a constant
-            raise RuntimeError("this loss can be differentiated once only; leave out create_graph")
-        grad, targets = ctx.saved_tensors
-        n_tokens, vocab_size = grad.shape
-        grad.sub_(ctx.smoothing / vocab_size)
-        grad.scatter_add_(-1, targets[:, None], grad.new_full((n_tokens, 1), ctx.smoothing - 1))
-        return grad.mul_(grad_loss / n_tokens), None, None

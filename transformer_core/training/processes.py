@@ -31,6 +31,7 @@ class Part(NamedTuple):
 
     batch: Batch
     weight: float  # of its mean loss in the mean over the whole batch of all processes
+    guidance_weight: float = 0.0  # the same of the mean over its pronouns, where a head is guided
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,15 +117,15 @@ class Processes:
         the mean loss over all targets of the batch: so the numbers do not depend on how it is divided.
         """
         if self.size * n_parts == 1:
-            yield Part(batch, 1.0)
+            yield Part(batch, 1.0, float(batch.antecedents is not None))
             return
-        n_targets = int((batch.targets != IGNORED).sum())
+        n_targets, n_pronouns = int((batch.targets != IGNORED).sum()), batch.n_pronouns
         pieces = np.array_split(np.arange(len(batch.targets)), self.size * n_parts)
         for rows in pieces[self.rank :: self.size]:
             taken = torch.from_numpy(rows if len(rows) else np.zeros(1, np.int64))
-            part = Batch(tuple(tokens[taken] for tokens in batch.inputs), batch.targets[taken])
-            n_own = int((part.targets != IGNORED).sum()) if len(rows) else 0
-            yield Part(part, self.size * n_own / n_targets)
+            part = batch.rows(taken)
+            n_own, n_own_pronouns = (int((part.targets != IGNORED).sum()), part.n_pronouns) if len(rows) else (0, 0)
+            yield Part(part, self.size * n_own / n_targets, self.size * n_own_pronouns / max(1, n_pronouns))
 
     def total(self, value: Tensor) -> Tensor:
         """Return the mean of a number over all processes, the same in each."""

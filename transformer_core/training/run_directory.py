@@ -55,6 +55,7 @@ class RunRequest:
     corpus_seed: int
     corpus_fingerprint: str  # sha256 of all pairs
     reading: Mapping[str, Any] = field(default_factory=dict)  # fields of `CorpusReading`
+    tokenizer_fingerprint: str = ""  # of a tokenizer from elsewhere, as it is saved with the model; "": made here
     preset: str  # name of the model preset and of its training
     model: ModelConfig
     training: TrainingConfig
@@ -298,30 +299,33 @@ class RunDirectory:
         return reading(self.path / "last", _read_progress)
 
     def read_last(self) -> SavedRun | None:
-        """Return what `last/` holds; None where nothing has been saved yet.
+        """Return what `last/` holds; None where nothing has been saved yet. Another process may work on the run.
 
         Raises:
             RunError: the training state is damaged.
             CheckpointError: the checkpoint is damaged.
         """
-        last = self.path / "last"
-        progress = _read_progress(last)
-        if progress is None:
-            return None
-        model, tokenizer = load(last)
-        try:
-            tensors = load_file(last / "optimizer.safetensors")
-        except (OSError, SafetensorError) as error:
-            raise RunError(
-                say(
-                    "the training state in {folder} is damaged ({error}); the weights there can still be used",
-                    folder=last,
-                    error=error,
-                )
-            ) from error
-        return SavedRun(
-            model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
-        )
+        return reading(self.path / "last", _read_saved)
+
+
+def _read_saved(last: Path) -> SavedRun | None:
+    progress = _read_progress(last)
+    if progress is None:
+        return None
+    model, tokenizer = load(last)
+    try:
+        tensors = load_file(last / "optimizer.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise RunError(
+            say(
+                "the training state in {folder} is damaged ({error}); the weights there can still be used",
+                folder=last,
+                error=error,
+            )
+        ) from error
+    return SavedRun(
+        model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
+    )
 
 
 def _read_progress(last: Path) -> Progress | None:

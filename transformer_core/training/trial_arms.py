@@ -13,7 +13,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.batching import IGNORED, Batch, EncodedPairs, PairBatches
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.prepare import own_tokenizer_of
 from transformer_core.corpora.tasks import LETTERS, MIN_LETTERS, ORDERS, pair_of
 from transformer_core.instrument.intervene import Intervention, intervene
 from transformer_core.instrument.sites import Site
@@ -56,7 +56,7 @@ class TrialData:
             tuple(pair for pair in part if not is_letters or len(pair.source) <= LONGEST_TRAINED)
             for part in (whole.train, whole.held_out)
         )
-        tokenizer = tokenizer_of(whole, "encoder_decoder")
+        tokenizer = own_tokenizer_of(whole, "encoder_decoder")
         by_length = _pairs_by_length(request.task, unlike=train_pairs) if request.kind == "positions" else {}
         samples = [by_length[n][0] for n in _SAMPLED_LENGTHS] if by_length else held_out[-_N_SAMPLES:]
         return cls(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 
@@ -16,6 +16,7 @@ from transformer_core.training.evaluate import evaluate
 from transformer_core.training.film import planned_moments
 from transformer_core.training.job import Job
 from transformer_core.training.loop import StepRecord, train
+from transformer_core.training.probes import probe
 from transformer_core.training.queue import Place, n_at_once, take_place, wait_for_place
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.training.run_status import RunState
@@ -104,14 +105,24 @@ def work(
 def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], None]) -> Iterator[Event]:
     torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
     directory, first = job.directory, job.processes.is_first
-    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_moment, is_asked=True))
+    unlogged: dict[str, Any] = {}  # the last step, as long as it is not logged
+    last_logged = perf_counter()
+
+    def log() -> None:
+        nonlocal last_logged
+        if unlogged:
+            directory.metrics.append(unlogged)
+            unlogged.clear()
+            last_logged = perf_counter()
+
+    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_moment, is_asked=True), log)
     if first:
         directory.film.begin(job.model, job.tokenizer, job.card())
     _tell(job, "running")
     moments = _planned(job)
     if job.step in moments and job.step not in directory.film.moments():
         yield from _film(job, on_moment)
-    session_start, seconds_before, last_logged = perf_counter(), job.seconds, perf_counter()
+    session_start, seconds_before = perf_counter(), job.seconds
 
     def clock() -> float:
         return seconds_before + perf_counter() - session_start - control.paused_seconds
@@ -124,14 +135,18 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
         )
         for record in steps:
             job.step, job.seconds = record.step, clock()
-            is_due = job.step == 1 or job.step % config.log_every == 0 or job.is_complete
-            if first and (is_due or perf_counter() - last_logged > _LOG_SECONDS):
-                directory.metrics.append(asdict(record) | {"seconds": round(job.seconds, 3)})
-                last_logged = perf_counter()
+            is_measured = job.is_complete or job.step % config.evaluation_interval == 0
+            is_due = job.step == 1 or job.step % config.log_every == 0 or is_measured
+            if first:
+                unlogged.clear()
+                unlogged.update((name, value) for name, value in asdict(record).items() if value is not None)
+                unlogged["seconds"] = round(job.seconds, 3)
+                if is_due or perf_counter() - last_logged > _LOG_SECONDS:
+                    log()
             yield record
             if job.step in moments:
                 yield from _film(job, on_moment)
-            if job.is_complete or job.step % config.evaluate_every == 0:
+            if is_measured:
                 yield _measure(job)
             wish = Wish()
             if not job.is_complete:
@@ -147,6 +162,8 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
                 break
         steps.close()
     if wish.stop:
+        if moments and job.step not in moments:  # the film ends with the model that is saved
+            yield from _film(job, on_moment)
         _tell(job, "stopped", reason=wish.stop)
     else:
         _tell(job, "finished")
@@ -199,9 +216,13 @@ def _measure(job: Job) -> Measurement:
     if job.processes.is_first:
         n = len(pairs)
         _tell(job, "running", reason=say(_MEASURING_PAIRS if job.corpus.is_pairs else _MEASURING_TEXTS, n=n))
-        job.metrics = evaluate(job.model, job.tokenizer, job.corpus, pairs)
+        job.metrics = evaluate(
+            job.model, job.tokenizer, job.corpus, pairs, guided=job.directory.request.training.guided
+        )
+        tested = probe(job.model, job.tokenizer, job.probed_batch(), pairs)
         held_out_metrics = {f"held_out_{name}": value for name, value in job.metrics.items()}
-        job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics)
+        probes = {f"probe_{name}": value for name, value in tested.items()}
+        job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics | probes)
         _tell(job, "running")
     job.metrics = job.processes.agree(job.metrics)
     return Measurement(step=job.step, n_items=len(pairs), of=kind, metrics=job.metrics)

@@ -15,20 +15,30 @@ from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
 from transformer_core.language import mark, say
 from transformer_core.reasons import reason
 from transformer_core.weights.bring_in import card_of
-from transformer_core.weights.checkpoint import CARD, CONFIG, is_foreign, read_json, reading_folder, write_parts
+from transformer_core.weights.checkpoint import (
+    CARD,
+    CONFIG,
+    WEIGHTS,
+    existing,
+    is_foreign,
+    read_json,
+    reading_folder,
+    write_parts,
+)
 from transformer_core.weights.convert import family_of
 from transformer_core.weights.folder import replacing
+from transformer_core.weights.foreign import open_foreign
 from transformer_core.weights.load import Source, load
-from transformer_core.weights.tensor_files import TensorFiles, find_tensor_files, only_pickles
+from transformer_core.weights.tensor_files import PICKLES, TensorFiles
 
 MAX_FILES = 60  # of a model; large ones keep their weights in several
 MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
 MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
 MAX_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
 
-_SUFFIXES = (".json", ".safetensors", ".txt", ".model", ".spm")  # what a model's folder holds; never a pickle
-_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 _DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
+_SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # what a model's folder holds; ours never has a pickle
+_TORCH = "data.pkl"  # what lies in every file of torch.save, which is a zip file itself
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
 _THIS = mark("this model")
@@ -59,11 +69,11 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
     """Write the model in a zip file to a new folder, after it was loaded once; a Hugging Face folder is converted.
 
     The list of what is inside is checked first: files of the kinds that a model has, no links, no ways out of the
-    folder, not more than `max_bytes` in all. What else lies beside the model is left out, and no pickle is unpacked.
-    While unpacking, what each file says of its size is not trusted.
+    folder, not more than `max_bytes` in all. What else lies beside the model is left out; files of torch.save are taken
+    where there is no safetensors file. While unpacking, what each file says of its size is not trusted.
 
     Args:
-        file: the zip file; it can be sought in.
+        file: the zip file, or a file of torch.save; it can be sought in.
         folder: where the model goes; it must not exist. Its name is the title of a model without a card.
         max_bytes: of all files, unpacked.
 
@@ -74,13 +84,16 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         raise CheckpointError(say("there is a folder {name!r} already; give the model another name", name=folder.name))
     try:
         with zipfile.ZipFile(_Careful(file)) as archive:
-            members = _chosen(archive, max_bytes)
+            is_of_torch = any(PurePosixPath(name).name == _TORCH for name in archive.namelist())
+            members = [] if is_of_torch else _chosen(archive, max_bytes)
             with replacing(folder) as new:
                 unpacked = new / "unpacked"
                 unpacked.mkdir()
                 left = max_bytes
                 for member in members:
                     left -= _write(archive, member, unpacked, left)
+                if is_of_torch:
+                    _copy(file, unpacked / "weights.pt", left)
                 _take_in(unpacked, new, folder.name)
                 shutil.rmtree(unpacked)
     except HeadlightError:
@@ -126,7 +139,7 @@ def _take_in(unpacked: Path, new: Path, name: str) -> None:
     try:
         _refuse_boundless(unpacked)
         model, tokenizer = load(Source(unpacked, say(_THIS)))
-        write_parts(new, model, tokenizer, card_of(unpacked, model, name=name))
+        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name))
     except HeadlightError as error:
         raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), say(_THIS))) from error
     except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
@@ -145,18 +158,19 @@ def _refuse_boundless(folder: Path) -> None:
     Raises:
         CheckpointError: it does, or is none.
     """
-    values = read_json(folder, CONFIG)
     if is_foreign(folder):
-        config = family_of(values, where=say(_THIS)).config(values, where=CONFIG)
+        opened = open_foreign(folder, where=say(_THIS))
+        config = family_of(opened.values, where=say(_THIS)).config(opened.values, where=CONFIG)
+        n_tensors = len(opened.files)
     else:
         try:
-            config = ModelConfig.from_dict(values)
+            config = ModelConfig.from_dict(read_json(folder, CONFIG))
         except (AttributeError, ConfigError, TypeError) as error:
             raise CheckpointError(
                 say("{config} does not describe a model: {error}", config=CONFIG, error=error)
             ) from error
+        n_tensors = len(TensorFiles([existing(folder, WEIGHTS)]))
     n_layers = config.n_encoder_layers + config.n_decoder_layers
-    n_tensors = len(TensorFiles(find_tensor_files(folder, where=say(_THIS))))
     if n_layers > n_tensors:
         raise CheckpointError(
             say(
@@ -197,18 +211,18 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
                 )
             )
     places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
+    places = places or [PurePosixPath(info.filename).parent for info in files if info.filename.endswith(PICKLES)]
     if not places:
         raise CheckpointError(
             say("this file holds no {config}, so it is no model; pack a model's folder", config=CONFIG)
         )
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
-    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename))]
+    is_safe = any(info.filename.endswith(_DENSE) for info in beside)
+    suffixes = _SUFFIXES if is_safe else (*_SUFFIXES, *PICKLES)
+    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), suffixes)]
     _refuse_bad_members(chosen)
-    if not any(info.filename.endswith(_DENSE) for info in chosen):
-        for info in beside:
-            if info.filename.endswith(_PICKLES):
-                raise CheckpointError(only_pickles(say(_THIS), PurePosixPath(info.filename).name))
+    if not any(info.filename.endswith((_DENSE, *PICKLES)) for info in chosen):
         raise CheckpointError(
             say("this file holds no {ending} file, so no weights; pack the whole folder of the model", ending=_DENSE)
         )
@@ -224,8 +238,26 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     return chosen
 
 
-def _is_of_a_model(path: PurePosixPath) -> bool:
-    return path.suffix in _SUFFIXES and not path.name.startswith(".")
+def _is_of_a_model(path: PurePosixPath, suffixes: Sequence[str]) -> bool:
+    return path.suffix in suffixes and not path.name.startswith(".")
+
+
+def _copy(file: BufferedIOBase, path: Path, room: int) -> None:
+    """Write a file as it is.
+
+    Raises:
+        CheckpointError: there is no room for it.
+    """
+    file.seek(0)
+    n_bytes = 0
+    with path.open("wb") as copy:
+        while part := file.read(_PIECE):
+            n_bytes += len(part)
+            if n_bytes > room:
+                raise CheckpointError(
+                    say("this file takes more than {most}; bring it in by its path instead", most=in_words(room))
+                )
+            copy.write(part)
 
 
 def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:

@@ -9,6 +9,7 @@ from transformer_core.errors import CheckpointError
 from transformer_core.language import ENGLISH, say, speaking
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
+from transformer_core.text.interface import Tokenizer
 from transformer_core.weights.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
 from transformer_core.weights.load import find, load
 from transformer_core.weights.tensor_files import OnProgress
@@ -18,6 +19,7 @@ EXAMPLES = {
     "decoder_only": ("The animal didn't cross the street because it was too", "Once upon a time"),
     "encoder_only": ("The animal didn't cross the street because it was too ____.", "Paris is the ____ of France."),
 }
+WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired.", "Paris is the capital of France.")
 
 
 def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProgress | None = None) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     refuse_to_replace(folder)
     found = find(source, on_progress)
     model, tokenizer = load(found, on_progress=on_progress)
-    card = card_of(found.folder, model, name=found.name)
+    card = card_of(found.folder, model, tokenizer, name=found.name)
     if found.commit is not None:
         card["source"] = {"name": found.name, "commit": found.commit}
     try:
@@ -55,33 +57,46 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     return card
 
 
-def card_of(folder: Path, model: Transformer, *, name: str) -> dict[str, Any]:
+def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str) -> dict[str, Any]:
     """Return the card of a model that was loaded from a folder: its own, or what can be said where it has none.
 
     Args:
         folder: where the model lies.
         model: its number of parameters is counted.
+        tokenizer: one of ids is named, and its examples are ids.
         name: what the model is called: an id, a path, or a plain name, of which the last part becomes the title.
 
     Raises:
         CheckpointError: the folder's card is damaged.
     """
     has_card = (folder / CARD).is_file() and not is_foreign(folder)
-    card = read_card(folder) if has_card else _card(model.config, name)
+    card = read_card(folder) if has_card else _card(model.config, tokenizer, name)
     card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
     return card
 
 
-def _card(config: ModelConfig, name: str) -> dict[str, Any]:
+def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any]:
     """Return what can be said of a model that somebody else trained."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     with speaking(ENGLISH):  # it goes into a file; whoever shows it says it again
         description = say("Trained elsewhere; brought in from {name}.", name=name)
+        if tokenizer.kind == "ids":
+            description += " " + say("It came without a tokenizer, so its texts are token ids.")
+    examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
+    if tokenizer.kind == "ids":
+        examples = _of_ids(config.vocab_size)
     return {
         "name": title,
         "kind": config.architecture.replace("_", "-"),
         "title": title,
         "description": description,
         "source": {"name": name},
-        "examples": list(EXAMPLES[config.architecture]),
+        "examples": list(examples),
+        **({"tokenizer": tokenizer.kind} if tokenizer.kind == "ids" else {}),
     }
+
+
+def _of_ids(vocab_size: int) -> tuple[str, ...]:
+    """Return texts of token ids from all over a vocabulary: one as it comes, one that says the same twice."""
+    ids = [str(vocab_size * place // 9) for place in range(1, 9)]
+    return " ".join(ids), " ".join(ids[:5] * 2)

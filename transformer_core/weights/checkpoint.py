@@ -21,7 +21,7 @@ from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
 from transformer_core.weights.folder import reading, replacing, write_json
 from transformer_core.weights.placement import DeviceMap, Filling, plan, put
-from transformer_core.weights.tensor_files import OnProgress, TensorFiles
+from transformer_core.weights.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
 
 CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
 
@@ -64,7 +64,14 @@ def refuse_to_replace(folder: Path) -> None:
 
 
 def is_foreign(folder: Path) -> bool:
-    """Return whether config.json is one of the `transformers` library: a `model_type` where ours says parts."""
+    """Return whether a folder, or a file, is a model of another program.
+
+    Its config.json has a `model_type` where ours says parts; or there is none, and weights of torch.save.
+    """
+    if folder.is_file():
+        return True
+    if not (folder / CONFIG).exists():
+        return any(path.suffix in PICKLES for path in weight_files(folder))
     try:
         values = read_json(folder, CONFIG)
     except (CheckpointError, OSError):  # whoever reads the folder says what is wrong with it

@@ -107,6 +107,8 @@ class _Source:
             CheckpointError: a key is missing, unknown, or there twice.
         """
         self._weights, self._where = weights, where
+        if not family.needs_head and self._lacks_head(family, config):
+            config = replace(config, unembed=False, unembed_transform=False, unembed_bias=False, tie_embeddings="none")
         untied = replace(config, tie_embeddings="none")
         tables = {version.tie_embeddings: family.keys(version) for version in (config, untied)}
         self._keys = self._by_table_keys(family, chain(*tables.values()))
@@ -205,6 +207,15 @@ class _Source:
                 )
             found[in_table] = key
         return found
+
+    def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
+        """Return whether the file holds nothing of the last layer, but for an embedding that would be tied to it."""
+        entries = family.keys(config)
+        found = self._by_table_keys(family, entries)
+        of_head = {
+            key for entry in entries if entry.names[0].startswith("unembed") for key in (entry.key, *entry.copies)
+        }
+        return not any(key in found for key in (*of_head, family.head))
 
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
         """Return whether the file holds a last layer that differs from the embedding it is said to be tied to.

@@ -67,7 +67,8 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
     stacks = (*(("encoder",) if config.has_encoder else ()), *(("decoder",) if config.has_decoder else ()))
     if config.tie_embeddings == "none":
         names = tuple(f"{stack}.embed.weight" for stack in stacks)
-        return Entry(key, names, lambda weight: [weight] * len(names), copies), Entry(head, ("unembed.weight",))
+        last = (Entry(head, ("unembed.weight",)),) if config.unembed else ()
+        return Entry(key, names, lambda weight: [weight] * len(names), copies), *last
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
 
 
@@ -88,6 +89,7 @@ class Family:
     read: Callable[[Options], ModelConfig]
     keys: Callable[[ModelConfig], tuple[Entry, ...]]
     head: str  # key of the last layer's matrix; absent from files where it is tied
+    needs_head: bool = True  # else files without one are read too, as models that make no predictions
     prefix: str = ""  # of all keys but the head's; files of a model without a head lack it
     renamed: Mapping[str, str] = field(default_factory=dict)  # parts of keys, as they were in older files
     ignored: tuple[Ignored, ...] = ()

@@ -30,7 +30,8 @@ from transformer_core.weights.tensor_files import INDEX, WEIGHTS, OnProgress, fi
 CONFIG = "config.json"
 _TOKENIZERS = ("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt")
 _MODELS_OF_PIECES = ("*.spm", "spiece.model", "tokenizer.model")  # sentencepiece
-_SMALL = ("generation_config.json", "card.json", *_TOKENIZERS, *_MODELS_OF_PIECES)
+TOKENIZER_FILES = (*_TOKENIZERS, *_MODELS_OF_PIECES)
+_SMALL = ("generation_config.json", "card.json", *TOKENIZER_FILES)
 _PARTS = "model-*-of-*.safetensors"
 _PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
 _SECONDS = 0.1  # between two reports of the progress
@@ -82,7 +83,7 @@ def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> Fetched:
             the message says what to do.
     """
     try:
-        commit, files = _look_up(hub_id)
+        commit, files = look_up(hub_id)
     except Exception as error:
         if here := _cached(hub_id):
             return here
@@ -90,7 +91,7 @@ def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> Fetched:
     return _Transfer(hub_id, commit, files).run(on_progress)
 
 
-def _look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
+def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
     """Ask the Hub which version an id means, and which files that has, by name; those in folders are left out."""
     api = HfApi(endpoint=constants.ENDPOINT)
     info = api.model_info(hub_id.repo, revision=hub_id.revision, files_metadata=True)

@@ -11,19 +11,20 @@ from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError
 from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.foreign import load_foreign
+from transformer_core.text.foreign import has_tokenizer, load_foreign
+from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
 from transformer_core.weights.checkpoint import (
     CONFIG,
     is_foreign,
     read_checkpoint,
-    read_json,
     reading_folder,
     refuse_other_tokenizer,
 )
 from transformer_core.weights.convert import convert, family_of
+from transformer_core.weights.foreign import open_foreign
 from transformer_core.weights.placement import DeviceMap, Filling, plan
-from transformer_core.weights.tensor_files import OnProgress, TensorFiles, find_tensor_files
+from transformer_core.weights.tensor_files import OnProgress
 
 
 @dataclass(frozen=True)
@@ -45,14 +46,17 @@ def load(
 ) -> tuple[Transformer, Tokenizer]:
     """Return a model, ready for use, and its tokenizer.
 
-    Weights are read from safetensors files only, one tensor at a time; no pickle is opened, and no code of a model is
-    run.
+    The texts of a model from elsewhere without a tokenizer are token ids: "464 3290 318".
+
+    Weights are read from safetensors files one tensor at a time, and from files of torch.save by torch's allow-list of
+    tensors and plain values, so that no code of a model is run.
 
     >>> model, tokenizer = load("checkpoints/en-fr")
     >>> model, tokenizer = load("openai-community/gpt2", device="auto")
 
     Args:
-        source: a checkpoint folder of ours, a Hugging Face folder, or, where there is no such folder, the id of a model
+        source: a checkpoint folder of ours, a Hugging Face folder, a file of weights (nanoGPT's ckpt.pt, or one with a
+            config.json beside it), or, where there is no such folder, the id of a model
             of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit behind it if need be. A model of
             the Hub is downloaded once, and needs no network after that. A path object is always a folder.
         device: where the model goes: "cpu", "cuda", "cuda:1", "mps", or "auto", the best there is.
@@ -124,12 +128,12 @@ def _read_foreign(
     on_progress: OnProgress | None,
 ) -> tuple[Transformer, Tokenizer]:
     """Put together the model and the tokenizer of a Hugging Face folder."""
-    folder, where = source.folder, source.name
-    values = read_json(folder, CONFIG)
+    where = source.name
+    opened = open_foreign(source.folder, where=where, on_progress=on_progress)
+    values = opened.values
     config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
-    tokenizer = load_foreign(folder)
+    tokenizer = load_foreign(opened.folder) if has_tokenizer(opened.folder) else IdTokenizer.of(config)
     refuse_other_tokenizer(where, config, tokenizer)
-    paths = find_tensor_files(folder, where=where)
     placement = plan(
         config,
         device=device,
@@ -137,9 +141,8 @@ def _read_foreign(
         dtype=torch.float32 if dtype is None else choose_precision(dtype),
         where=where,
     )
-    files = TensorFiles(paths, on_progress=on_progress, what=say("reading {model}", model=where))
-    with Filling(placement, files) as filling:
-        model = convert(values, files, where=where, place=filling.place)
+    with Filling(placement, opened.files) as filling:
+        model = convert(values, opened.weights, where=where, place=filling.place)
         filling.finish(model)
     return model, tokenizer
 

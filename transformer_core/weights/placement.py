@@ -29,6 +29,7 @@ from transformer_core.model.rotary import Rotation
 from transformer_core.model.stack import Stack
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.reasons import reason
+from transformer_core.weights.pickles import StateDict
 from transformer_core.weights.tensor_files import TensorFiles
 
 Place = torch.device | Literal["disk"]
@@ -143,7 +144,7 @@ class Filling:
     ...     filling.finish(model)
     """
 
-    def __init__(self, placement: Placement, files: TensorFiles) -> None:
+    def __init__(self, placement: Placement, files: TensorFiles | StateDict) -> None:
         """Begin; nothing is taken yet."""
         self._placement, self._files = placement, files
         self._opened = ExitStack()

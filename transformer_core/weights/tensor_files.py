@@ -1,6 +1,7 @@
 """Tensors in safetensors files, one file or several, read one at a time when they are asked for."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,9 @@ _DTYPES = {  # as the format names them
     **{"I64": torch.int64, "I32": torch.int32, "I16": torch.int16, "I8": torch.int8, "U8": torch.uint8},
     **{"BOOL": torch.bool, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2},
 }
-_PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
+PICKLES = (".bin", ".pt", ".pth", ".ckpt")  # files of torch.save
+_PICKLED, _PICKLED_INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
+_NO_WEIGHTS = re.compile(r"(optimizer|scheduler|scaler|rng_state.*|training_args)\.(bin|pt|pth)")  # of a training
 
 
 class TensorFiles(Mapping[str, Tensor]):
@@ -137,43 +140,63 @@ class TensorFiles(Mapping[str, Tensor]):
 
 
 def find_tensor_files(folder: Path, *, where: str) -> list[Path]:
-    """Return the files in which a Hugging Face folder keeps its weights: one, or the parts that its index names.
+    """Return the files in which a model's folder keeps its weights: one, or the parts that an index names.
+
+    Files of safetensors come before those of torch.save.
 
     Args:
         folder: may hold more; other files are not looked at.
         where: what to call it in messages.
 
     Raises:
-        CheckpointError: it holds no weights, only a pickle, or an index that is damaged or names a part that is not
-            there.
+        CheckpointError: it holds no weights, several files that may be them, or an index that is damaged or names a
+            part that is not there.
     """
-    if (folder / WEIGHTS).is_file():
-        return [folder / WEIGHTS]
-    if (folder / INDEX).is_file():
-        return [folder / name for name in _parts(folder)]
-    pickles = sorted(path.name for pattern in _PICKLES for path in folder.glob(pattern))
-    if pickles:
-        raise CheckpointError(only_pickles(where, pickles[0]))
+    for weights, index in ((WEIGHTS, INDEX), (_PICKLED, _PICKLED_INDEX)):
+        if (folder / weights).is_file():
+            return [folder / weights]
+        if (folder / index).is_file():
+            return [folder / name for name in _parts(folder / index)]
+    others = weight_files(folder)
+    if len(others) == 1:
+        return others
+    if others:
+        raise CheckpointError(
+            say(
+                "{where} has several files of weights, {files}; give the path of one of them",
+                where=where,
+                files=", ".join(path.name for path in others[:4]),
+            )
+        )
     raise CheckpointError(
         say("{where} has no {file}, so it holds no weights; copy the whole model", where=where, file=WEIGHTS)
     )
 
 
+def weight_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that may hold weights, by their names."""
+    is_of_weights = (".safetensors", *PICKLES)
+    return sorted(
+        path
+        for path in folder.glob("[!.]*")
+        if path.suffix in is_of_weights and path.is_file() and not _NO_WEIGHTS.fullmatch(path.name)
+    )
+
+
 def only_pickles(where: str, pickle: str) -> str:
-    """Return the message for a model whose weights are in no file that can be read safely."""
+    """Return the message for a model of the Hub whose weights are in pickles, which are not fetched."""
     return say(
-        "{where} keeps its weights in {pickle}, a pickle, which can run any code when it is opened and is never "
-        "opened here; where you trust it, load it with transformers and write it by save_pretrained(folder), which "
-        "makes {file}, or choose another version of the model",
+        "{where} keeps its weights in {pickle}, a pickle, and the Hub's pickles are not fetched; choose a version with "
+        "{file}, or download the model and give the path of its folder",
         where=where,
         pickle=pickle,
         file=WEIGHTS,
     )
 
 
-def _parts(folder: Path) -> list[str]:
+def _parts(path: Path) -> list[str]:
     """Return the names of the files that an index speaks of, each once."""
-    path = folder / INDEX
+    folder = path.parent
     try:
         parts = sorted(set(json.loads(path.read_text(encoding="utf-8"))["weight_map"].values()))
         is_whole = bool(parts) and all(Path(name).name == name for name in parts)

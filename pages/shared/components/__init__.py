@@ -17,6 +17,7 @@ from pages.shared.components.figures import live_figure
 from pages.shared.components.mounting import component
 from pages.shared.components.packing import packed
 from transformer_core.figures import DARK, LIGHT, sequential_scale
+from transformer_core.figures.cells import DIVIDER
 from transformer_core.figures.hues import WARM
 from transformer_core.language import say
 
@@ -74,6 +75,7 @@ def head_overview(
     pinned: Sequence[PinnedHead] = (),
     on_pinned: Callable[[], None] | None = None,
     only: Sequence[str] | None = None,
+    given: float | None = None,
 ) -> None:
     """All heads at once; a click, or Enter on a focused head, chooses one.
 
@@ -96,6 +98,8 @@ def head_overview(
         on_pinned: called before the run in which the component's value holds `pinned`: attention, layer and head of
             the one that was clicked with Shift, or that had the focus when P was pressed. None: none can be pinned.
         only: names of the attentions that are drawn; None: all.
+        given: the share of the tokens that the model was given; it wrote the others, and each picture has dotted lines
+            between them. None: it was given all.
 
     Raises:
         ValueError: an order without a measure.
@@ -115,6 +119,7 @@ def head_overview(
         "pinned": [asdict(head) for head in pinned],
         "canPin": on_pinned is not None,
         "only": only,
+        "given": given and {"share": given, "color": DIVIDER},
     }
     callbacks = {"on_chosen_change": on_chosen} | ({"on_pinned_change": on_pinned} if on_pinned else {})
     overview = component("overview", isolated=True)

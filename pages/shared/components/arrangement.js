@@ -7,14 +7,14 @@ const TITLE = 28; // px, for a group's title
 const HEADER = TITLE + 18; // px, with the line of "head 0" below it
 const NUMBER = 18; // px, for the number of a head
 const CAPTION = 18; // px, for a head's own name, where it stands above the picture
-const BAR = 9; // px, for the bar below a picture, and the space between them
+const BAR = 9; // px, for the bar below a picture with its number, and the space between them
 const APART = 3; // px, more between rows where pictures have something above or below them that belongs to them
 const OBLONG = 1.35; // how much longer one side of a picture may be, where there is room
 const GAIN = 1.15; // how much larger pictures must become for the heads of a layer to take several lines
 const SMALLEST = 10; // px, the side of a picture
 const SMALLEST_ABOVE_BAR = 22; // px, the height of a picture that is told from its bar; more than fit are scrolled
 const LOWEST = 34; // px, the height of a picture where groups share the room, and in a list
-const NAMED = 40; // px, the width of a picture that has its name above it, "11.10"
+const NAMED = 48; // px, the width of a picture that has its name above it, "L11.H10"
 
 function arrange(view) {
   const focused = view.heads.find(({ button }) => button.matches(":focus"));
@@ -56,9 +56,9 @@ function sectionOf(view, group) {
     if (place % columns === 0) view.rows.push([]);
     view.rows.at(-1).push(item);
     const cell = element("div", "cell");
-    if (hasNames) cell.append(element("span", "column", isList ? `${item.layer}.${item.head}` : ""));
+    if (hasNames) cell.append(element("span", "column", isList ? `L${item.layer}.H${item.head}` : ""));
     cell.append(item.button);
-    if (view.header.measure) cell.append(item.bar);
+    if (view.header.measure) cell.append(item.gauge);
     grid.append(cell);
   });
   section.append(grid);
@@ -75,8 +75,8 @@ function shapeOf({ header }, group, columns) {
 }
 
 function columnsOf(view, group) {
-  // How many heads stand side by side: all of a layer, unless one group has the room to itself and wins much by more
-  // lines. In a list, as many as let the pictures be large.
+  // How many heads stand side by side: all of a layer where they fit, in every model; where they would be too small, and
+  // one group has the room to itself, as many as win much. In a list, as many as let the pictures be large.
   if (!view.root.offsetWidth) return group.heads;
   const isAlone = drawnGroups(view.header).length === 1;
   const side = (columns) => Math.min(...sizeOf(view, group, columns));
@@ -87,7 +87,7 @@ function columnsOf(view, group) {
     if (!isAlone) return Math.max(1, Math.min(group.heads, most));
     return largest(upTo(Math.min(group.layers * group.heads, most)));
   }
-  if (!isAlone) return group.heads;
+  if (!isAlone || side(group.heads) >= NAMED) return group.heads;
   const best = largest(upTo(group.heads).filter((n) => group.heads % n === 0));
   return side(best) > GAIN * side(group.heads) ? best : group.heads;
 }

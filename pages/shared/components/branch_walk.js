@@ -79,7 +79,7 @@ function point(view, place) {
   const { item, isEnd } = place;
   tip.replaceChildren(...(isEnd ? tipOfEnd(item.end) : tipOf(item, data.alternatives[item.node.alternatives])));
   tip.showPopover();
-  document.addEventListener("scroll", view.onScroll, true);
+  document.addEventListener("scroll", view.onScroll, { capture: true, signal: leaving(view.root) });
   placeTip(view);
 }
 

@@ -25,6 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   paint(view);
   fit(view);
   if (view.pointed && !view.pointed.box.isConnected) point(view, null);
+  return cleanUp(root);
 }
 
 function makeView(root) {

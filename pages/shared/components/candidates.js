@@ -29,6 +29,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   take(view, header.sampling);
   show(view, moments[0]);
   fillsItsPlace(root);
+  return cleanUp(root);
 }
 
 function show(view, moment) {
@@ -60,10 +61,9 @@ function makeView(root) {
   listen(view);
   const onMoment = ({ detail }) => {
     const moment = view.moments.find(({ nWritten }) => nWritten === detail.n);
-    if (!root.isConnected) window.removeEventListener(MOMENT, onMoment);
-    else if (moment) show(view, moment);
+    if (moment) show(view, moment);
   };
-  window.addEventListener(MOMENT, onMoment);
+  window.addEventListener(MOMENT, onMoment, { signal: leaving(root) });
   return view;
 }
 

@@ -239,7 +239,6 @@ function share(view, cell) {
   const place = cell && { query: view.grid.rows[cell.row], key: view.grid.columns[cell.column] };
   for (const other of window.headlightFigures) {
     const isLinked = link && other !== view && other.grid && other.data.link === link;
-    if (!other.root.isConnected) window.headlightFigures.delete(other);
-    else if (isLinked) pointAt(other, place && cellOf(other, place));
+    if (isLinked) pointAt(other, place && cellOf(other, place));
   }
 }

@@ -1,12 +1,27 @@
-"""A chapter's beginning: where the page goes back to when another chapter is opened."""
+"""A chapter's part in the browser: its beginning comes into sight when it is opened, and its answers are kept there."""
 
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.shared import tour_state
 from pages.shared.components.mounting import component
 
+KEY = "tour-chapter"
 
-def top_of(name: str) -> None:
-    """Bring the page's beginning into sight, when this is another chapter than before.
+
+def keep(name: str, answers: Sequence[str | None]) -> None:
+    """Bring the page's beginning into sight when this is another chapter than before, and keep its answers.
+
+    They are in the browser's storage, from which a new session, as after a reload, is told them.
 
     Args:
         name: of the chapter that is open.
+        answers: to its questions, in their order; None: shown without one.
     """
-    component("chapter", isolated=True)(key="tour-chapter", data=name, height=1)
+    data = {"name": name, "answers": list(answers), "restored": tour_state.is_restored()}
+    component("chapter", isolated=True)(key=KEY, data=data, height=1, on_kept_change=_restore)
+
+
+def _restore() -> None:
+    tour_state.restore(st.session_state.get(KEY, {}).get("kept"))

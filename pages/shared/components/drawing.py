@@ -95,7 +95,10 @@ def drawing(
         "name": say("Drawing of the model"),
         "stacks": stacks,
         "head": head,
-        "output": {"name": say("Output probabilities"), "text": _short(output)},
+        "output": {
+            "name": say("Output probabilities") if plan.config.unembed else say("Final states"),
+            "text": _short(output),
+        },
         "memory": say("memory, {shape}", shape=stacks[0]["shape"]),
         "arrows": list(_arrows(plan)),
         "chosen": chosen,

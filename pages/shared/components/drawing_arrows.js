@@ -39,9 +39,11 @@ function fanWay(from, to, x) {
 }
 
 function residualWay(from, to) {
-  // Around a sub-layer: from the junction below it, out, up, and in to the sum.
-  const { side } = to;
-  const x = to.x + side * (WIDE / 2 + 15);
+  // Around a sub-layer: from the junction below it, out, up, and in to the sum. On the other side where it leads into a
+  // normalization: a feed-forward network that reads what the attention beside it reads.
+  const isParallel = to.box.kind === "norm";
+  const side = isParallel ? -to.side : to.side;
+  const x = to.x + side * (WIDE / 2 + (isParallel ? 9 : 15));
   const start = topOf(from) - 8;
   const end = to.y;
   const target = to.x + side * (to.width / 2);

@@ -67,14 +67,16 @@ function through(view, frame) {
   if (next) {
     const from = hasAbove ? topOf(edge("top")) : topOf(last);
     add(hasAbove ? `${name}.top` : last.box.name, next.name, from, bottomOf(plan.items.get(next.name)));
-  } else if (!hasAbove) {
+  } else if (!hasAbove && stack !== data.stacks.at(-1)) {
     add(last.box.name, `${name}.out`, topOf(last), top, false);
   }
   const embed = plan.items.get(stack.before[0].name);
   found.push({ start: "", end: embed.box.name, flow: "stream", way: straight(x, bottomOf(embed) + 20, bottomOf(embed)) });
   if (stack === data.stacks.at(-1)) {
-    const end = plan.items.get(data.head.at(-1).name);
-    found.push({ start: end.box.name, end: "", flow: "stream", way: straight(end.x, topOf(end), topOf(end) - 20) });
+    const end = plan.items.get((data.head.at(-1) ?? stack.after.at(-1))?.name); // none: the layers are all there is
+    const from = end ? topOf(end) : hasAbove ? topOf(edge("top")) : topOf(last);
+    const start = end?.box.name ?? (hasAbove ? `${name}.top` : last.box.name);
+    found.push({ start, end: "", flow: "stream", way: straight(end?.x ?? x, from, from - 20) });
   }
   return found;
 }

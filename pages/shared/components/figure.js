@@ -3,7 +3,7 @@
 // data: {figure, templates: {light, dark}} as JSON texts; {name} of what is saved, and {offers, files, answers}, for
 // which see save.js; {height} in px or null for that of the stage; {clicks, windows}: whether a cell and a window are
 // sent; {cell}: the chosen one or null; {isWindow}: whether a part of the text is shown; {link}: figures of the same
-// are pointed at together, or null; {preview}: see preview.js.
+// are pointed at together, or null; {preview}: see preview.js; {about}: see page.js; {opens}: the menu is open at first.
 //
 // `fillInWords` comes from transformer_core/figures/offline.py.
 
@@ -22,6 +22,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     () => draw(view),
     () => (view.plot.textContent = UNLOADED),
   );
+  return cleanUp(root);
 }
 
 function makeView(root) {
@@ -35,6 +36,10 @@ function makeView(root) {
   view.theme = watchTheme(root, redraw);
   new ResizeObserver(redraw).observe(view.plot);
   (window.headlightFigures ??= new Set()).add(view);
+  leaving(root).addEventListener("abort", () => {
+    window.headlightFigures.delete(view);
+    window.Plotly?.purge(view.plot);
+  });
   return view;
 }
 
@@ -70,6 +75,7 @@ function draw(view) {
     view.ranges = rangesOf(figure);
     window.Plotly.react(view.plot, figure.data, figure.layout, CONFIG);
     if (isFirst) listen(view);
+    if (isFirst && view.data.opens) open(view.saving);
   }
   updateCells(view);
   updateSaving(view.saving);

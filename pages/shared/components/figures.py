@@ -50,6 +50,8 @@ def live_figure(
     on_window: Callable[[], None] | None = None,
     link: str | None = None,
     preview: Mapping[str, Any] | None = None,
+    about: str = "",
+    opens: bool = False,
 ) -> None:
     """Draw a plotly figure that keeps its place on the page while its data changes, with a menu to take it away.
 
@@ -74,6 +76,8 @@ def live_figure(
         link: figures of the same link on a page are pointed at together.
         preview: which head's pattern it is, so that another one that is clicked in the overview is seen at once, from
             its picture there: attention, layer, head; title, with {layer} and {head}; and the name of the trace.
+        about: the model and the text that it is of, for the page that can be saved; plain text.
+        opens: the menu of what can be saved is open from the start.
     """
     if csv is not None:
         files = {f"{name}.csv": csv.encode()}.copy
@@ -95,6 +99,8 @@ def live_figure(
         "cell": cell and {"query": cell[0], "key": cell[1]},
         "link": link,
         "preview": preview,
+        "about": about,
+        "opens": opens,
     }
     callbacks = {"open": lambda: None, "cell": on_cell, "window": on_window}
     given = {f"on_{event}_change": callback for event, callback in callbacks.items() if callback}

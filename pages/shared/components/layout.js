@@ -3,8 +3,11 @@
 const LAYOUT = {
   beside: 190, // px, that labels, color bar and margins take from a figure's width
   least: { grid: 110, plain: 70 }, // px, that they take at least, of a matrix and of bars
-  label: 14, // px, from one slanted label of the columns to the next
-  labels: [13, 12, 11, 10], // px, the sizes of labels that lie, of which the first that fits is taken
+  labels: [13, 12, 11, 10, 9, 8, 7], // px, the sizes of labels, of which the first that fits is taken
+  legible: 9.3, // px, 7 pt: rather than become smaller, labels turn
+  slanted: 1.65, // sizes from one slanted label to the next
+  upright: 1.25, // sizes from one label to the next, where they stand upright or lie one below the other
+  row: 20, // px, the height of a row of few
   title: 15, // px, the size of a title where it fits
   small: 12, // px: the size of a title in two lines, where it would be smaller in one
   letter: 0.47, // the width of a letter, on the average, in sizes
@@ -14,8 +17,9 @@ function layOut(figure, width, height, taken = 0) {
   // taken: px of the title's line that something else takes.
   Object.assign(figure.layout, { width, height });
   dropTightTexts(figure, width);
-  thinOutColumns(figure, width);
+  fitColumns(figure, width);
   fitTitle(figure.layout, width - taken);
+  fitRows(figure, height);
 }
 
 function fitTitle(layout, room) {
@@ -41,40 +45,73 @@ function dropTightTexts(figure, width) {
   if (width < textFromWidth) figure.data = figure.data.filter((trace) => trace.mode !== "text");
 }
 
-function thinOutColumns({ data, layout }, width) {
+function fitColumns({ data, layout }, width) {
   // Each matrix of a figure has a part of its width, and labels of its own.
-  const least = LAYOUT.least[data.some(({ type }) => type === "heatmap") ? "grid" : "plain"];
+  const isGrid = data.some(({ type }) => type === "heatmap");
+  const least = LAYOUT.least[isGrid ? "grid" : "plain"];
   for (const [name, axis] of Object.entries(layout)) {
     if (!/^xaxis\d*$/.test(name) || !axis.ticktext?.length) continue;
-    const isLying = axis.tickangle === 0;
     const { l = 80, r = 80 } = layout.margin ?? {};
     const [from, to] = axis.domain ?? [0, 1];
-    const room = (width - (axis.domain ? l + r : isLying ? least : LAYOUT.beside)) * (to - from);
-    if (!isLying) thinOut(axis, room, LAYOUT.label);
-    else fitLying(axis, room);
+    const room = (width - (axis.domain ? l + r : axis.tickangle === 0 || !isGrid ? least : LAYOUT.beside)) * (to - from);
+    fitLabels(layout, name, room);
   }
 }
 
-function fitLying(axis, room) {
-  // Labels that lie beside each other become smaller before some are left out.
-  const letters = axis.ticktext.map((text) => String(text).replace(/<[^>]*>/g, "").replace(/&\w+;/g, "x").length);
-  const apart = (size) => Math.max(...letters) * LAYOUT.letter * size + 4;
-  const own = axis.tickfont?.size ?? LAYOUT.labels[0];
-  const spacing = room * (Math.abs(axis.tickvals[1] - axis.tickvals[0]) / Math.abs(axis.range?.[1] - axis.range?.[0]));
-  if (!(apart(own) > spacing)) return;
-  const sizes = LAYOUT.labels.filter((size) => size < own);
-  const size = sizes.find((size) => apart(size) <= spacing) ?? sizes.at(-1) ?? own;
-  axis.tickfont = { ...axis.tickfont, size };
-  thinOut(axis, room, apart(size));
+function fitRows({ data, layout }, height) {
+  const { t = 100, b = 80 } = layout.margin ?? {};
+  if (data.some(({ type }) => type === "heatmap") && !layout.yaxis?.domain) fitLabels(layout, "yaxis", height - t - b);
 }
 
-function thinOut(axis, room, apart) {
-  // Leaves as many labels as there is room for; the figure was laid out for a size of its own.
-  if (axis?.tickmode !== "array" || !axis.range) return;
-  const [first, last] = axis.range;
-  const spacing = Math.abs(axis.tickvals[1] - axis.tickvals[0]) * (room / Math.abs(last - first));
-  const step = Math.ceil(apart / spacing);
-  if (!(step > 1)) return;
-  axis.tickvals = axis.tickvals.filter((_, i) => i % step === 0);
-  axis.ticktext = axis.ticktext.filter((_, i) => i % step === 0);
+function evenHeight(w, { xaxis, yaxis }) {
+  // px, of cells about as high as wide, in a plot that is w px wide.
+  const [across, down] = [xaxis, yaxis].map(({ range: [first, last] }) => Math.abs(last - first));
+  return Math.min(Math.max((w * down) / across, Math.min(0.4 * w, LAYOUT.row * (1 + down))), 1.5 * w);
+}
+
+function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
+  // Labels become smaller, and turn, before some are left out; that of a chosen row or column never is.
+  const axis = layout[name];
+  if (axis?.tickmode !== "array" || !axis.range || axis.tickvals.length < 2) return;
+  const pixels = room / Math.abs(axis.range[1] - axis.range[0]); // of a place
+  const spacing = pixels * Math.min(...axis.tickvals.slice(1).map((place, i) => Math.abs(place - axis.tickvals[i])));
+  const longest = Math.max(...widths(axis.ticktext, layout.font?.family)); // in sizes
+  const isRow = name.startsWith("y");
+  const own = Math.max(axis.tickfont?.size ?? sizes[0], LAYOUT.legible); // it was laid out for a size of its own
+  const smaller = [own, ...sizes.filter((size) => size < own)];
+  const angles = isRow ? [null] : [0, -45, -90].slice(Math.max(0, [0, -45, -90].indexOf(axis.tickangle)));
+  const apart = (size, angle) =>
+    angle === 0 ? longest * size + 4 : (angle === -45 ? LAYOUT.slanted : LAYOUT.upright) * size;
+  const forms = angles.flatMap((angle) => smaller.map((size) => ({ angle, size })));
+  const isLegible = ({ angle, size }) => angle === angles.at(-1) || size === own || size >= LAYOUT.legible;
+  const fits = ({ angle, size }) => apart(size, angle) <= spacing;
+  const form = forms.filter(isLegible).find(fits) ?? forms.at(-1);
+  axis.tickfont = { ...axis.tickfont, size: form.size };
+  if (!isRow) turn(layout, axis, form, longest * form.size);
+  if (!fits(form)) thinOut(axis, apart(form.size, form.angle) / pixels, layout.meta?.chosen?.[name]);
+}
+
+function widths(texts, font = "sans-serif") {
+  // Of labels, in sizes.
+  const brush = document.createElement("canvas").getContext("2d");
+  brush.font = `100px ${font}`;
+  return texts.map((text) => brush.measureText(plain(String(text))).width / 100);
+}
+
+function turn(layout, axis, { angle }, longest) {
+  // Turned labels are higher than the figure was laid out for.
+  const high = (angle) => Math.abs(Math.sin((angle * Math.PI) / 180)) * longest;
+  const more = high(angle) - high(axis.tickangle);
+  axis.tickangle = angle;
+  if (axis.automargin || !(more > 0)) return;
+  if (axis.side !== "top") axis.automargin = true;
+  else if (layout.margin?.t) layout.margin = { ...layout.margin, t: layout.margin.t + more };
+}
+
+function thinOut(axis, apart, chosen) {
+  // Leaves labels so far apart, in places; first those of a chosen place, then from the first on.
+  const kept = axis.tickvals.includes(chosen) ? [chosen] : [];
+  for (const place of axis.tickvals) if (kept.every((other) => Math.abs(place - other) >= apart)) kept.push(place);
+  axis.ticktext = axis.ticktext.filter((_, i) => kept.includes(axis.tickvals[i]));
+  axis.tickvals = axis.tickvals.filter((place) => kept.includes(place));
 }

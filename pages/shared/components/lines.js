@@ -19,7 +19,9 @@ export default function ({ data, parentElement, setTriggerValue }) {
   view.strongest = findStrongest(view);
   view.send = (cell) => header.tells && setTriggerValue("cell", cell);
   root.style.height = header.height === null ? "" : `${header.height}px`;
-  const isSame = SIDES.every((side) => former?.[side].join("\n") === header[side].join("\n"));
+  const isSame =
+    former?.generatedFrom === header.generatedFrom &&
+    SIDES.every((side) => former[side].join("\n") === header[side].join("\n"));
   if (!isSame) fillColumns(view);
   nameAll(view);
   if (!isSame || former.chosen.join() !== header.chosen.join()) pin(view, header.chosen);
@@ -85,8 +87,9 @@ function fillColumns(view) {
   const { header, tokens, columns } = view;
   view.pointed = null;
   for (const side of SIDES) {
+    const divided = header.generatedFrom === null ? -1 : header.generatedFrom - header.first[side];
     tokens[side] = header[side].map((label, index) => {
-      const button = element("button", "token");
+      const button = element("button", index === divided && index ? "token divided" : "token");
       Object.assign(button, { type: "button", tabIndex: -1 });
       Object.assign(button.dataset, { side, index });
       const numbers = element("span", "numbers");

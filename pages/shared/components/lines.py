@@ -26,6 +26,7 @@ def attention_lines(
     first_query: int = 0,
     first_key: int = 0,
     chosen: tuple[int | None, int | None] = (None, None),
+    generated_from: int | None = None,
     key: str,
     height: int | None = None,
     on_cell: Callable[[], None] | None = None,
@@ -47,6 +48,8 @@ def attention_lines(
         first_query: the place in the whole text of the first label on the left.
         first_key: likewise on the right.
         chosen: the query and the key that are kept, counted from the first labels; None: none of them.
+        generated_from: the first place of the whole text that the model wrote itself, with a dotted line above it on
+            both sides; None: it wrote none.
         key: the component's key.
         height: px; None: that of the stage.
         on_cell: called before the run in which the component's value holds `cell`: the kept query and key, counted as
@@ -75,6 +78,7 @@ def attention_lines(
         "names": names,
         "hues": hues,
         "chosen": chosen,
+        "generatedFrom": generated_from,
         "height": height,
         "tells": on_cell is not None,
     }

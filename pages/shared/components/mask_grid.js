@@ -1,18 +1,17 @@
 // Draws a matrix of queries and keys: cells, the labels around them, and what is pointed at.
 
-const LABELS = 92; // px that labels may take
 const SLANT = Math.SQRT1_2;
 const FONT = '12px "Source Sans", "Source Sans 3", "Helvetica Neue", Arial, sans-serif';
 
-function arrange({ rows, columns, labels, room, most }) {
-  // Where the cells lie, in CSS pixels, in a place that is `room` wide.
-  const longest = (texts) => (labels ? Math.min(LABELS, Math.max(0, ...texts.map(widthOf)) + 10) : 0);
-  const left = Math.ceil(longest(labels?.query ?? []));
-  const top = labels ? Math.ceil(longest(labels.key) * SLANT) + 12 : 1;
-  const beyond = labels ? Math.ceil(Math.min(LABELS, widthOf(labels.key.at(-1)) + 10) * SLANT) : 1;
+function arrange({ rows, columns, labels, room, most, space }) {
+  // Where the cells lie, in CSS pixels, in a place that is `room` wide; labels take up to `space` of it.
+  const longest = (texts) => Math.min(space, Math.max(0, ...texts.map(widthOf)) + 10);
+  const left = Math.ceil(longest(labels.query));
+  const top = Math.ceil(longest(labels.key) * SLANT) + 12;
+  const beyond = Math.ceil(Math.min(space, widthOf(labels.key.at(-1)) + 10) * SLANT);
   const fitting = Math.min((room - left - beyond) / columns, most);
   const pitch = fitting >= 7 ? Math.floor(fitting) : Math.max(fitting, 2);
-  return { left, top, pitch, width: room, height: top + rows * pitch + 2, rows, columns };
+  return { left, top, pitch, width: room, height: top + rows * pitch + 2, rows, columns, space };
 }
 
 const measuring = document.createElement("canvas").getContext("2d");
@@ -65,7 +64,7 @@ function drawCells(context, grid, paintCell, word) {
 }
 
 function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
-  const { left, top, pitch, rows, columns } = grid;
+  const { left, top, pitch, rows, columns, space } = grid;
   const step = Math.max(1, Math.ceil(13 / pitch));
   context.font = FONT;
   context.textBaseline = "middle";
@@ -79,7 +78,7 @@ function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
     const isPointed = pointed?.row === row;
     context.fillStyle = isPointed ? hues.query : isFaint("query", row) ? colors.muted : colors.text;
     context.font = isPointed ? `600 ${FONT}` : FONT;
-    context.fillText(shortened(labels.query[row], LABELS - 12), left - 6, top + (row + 0.5) * pitch);
+    context.fillText(shortened(labels.query[row], space - 12), left - 6, top + (row + 0.5) * pitch);
   }
   context.textAlign = "left";
   for (let column = 0; column < columns; column++) {
@@ -90,7 +89,7 @@ function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
     context.save();
     context.translate(left + (column + 0.5) * pitch, top - 5);
     context.rotate(-Math.PI / 4);
-    context.fillText(shortened(labels.key[column], LABELS - 12), 0, 0);
+    context.fillText(shortened(labels.key[column], space - 12), 0, 0);
     context.restore();
   }
 }

@@ -6,6 +6,7 @@
 
 const PICTURES = ["mask", "scores", "pattern"];
 const MOST = { mask: 34, scores: 30, pattern: 30 }; // px of a cell
+const SPACE = { mask: 92, scores: 60, pattern: 60 }; // px that a label takes at most
 
 export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".mask_matrix");
@@ -119,8 +120,7 @@ function fit(view) {
     const picture = pictures[name];
     const room = picture.figure.clientWidth;
     const most = Math.min(MOST[name], Math.max(8, Math.floor((name === "mask" ? 560 : 300) / view.rows)));
-    const labels = name === "mask" ? { query: header.query, key: header.key } : null;
-    picture.grid = arrange({ rows: view.rows, columns: view.columns, labels, room, most });
+    picture.grid = arrange({ rows: view.rows, columns: view.columns, labels: header, room, most, space: SPACE[name] });
   }
   redraw(view);
   tellCell(view);
@@ -143,15 +143,13 @@ function redraw(view) {
     pattern: (cell) => colorAt(colors.sequential, now[cell]),
   };
   const words = { mask: () => null, scores: instead("−∞"), pattern: instead("0") };
+  const isFaint = (side, index) => index >= header.real[side];
   for (const name of PICTURES) {
     const { canvas, grid } = pictures[name];
     const context = prepare(canvas, grid.width, grid.height);
     drawCells(context, grid, (cell) => (isAllowed(view, cell) ? ofAllowed[name](cell) : forbidden), words[name]);
-    if (name === "mask") {
-      drawTurned(view, context, grid);
-      const isFaint = (side, index) => index >= header.real[side];
-      drawLabels(context, grid, { labels: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
-    }
+    if (name === "mask") drawTurned(view, context, grid);
+    drawLabels(context, grid, { labels: header, hues: header.hues, colors, pointed: view.pointed, isFaint });
     drawFrames(context, grid, view.pointed, header.hues);
   }
   parts.undo.disabled = view.place === 0;

@@ -128,10 +128,10 @@ def name_of(component: str) -> str:
 
 @cache
 def with_words(script: str, language: str) -> str:
-    """Return a component's script with the function `say` and the reader's words for all that it says."""
+    """Return a component's script with the functions that all share, and the reader's words for all that it says."""
     words = {text: said for text, said in messages(language).items() if json.dumps(text, ensure_ascii=False) in script}
     told = f"const LANGUAGE = {json.dumps(language)}, WORDS = {json.dumps(words, ensure_ascii=False)};\n"
-    return told + _source("say.js") + script
+    return told + _source("say.js") + _source("leaving.js") + script
 
 
 @cache

@@ -26,6 +26,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   } else if (isNew) paint(view);
   choose(view, header.chosen);
   showChosen(view);
+  if (view.pointedAt && !view.tip.hidden) showTip(view, view.pointedAt);
   if (header.film) {
     view.player ??= makePlayer({
       root,
@@ -35,6 +36,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     if (!isSame && view.player.header?.id === header.film.id) showAgain(view.player);
     updatePlayer(view.player, header.film);
   }
+  return cleanUp(root);
 }
 
 function makeView(root) {
@@ -88,7 +90,11 @@ function makeHead(view, item) {
   item.button = element("button", "head");
   item.button.type = "button";
   item.button.tabIndex = -1;
+  item.gauge = element("div", "gauge");
   item.bar = element("div", "bar");
+  item.number = element("span", "number");
+  item.unit = element("span", "unit");
+  item.gauge.append(item.bar, item.number, item.unit);
   item.button.addEventListener("click", (event) => {
     if (event.shiftKey && view.header.canPin) return view.send("pinned", { attention, layer, head });
     choose(view, { attention, layer, head });
@@ -139,6 +145,9 @@ function showFrame(view, film, place, isChosen) {
   }
   if (view.pointedAt && !view.tip.hidden) showTip(view, view.pointedAt);
   paint(view);
+  const large = view.heads.find(({ button }) => button.getAttribute("aria-pressed") === "true");
+  if (isChosen || !large) return; // what is chosen comes from the server, large
+  window.dispatchEvent(new CustomEvent(CLICKED, { detail: { ...large, step: view.header.film.steps[place] } }));
 }
 
 function mark(view) {
@@ -153,6 +162,8 @@ function mark(view) {
     item.value = measure?.values[attention]?.[layer][head] ?? null;
     item.said = measure && said(measure, item.value);
     showBar(bar, measure, item.value);
+    item.number.textContent = item.value === null ? "" : number(item.value);
+    item.unit.textContent = item.value === null ? "" : measure.unit;
     const pin = pinned.find((it) => it.attention === attention && it.layer === layer && it.head === head);
     item.isPinned = Boolean(pin);
     button.classList.toggle("pinned", item.isPinned);

@@ -1,18 +1,22 @@
 // A figure as a page of its own: one file, which opens without a network, light or dark as its reader has it.
 
-async function makePage({ figure, templates, height }) {
-  // figure and templates: JSON; height: px, or null for that of the window.
+const WIDEST = 960; // px, of a matrix, whose cells are about as high as wide
+
+async function makePage({ figure, templates, height, about }) {
+  // figure and templates: JSON; height: px, or null for that of the window; about: plain text, what the figure is of.
   const library = await (await fetch(PLOTLY)).text();
   const { layout } = JSON.parse(figure);
   const ground = (theme) => JSON.parse(templates[theme]).layout.paper_bgcolor;
   const inScript = (json) => json.replaceAll("<", "\\u003c");
-  const title = plain(layout.title?.text ?? "Headlight").replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+  const title = escaped(plain(layout.title?.text ?? "Headlight"));
   const script = [
     `const FIGURE = ${inScript(figure)};`,
     `const TEMPLATES = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
-    `const HEIGHT = ${height};`,
-    ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, dropTightTexts, thinOutColumns, fitLying, thinOut, drawPage].map(String),
+    `const HEIGHT = ${height}, WIDEST = ${WIDEST};`,
+    ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, dropTightTexts].map(String),
+    ...[fitColumns, fitRows, evenHeight, fitLabels, widths, plain, turn, thinOut, drawPage].map(String),
     "drawPage();",
   ].join("\n");
   return [
@@ -21,9 +25,11 @@ async function makePage({ figure, templates, height }) {
     `<title>${title}</title>`,
     "<style>",
     `html { color-scheme: light dark; background: light-dark(${ground("light")}, ${ground("dark")}); }`,
-    "body { margin: 16px; }",
+    `body { margin: 16px; font: 15px/1.5 ${FONT}; }`,
+    "p { margin: 12px 0 0; white-space: pre-line; }",
     "</style>",
     '<div id="figure"></div>',
+    `<p dir="auto">${escaped(about)}</p>`,
     `<script>${library}</script>`,
     `<script>\n${script}\n</script>\n</html>\n`,
   ].join("\n");
@@ -32,13 +38,22 @@ async function makePage({ figure, templates, height }) {
 function drawPage() {
   const place = document.getElementById("figure");
   const isDark = matchMedia("(prefers-color-scheme: dark)");
-  const draw = () => {
+  const { xaxis } = FIGURE.layout;
+  const isGrid = HEIGHT === null && FIGURE.data.some(({ type }) => type === "heatmap") && xaxis?.range && !xaxis.domain;
+  const drawn = (width, height) => {
     const figure = structuredClone(FIGURE);
     readGrids(figure);
     fillInWords(figure);
-    layOut(figure, place.clientWidth, HEIGHT ?? innerHeight - 32);
+    layOut(figure, width, height);
     figure.layout.template = TEMPLATES[isDark.matches ? "dark" : "light"];
-    Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, showTips: false });
+    return Plotly.react(place, figure.data, figure.layout, { displayModeBar: false, showTips: false });
+  };
+  const draw = async () => {
+    if (!isGrid) return drawn(place.clientWidth, HEIGHT ?? innerHeight - 32);
+    const width = Math.min(place.clientWidth, WIDEST);
+    await drawn(width, width);
+    const { w, h } = place._fullLayout._size;
+    return drawn(width, width - h + evenHeight(w, place._fullLayout));
   };
   addEventListener("resize", draw);
   isDark.addEventListener("change", draw);

@@ -2,12 +2,12 @@
 
 const MM = 96 / 25.4; // px
 const PT = 96 / 72; // px
-const PAPER = { smallest: 7 * PT, text: 8 * PT, largest: 9 * PT };
+const PAPER = { label: 4 * PT, smallest: 7 * PT, text: 8 * PT, largest: 9 * PT }; // labels of many tokens are smaller
+const LEAST_CELL = 14; // px of the figure for each column, below which its color bar lies below the cells
 const PRINTED = 600; // dots per inch
 const NARROWEST = 466; // px, that a figure of lines is laid out for; on less paper it is drawn smaller
 const FONT = 'Helvetica, Arial, "Liberation Sans", sans-serif'; // a picture is drawn without the page's own
 const MOST_SHAPES = 70000; // of a heatmap; larger ones stay an image
-const ROW = 20; // px, the height of a row of few
 const GAP = 0.5; // px, between two cells where the figure has gaps
 const WIDTHS = [{ words: say("as shown") }, { words: "88 mm", mm: 88 }, { words: "120 mm", mm: 120 }]
   .concat([{ words: "180 mm", mm: 180 }, { words: "1,600 px", px: 1600 }]);
@@ -30,7 +30,9 @@ async function makePicture({ figure, template, width, shown }) {
   drawn.layout.font = { ...drawn.layout.font, family: FONT };
   loosen(drawn.layout, Boolean(grid));
   dropTightTexts(drawn, laid);
-  await measured(drawn, (place) => (grid ? fitGrid(drawn, place, Boolean(width.mm)) : fitLines(drawn, place)));
+  if (grid && width.mm && laid < LEAST_CELL * (grid.columns.length - 1)) lowerColorBar(drawn.layout);
+  if (grid) await fitGrid(drawn, Boolean(width.mm));
+  else await measured(drawn, (place) => fitLines(drawn, place));
   await measured(drawn, (place) => widen(drawn, place));
   const { layout } = drawn;
   const size = { width: layout.width, height: layout.height };
@@ -92,8 +94,8 @@ function loosen(layout, isGrid) {
   for (const [name, axis] of Object.entries(layout)) if (/^[xy]axis\d*$/.test(name)) axis.automargin = true;
   if (!isGrid) return;
   layout.margin = { l: 4, r: 4, t: 4, b: 4 };
-  layout.minreducedheight = ROW; // px, that margins may leave to the cells
-  Object.assign(layout.xaxis, { tickangle: "auto", autotickangles: [0, -45, -90] });
+  layout.minreducedheight = LAYOUT.row; // px, that margins may leave to the cells
+  layout.xaxis.tickangle = 0; // turned where there is no room
   const size = layout.title?.font?.size ?? layout.template.layout.title.font.size;
   if (!layout.title?.text) return;
   const brush = document.createElement("canvas").getContext("2d");
@@ -122,15 +124,31 @@ async function measured(figure, change) {
   }
 }
 
-function fitGrid({ layout }, { _fullLayout: full }, isFree) {
-  // Leaves out labels for which there is no room, and, where the height is free, makes cells about as high as wide.
-  const { w, h } = full._size;
-  const span = ({ range }) => Math.abs(range[1] - range[0]);
-  const least = Math.min(0.4 * w, ROW * (1 + span(full.yaxis)));
-  const high = isFree ? Math.min(Math.max((w * span(full.yaxis)) / span(full.xaxis), least), 1.5 * w) : h;
-  layout.height = Math.round(layout.height - h + high);
-  thinOut(layout.xaxis, w, 1.6 * full.xaxis.tickfont.size); // slanted labels need more
-  thinOut(layout.yaxis, high, 1.2 * full.yaxis.tickfont.size);
+async function fitGrid({ data, layout }, isPaper) {
+  // Fits the labels, and, on paper, makes cells about as high as wide. Labels take room from cells, and more of it the
+  // larger they are: fitted to the room beside those of the round before, they fit in every third round.
+  const labels = ["xaxis", "yaxis"].map((name) => [name, { ...layout[name] }]);
+  const sizes = Array.from({ length: 4 * (PAPER.text - PAPER.label) }, (_, i) => PAPER.text - i / 4);
+  for (let round = 0; round < 4; round += 1) {
+    await measured({ data, layout }, ({ _fullLayout: full }) => {
+      const { w, h } = full._size;
+      const high = isPaper ? evenHeight(w, full) : h;
+      layout.height = Math.round(layout.height - h + high);
+      if (round === 3) return;
+      for (const [name, { tickvals, ticktext, tickfont, tickangle }] of labels) {
+        Object.assign(layout[name], { tickvals, ticktext, tickfont, tickangle });
+        fitLabels(layout, name, name === "xaxis" ? w : high, isPaper ? sizes : LAYOUT.labels);
+      }
+    });
+  }
+}
+
+function lowerColorBar(layout) {
+  // Below the cells it takes no room from their width.
+  const below = { orientation: "h", x: 0, xanchor: "left", y: 0, yanchor: "top", len: 0.6 };
+  for (const [name, axis] of Object.entries(layout)) {
+    if (/^coloraxis/.test(name) && axis.colorbar) Object.assign(axis.colorbar, below);
+  }
 }
 
 function fitLines({ layout }, { _fullLayout: full }) {

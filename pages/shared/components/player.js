@@ -53,10 +53,9 @@ function makePlayer({ root, onFrame, onChosen }) {
     player.button.click();
   });
   const onFilm = ({ detail }) => {
-    if (!player.bar.isConnected) window.removeEventListener(FILM_CAME, onFilm);
-    else if (detail === player.header?.id) openFilm(player);
+    if (detail === player.header?.id) openFilm(player);
   };
-  window.addEventListener(FILM_CAME, onFilm);
+  window.addEventListener(FILM_CAME, onFilm, { signal: leaving(root) });
   showPlaying(player);
   return player;
 }

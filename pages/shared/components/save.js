@@ -30,20 +30,24 @@ function makeSaving(view) {
   saving.note.setAttribute("aria-live", "polite");
   saving.menu.append(saving.note);
   saving.bar.append(saving.whole, saving.opener, saving.menu);
-  saving.bar.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || saving.menu.hidden) return;
-    event.preventDefault();
-    close(saving);
-    saving.opener.focus();
-  });
   saving.bar.addEventListener("focusout", ({ relatedTarget }) => {
     if (relatedTarget && !saving.bar.contains(relatedTarget)) close(saving);
   });
-  document.addEventListener("pointerdown", ({ target }) => {
-    if (!saving.menu.hidden && !saving.bar.contains(target)) close(saving);
-  });
+  const signal = leaving(view.root);
+  window.addEventListener("keydown", (event) => escape(saving, event), { capture: true, signal });
+  const away = ({ target }) => saving.menu.hidden || saving.bar.contains(target) || close(saving);
+  document.addEventListener("pointerdown", away, { signal });
   close(saving);
   return saving;
+}
+
+function escape(saving, event) {
+  // Closes the menu, and nothing around it: Streamlit's pop-overs listen on the document, before any element does.
+  if (event.key !== "Escape" || saving.menu.hidden || !saving.bar.contains(document.activeElement)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  close(saving);
+  saving.opener.focus();
 }
 
 function button(className, words, onClick) {

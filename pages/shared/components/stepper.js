@@ -48,10 +48,9 @@ function makeStepper(view) {
 
 function stopElsewhere(view) {
   const onPointer = (event) => {
-    if (!view.root.isConnected) document.removeEventListener("pointerdown", onPointer, true);
-    else if (view.isPlaying && !event.composedPath().includes(view.root)) pause(view);
+    if (view.isPlaying && !event.composedPath().includes(view.root)) pause(view);
   };
-  document.addEventListener("pointerdown", onPointer, true);
+  document.addEventListener("pointerdown", onPointer, { capture: true, signal: leaving(view.root) });
 }
 
 function isOver({ header, nWritten }, n) {

@@ -43,6 +43,7 @@ const PRE_NORM = {
   mlp_linear: [["normalized"]],
   resid_post: [["mlp_out"], ["resid_mid_cross", "resid_mid"]],
 };
+const PARALLEL = { ...PRE_NORM, normalized: [["x"]] }; // both sub-layers read the same row
 const OPERATIONS = { // in front of what they make
   x_normalized: "norm",
   q: "W_Q",
@@ -76,7 +77,9 @@ const OF_STAGES = { rotation: "R", qk_norm: "norm" }; // where the stage says mo
 
 function linkStages({ header, quantities, home }) {
   // Gives each stage what it shows, what is new in it, and the links along which that comes about.
-  const sources = { ...SOURCES, ...(quantities.has("x_normalized") ? PRE_NORM : POST_NORM) };
+  const isParallel = header.stages.some((stage) => stage.name === "norm_2" && stage.matrices.includes("x"));
+  const preNorm = isParallel ? PARALLEL : PRE_NORM;
+  const sources = { ...SOURCES, ...(quantities.has("x_normalized") ? preNorm : POST_NORM) };
   const born = new Map();
   header.stages.forEach((stage, index) => {
     const names = stage.matrices.filter((name) => home.has(name));

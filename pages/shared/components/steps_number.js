@@ -1,4 +1,4 @@
-// A number and its formula: the rule, the terms that it was made of, and what other computations give.
+// A number and its formula, with the value of each symbol and each summand in it, and what other computations give.
 
 const AT_ONCE = 12; // terms; of more, the largest
 const ALL = 16; // terms that are all shown
@@ -10,10 +10,7 @@ export default function ({ data, parentElement }) {
   const head = element("div", "head");
   head.append(element("span", "place", data.place), element("strong", "value", `= ${exact(value)}`));
   const formula = element("div", "formula");
-  const math = document.createElementNS(MATH, "math");
-  math.setAttribute("display", "block");
-  math.append(makeMath(filled(data.rule, data)));
-  formula.append(math, ...data.constants.map(([symbol, number]) => constant(symbol, number)));
+  formula.append(mathOf(data.formula, "block"), ...data.constants.map(constant));
   const parts = [head, formula];
   if (data.note) parts.push(element("p", "note", data.note));
   if (data.terms.length) parts.push(termsOf(data));
@@ -25,24 +22,23 @@ export default function ({ data, parentElement }) {
   requestAnimationFrame(() => root.scrollIntoView({ block: "nearest", behavior: isCalm ? "auto" : "smooth" }));
 }
 
-function filled([tag, content], data, isIndexed = false) {
-  // The rule with the symbols of this number's factors in the place of a and b.
-  const isConstant = data.constants.some(([symbol]) => symbol === content);
-  const place = ["a", "b"].indexOf(content);
-  if (tag === "mi" && place >= 0 && (isIndexed || !isConstant) && data.factors[place]) {
-    return ["mi", data.factors[place].symbol];
-  }
-  if (typeof content === "string") return [tag, content];
-  return [tag, content.map((child, i) => filled(child, data, tag === "msub" && i === 0))];
+function mathOf(tree, display) {
+  const math = document.createElementNS(MATH, "math");
+  math.setAttribute("display", display);
+  math.append(makeMath(tree));
+  return math;
 }
 
-function constant(symbol, number) {
-  const made = element("span", "constant", `${symbol} = ${exact(Number(number))}`);
+function constant([symbol, given]) {
+  const made = element("span", "constant");
+  const number = Number(given);
+  const whole = String(number); // such as 32, or 0.00001
+  made.append(mathOf(symbol, "inline"), ` = ${whole.length < 9 ? whole.replace("-", "−") : exact(number)}`);
   return made;
 }
 
 function termsOf(data) {
-  const { terms, factors, isShares } = data;
+  const { terms, factors } = data;
   const box = element("div", "terms");
   const size = (term) => Math.abs(Number(term.value)) || 0;
   const most = Math.max(...terms.map(size), 1e-30);
@@ -56,7 +52,7 @@ function termsOf(data) {
     product.append(factor(term.a, factors[0]));
     if (term.b !== null) product.append(" · ", factor(term.b, factors[1]));
     made.append(element("bdi", "label", term.label), product);
-    if (term.b !== null || isShares) made.append(element("b", "sum", isShares ? `e^(S − max) = ${short(term.value)}` : short(term.value)));
+    made.append(element("b", "sum", term.b === null ? `e^(S − max) = ${short(term.value)}` : short(term.value)));
     return made;
   };
   box.append(...(isLong ? sorted.slice(0, AT_ONCE) : sorted).map(make));

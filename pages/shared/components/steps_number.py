@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from pages.shared.components.mounting import component
-from transformer_core.analysis.walkthrough import RULES, Number, formula_tree
+from transformer_core.analysis.walkthrough import Number, formula_tree
 from transformer_core.figures import isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import say
@@ -23,16 +23,20 @@ def steps_number(number: Number, *, torch_name: str, key: str) -> None:
         torch_name: what gives torch's number, such as "torch.nn.MultiheadAttention".
         key: the component's key.
     """
-    data = {
+    component("steps_number", isolated=True)(key=key, data=number_data(number, torch_name))
+
+
+def number_data(number: Number, torch_name: str) -> dict[str, Any]:
+    """Return a number as the component reads it: the formula and the symbols in it as trees of MathML."""
+    return {
         "place": isolate(number.place),
-        "rule": formula_tree(RULES[number.rule]),
+        "formula": formula_tree(number.formula),
         "factors": [{"symbol": factor, "hue": HUES.get(factor, "")} for factor in number.factors],
         "terms": [
             {"label": isolate(term.label), "a": _sent(term.a), "b": _sent(term.b), "value": _sent(term.value)}
             for term in number.terms
         ],
-        "constants": [[symbol, _sent(value)] for symbol, value in number.constants.items()],
-        "isShares": number.rule == "exp over sum of exps",
+        "constants": [[formula_tree(symbol), _sent(value)] for symbol, value in number.constants.items()],
         "value": _sent(number.value),
         "recomputed": _sent(number.recomputed),
         "difference": _sent(number.difference),
@@ -40,7 +44,6 @@ def steps_number(number: Number, *, torch_name: str, key: str) -> None:
         "torchName": torch_name,
         "note": say(number.note) if number.note else "",
     }
-    component("steps_number", isolated=True)(key=key, data=data)
 
 
 def _sent(value: float | None) -> Any:

@@ -63,6 +63,7 @@ function fillKeys(view) {
     return button;
   });
   view.asking = element("bdi", "asking");
+  delete view.labels.dataset.place; // these are new, and stand nowhere yet
   view.labels.replaceChildren(view.asking, ...view.keys);
 }
 

@@ -29,8 +29,24 @@ function paint(view) {
     context.clip();
     context.imageSmoothingEnabled = false;
     context.drawImage(picture(item, colors, w, h), left, top, w, h);
+    if (header.given) divide(context, header.given, left, top, w, h);
     context.restore();
   }
+}
+
+function divide(context, { share, color }, left, top, width, height) {
+  // Dotted lines between the text and what the model wrote after it, as in the large picture.
+  const line = window.devicePixelRatio || 1;
+  context.strokeStyle = color;
+  context.lineWidth = line;
+  context.setLineDash([2 * line, 2 * line]);
+  const [x, y] = [left + Math.round(share * width) - line / 2, top + Math.round(share * height) - line / 2];
+  context.beginPath();
+  context.moveTo(x, top);
+  context.lineTo(x, top + height);
+  context.moveTo(left, y);
+  context.lineTo(left + width, y);
+  context.stroke();
 }
 
 function picture(item, colors, widest, highest) {

@@ -23,6 +23,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   hear(view, former);
   if (view.pointed) point(view, view.pointed);
   fillsItsPlace(root);
+  return cleanUp(root);
 }
 
 function makeView(root) {

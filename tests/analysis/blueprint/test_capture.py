@@ -25,7 +25,7 @@ def test_values_are_those_of_a_plain_capture(variation: str):
     inputs = INPUTS[model.config.architecture]
     captured = CapturedText(model, inputs)
     assert captured.n_bytes == 0
-    with torch.inference_mode(), tc.capture(model) as acts:
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
         logits = model(*(torch.tensor([tokens]) for tokens in inputs))
     for site in site_names(model)[::5]:
         np.testing.assert_allclose(captured.values(site), acts[site][0].numpy(), atol=1e-5)

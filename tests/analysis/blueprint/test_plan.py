@@ -121,13 +121,13 @@ def test_a_box_that_changes_moves_all_that_its_arrows_lead_to_and_nothing_else(v
     plan = blueprint_of(model.config)
     inputs = tuple(torch.randint(1, 37, (1, 5)) for _ in plan.stacks)
     last = {name: sites_of(model.config, box)[-1] for name, box in plan.boxes.items() if reaches(model.config, box)}
-    with torch.inference_mode(), tc.capture(model) as before:
+    with torch.inference_mode(), tc.capture(model, "*") as before:
         model(*inputs)
     for name, site in last.items():
         with (
             torch.inference_mode(),
             tc.intervene(model, {site: tc.replace(before[site] + torch.randn_like(before[site]))}),
-            tc.capture(model) as after,
+            tc.capture(model, "*") as after,
         ):
             model(*inputs)
         behind = downstream(plan.arrows, name)

@@ -9,6 +9,7 @@ from transformer_core.analysis.blueprint.capture import probabilities
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES, in_numbers, sites_of, sizes, stages
 from transformer_core.instrument.sites import site_names
+from transformer_core.model.attention import MultiHeadAttention
 
 LENGTHS = {"encoder": 7, "decoder": 9}
 
@@ -21,7 +22,7 @@ def lengths_of(config: tc.ModelConfig) -> dict[str, int]:
 def test_shapes_are_those_of_a_forward_and_every_hook_point_has_one(variation: str):
     model = varied_model(variation)
     config, plan = model.config, blueprint_of(model.config)
-    with torch.inference_mode(), tc.capture(model) as acts:
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(*random_inputs(model))
     told: set[str] = set()
     for box in plan.boxes.values():
@@ -54,8 +55,9 @@ def test_the_published_forward_shape_by_shape():
     for name in ("encoder.0.self_attn", "decoder.0.self_attn"):
         shapes = published(config, name, **how)
         assert shapes["queries, keys and values side by side, as in one product"] == (4, 10, 18)
-        assert shapes["the same, head by head"] == (4, 10, 2, 9)
-        assert shapes["the same, heads first"] == (4, 2, 10, 9)
+        assert shapes["reshape: head by head"] == (4, 10, 2, 9)
+        assert shapes["permute: heads first"] == (4, 2, 10, 9)
+        assert shapes["chunk: queries, keys and values apart"] == (4, 2, 10, 3)
         assert shapes["queries"] == shapes["keys"] == shapes["values"] == (4, 2, 10, 3)
         assert shapes["scores, -inf where the mask forbids"] == (4, 2, 10, 10)
         assert shapes["the pattern: each row sums to 1"] == (4, 2, 10, 10)
@@ -95,3 +97,39 @@ def test_positions_have_the_name_of_their_text(variation: str, name: str):
     last = stages(config, blueprint_of(config).boxes["softmax"])[-1]
     assert last.site == PROBABILITIES
     assert last.axes == ("batch", name, "vocab")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["encoder.0.self_attn", "decoder.0.self_attn", "decoder.0.cross_attn"])
+def test_one_product_reshaped_permuted_and_chunked_gives_queries_keys_and_values(name: str):
+    """Each stage of a fused projection, computed from the model's weights, has the shape that is told of it."""
+    config = odd_config(n_heads=2, d_model=10)
+    model, box = shaken_model(config), blueprint_of(config).boxes[name]
+    src, tgt = random_inputs(model)
+    with tc.capture(model, "*") as acts:
+        model(src, tgt)
+    attention, block = model.get_submodule(box.module), box.module.rpartition(".")[0]
+    assert isinstance(attention, MultiHeadAttention)
+    is_cross = box.part == "cross_attn"
+    x = acts[f"{block}.ln1.hook_normalized"] if is_cross else acts[f"{block}.hook_resid_pre"]
+    memory = acts["encoder.blocks.0.hook_resid_post"]
+    parts = [(x, [attention.q, attention.k, attention.v], "qkv")]
+    if is_cross:
+        memory = acts[[site for site in acts if site.startswith("encoder.") and "hook_normalized" in site][-1]]
+        parts = [(x, [attention.q], "q"), (memory, [attention.k, attention.v], "kv")]
+    told = [stage for stage in stages(config, box) if not stage.site]
+    seen = []
+    for source, linears, names in parts:
+        n, n_heads, d_head = len(linears), config.n_heads, config.head_width
+        weight = torch.stack([one.weight.view(n_heads, d_head, -1) for one in linears], dim=1).flatten(0, 2)
+        bias = torch.stack([one.bias.view(n_heads, d_head) for one in linears], dim=1).flatten()
+        together = torch.nn.functional.linear(source, weight, bias)
+        reshaped = together.reshape(*source.shape[:2], n_heads, n * d_head)
+        permuted = reshaped.permute(0, 2, 1, 3)
+        chunks = permuted.chunk(n, dim=-1)
+        for chunk, letter in zip(chunks, names, strict=True):
+            torch.testing.assert_close(chunk, acts[f"{box.module}.hook_{letter}"])
+        seen += [together.shape, reshaped.shape, permuted.shape, *([chunks[0].shape] if n > 1 else [])]
+    numbers = sizes(config, box, batch=3, lengths=LENGTHS)
+    shapes = [in_numbers(stage.axes, numbers) for stage in told if any("head" in axis for axis in stage.axes)][:-1]
+    assert shapes == [tuple(shape) for shape in seen]

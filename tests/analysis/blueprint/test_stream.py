@@ -20,7 +20,7 @@ def test_the_stream_is_measured_where_it_passes(variation: str):
     model = varied_model(variation)
     inputs = INPUTS[model.config.architecture]
     captured = CapturedText(model, inputs)
-    with torch.inference_mode(), tc.capture(model) as acts:
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(*(torch.tensor([tokens]) for tokens in inputs))
     for stack, stream in captured.streams().items():
         blocks = getattr(model, stack).blocks

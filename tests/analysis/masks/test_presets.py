@@ -44,3 +44,4 @@ def test_a_preset_that_an_attention_does_not_show_is_looked_at_elsewhere():
     assert attention_for(forgotten, "encoder", odd_config()) == "encoder"
     assert attention_for(forgotten, "decoder", odd_config(**DECODER)) == "decoder"
     assert attention_for(PRESETS["window"], "decoder", odd_config()) == "decoder"
+    assert attention_for(PRESETS["cross"], "decoder", odd_config()) == "cross"

@@ -1,8 +1,16 @@
 """The texts of the mask laboratory: what a model is given, and what it is asked for."""
 
-import pytest
+import json
+import math
 
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.e2e.browser import ROOT
 from transformer_core.analysis import read
+from transformer_core.analysis.masks.rules import MaskChoice
+from transformer_core.analysis.masks.run import run_masked
 from transformer_core.analysis.masks.text import mask_text
 
 TEXTS = {
@@ -25,8 +33,8 @@ def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
         assert text.asked == tuple(blank.position for blank in reading.blanks)
     else:
         target = text.inputs["target"]
-        assert text.asked == tuple(range(len(target)))
-        assert text.expected[:-1] == target[1:]  # each is asked for the token behind it
+        assert text.asked == tuple(range(len(text.expected))) and len(target) - len(text.expected) in (0, 1)
+        assert text.expected[: len(target) - 1] == target[1:]  # the target of each is the token after it
 
 
 def test_padding_stands_behind_and_goes_again(make):
@@ -46,8 +54,9 @@ def test_unshifted_the_decoder_is_given_what_it_is_asked_for(make):
     text = mask_text(model, tokenizer, TEXTS["decoder_only"])
     given = text.unshifted()
     assert given.inputs["target"] == given.expected == text.expected
-    assert given.inputs["target"][:-1] == text.inputs["target"][1:]
+    assert given.inputs["target"][: len(text.inputs["target"]) - 1] == text.inputs["target"][1:]
     assert not given.is_shifted and text.is_shifted
+    assert given.n_real["target"] == len(text.expected) == len(text.targeted().inputs["target"])
 
 
 def test_a_long_text_is_cut(make):
@@ -62,3 +71,23 @@ def test_without_a_blank_an_encoder_is_asked_for_every_token(make):
     text = mask_text(model, tokenizer, "The cat sees the dog.")
     assert text.expected == text.inputs["source"]
     assert text.expected_labels == text.labels["source"]
+
+
+@pytest.mark.parametrize("name", ["stories", "induction"])
+def test_a_target_is_a_token_that_follows(name: str):
+    """Where the text is cut, nobody knows what follows the last token, and it has no target; else <eos> follows."""
+    model, tokenizer = tc.load(str(ROOT / "checkpoints" / name))
+    (prompt, *_) = json.loads((ROOT / "checkpoints" / name / "card.json").read_text())["examples"]
+    text = mask_text(model, tokenizer, prompt)
+    tokens = torch.tensor([text.inputs["target"]])
+    is_cut = name == "stories"
+    follows = (*text.inputs["target"][1:], *(() if is_cut else (model.config.eos_id,)))
+    assert text.expected == follows and text.expected_labels == tuple(tokenizer.labels(follows))
+    with torch.inference_mode():
+        log_probs = model(tokens)[0].double().log_softmax(dim=-1)
+    own = sum(float(log_probs[place, token]) for place, token in enumerate(follows)) / len(follows)
+    said = run_masked(model, tokenizer, text, MaskChoice(attention="decoder"), layer=0, head=0).before
+    assert said.mean_probability == pytest.approx(math.exp(own), rel=1e-4)
+    if is_cut:
+        assert said.mean_probability == pytest.approx(0.66, abs=0.005) and text.targeted() != text
+        assert text.targeted().inputs["target"] == text.inputs["target"][:-1]

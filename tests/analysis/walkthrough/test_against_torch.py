@@ -45,7 +45,7 @@ def test_a_query_that_may_look_at_nothing_has_no_number_of_torch():
     there = walk(model_of("the paper's"), ((0, 0, 0), (1, 5)), attention="cross", layer=1, head=0)
     assert not there.quantities["pattern"].values.any()
     assert there.number("z", 0, 0).mha is None
-    assert there.number("pattern", 0, 0).rule == "forbidden"
+    assert there.number("pattern", 0, 0).formula == "0"
     assert there.proof().holds
 
 

@@ -21,7 +21,7 @@ def test_in_float64_the_model_says_the_same(kind: str, attention: str, layer: in
     config = odd_config(**KINDS[kind])
     model = shaken_model(config).double()
     inputs = inputs_of(kind)
-    with torch.inference_mode(), tc.capture(model) as acts:
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(*(torch.tensor([tokens]) for tokens in inputs))
     outline = Outline.of(config, attention=attention, layer=layer, head=2)
     side = {"source": inputs[0], "target": inputs[-1]}

@@ -84,7 +84,8 @@ def test_formulas_are_those_of_the_model():
     }
     assert "b_Q" in formulas["decoder"]["projection"]
     assert "b_Q" not in formulas["decoder, q/k norm"]["projection"]
-    assert "rms" in formulas["decoder, rotary"]["norm"] and "μ" in formulas["decoder"]["norm"]
+    assert formulas["decoder, rotary"]["norm"] == r"X′ = γ ⊙ \frac{X}{\sqrt{\frac{{‖X‖}^2}{n} + ε}}"
+    assert formulas["decoder"]["norm"] == r"X′ = γ ⊙ \frac{X - μ}{\sqrt{σ^2 + ε}} + β"
     assert (
         "SiLU" in formulas["decoder, rotary"]["feed_forward"] and "W_g" in formulas["decoder, rotary"]["feed_forward"]
     )

@@ -15,7 +15,7 @@ from transformer_core.errors import SiteError, TextError
 
 @cache
 def everything(kind: str) -> tc.Activations:
-    with torch.inference_mode(), tc.capture(model_of(kind)) as acts:
+    with torch.inference_mode(), tc.capture(model_of(kind), "*") as acts:
         model_of(kind)(*(torch.tensor([tokens]) for tokens in inputs_of(kind)))
     return acts
 

@@ -1,5 +1,7 @@
 """The page Compare under AppTest: the two sides, and each view against what the models compute by hand."""
 
+import base64
+import html
 from pathlib import Path
 
 import numpy as np
@@ -181,9 +183,57 @@ def test_of_decoders_that_go_on_differently_the_prompts_are_compared(
     readings = [read(model, tokenizer, text, max_tokens=64) for text in ("The cat sees the", "The cat sees a")]
     prompts = align_tokens(*(reading.target[: reading.n_given] for reading in readings))
     assert cells_of(figures_of(app)["B − A"], "difference").shape[0] == len(prompts.pairs)
-    assert "so their prompts are compared" in words_of(app)
+    assert "the prompt alone is compared" in words_of(app)
     for view in ("changed", "map", "layers"):
         app = open_compare(open_app, model="tales", text="The cat sees the", btext="The cat sees a", view=view)
         assert figures_of(app)
         names: dict[str, object] = {}
         exec(shown_code(app), names)
+
+
+OFF = {"btext": "", "bchange": "off:encoder.0.0"}
+
+
+@pytest.mark.slow
+def test_what_a_head_that_is_switched_off_does_to_the_output(open_app: OpenApp, checkpoints: Path):
+    app = open_compare(open_app, view="effect", **OFF, **HEAD)
+    (figure,) = figures_of(app).values()
+    assert figure["layout"]["title"]["text"] == "Change of log-probability per output token, B − A"
+    model, tokenizer = tc.load(checkpoints / "en-fr")
+    src = torch.tensor([tokenizer.encode(EXAMPLES[0], eos=True)])
+    tokens = tc.greedy_decode(model, src, max_new_tokens=31).tokens
+    losses = []
+    for edits in ({}, {"encoder.blocks.0.self_attn.hook_z": tc.zero_heads([0])}):
+        with torch.inference_mode(), tc.intervene(model, edits):
+            log_probs = model(src, tokens[:, :-1]).log_softmax(dim=-1)[0]
+            own = tokenizer.decode(tc.greedy_decode(model, src, max_new_tokens=31).tokens[0])
+        losses.append(log_probs.gather(-1, tokens[0, 1:, None])[:, 0].numpy())
+    n = len(losses[0]) if tokens[0, -1] == tokenizer.eos_id else len(losses[0]) - 1
+    shown = np.frombuffer(base64.b64decode(figure["data"][0]["y"]["bdata"]), dtype=figure["data"][0]["y"]["dtype"])
+    np.testing.assert_allclose(shown, (losses[1] - losses[0])[:n], atol=1e-5)
+    before, after = (-loss[:n].mean() for loss in losses)
+    words = words_of(app)
+    assert f"loss {before:.3f} → {after:.3f} nats per token" in words
+    assert html.escape(own.strip()) in words or "B writes the same." in words
+
+
+@pytest.mark.slow
+def test_a_head_that_can_change_is_shown_where_heads_are_switched_off(open_app: OpenApp):
+    app = open_compare(open_app, btext="", **HEAD | {"layer": "0", "head": "0"})
+    app.selectbox(key="compare-bchange-kind").set_value("off").run()
+    assert not app.exception
+    url = url_of(app)
+    assert url["bchange"] == "off:encoder.0.0"
+    assert (url["attention"], url["layer"], url["head"]) != ("encoder", "0", "0")
+    assert np.abs(cells_of(figures_of(app)["B − A"], "difference")).max() > 1e-3
+    assert "switched off in B" not in words_of(app)
+    app = open_compare(open_app, **OFF, **HEAD | {"layer": "0", "head": "0"})
+    assert "switched off in B" in words_of(app)
+
+
+def test_three_maps_have_rows_of_one_height(open_app: OpenApp):
+    figures = figures_of(open_compare(open_app, btext=OTHER, **HEAD)).values()
+    margins = [figure["layout"]["margin"] for figure in figures]
+    assert len(margins) == 3 and margins[0] == margins[1] == margins[2]
+    assert {figure["layout"]["height"] for figure in figures} == {400}
+    assert "cat→dog" in [*figures][2]["layout"]["xaxis"]["ticktext"]

@@ -1,5 +1,6 @@
 """The page Compare where an address, a training or a text asks for what there is not: one calm sentence each."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from tests.pages.conftest import url_of, words_of
 from tests.pages.explore.compare_page import OpenApp, figures_of, open_compare
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
 from transformer_core.analysis import HeadName
-from transformer_core.corpora import load_corpus
+from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.training.launch import Launcher
 
 pytestmark = pytest.mark.slow
 
@@ -24,10 +26,10 @@ WRONG = {
     ): "B (English to French) has no head cross.9.9, so you see B’s cross-attention, layer 1, head 3.",
     ("bhead", "cross"): "it is written as attention, layer and head: cross.1.2",
     ("bhead", "sideways.0.0"): "B (English to French) has no head sideways.0.0",
-    ("bchange", "off:cross.7.7"): "B (English to French) has not all of the heads that shall be changed",
+    ("bchange", "off:cross.7.7"): "B (English to French) has none of the heads that were to be changed",
     ("change", "off"): "it is written as off or even, a colon, and heads joined by +",
     ("cell", "x"): "it is written as the places of a query and a key: 7.12",
-    ("view", "sideways"): "it can be one, changed, map, layers, texts",
+    ("view", "sideways"): "it can be one, changed, effect, map, layers, texts",
     ("measure", "beauty"): "it can be entropy, distance, share_on_first, strongest_weight",
 }
 
@@ -94,7 +96,7 @@ def test_a_moment_that_is_gone_gives_way_to_the_nearest(
     app.selectbox(key="compare-with-box").set_value("other").run()
     assert url_of(app)["with"] == "other"
     app.selectbox(key="compare-with-box").set_value("pairs@").run()
-    assert url_of(app)["with"] == f"pairs@{STEPS[-1]}"
+    assert url_of(app)["with"] == f"pairs@{STEPS[len(STEPS) // 2]}"  # not the last, which is often A itself
     assert not app.exception
 
 
@@ -116,7 +118,28 @@ def test_a_map_that_would_take_too_long_is_refused(open_app: OpenApp, monkeypatc
 
 
 def test_a_sample_of_a_corpus_is_held_out():
-    sample = compare_samples._held_out("copy", 1, "encoder_decoder")
+    sample = compare_samples._held_out("copy", 1, CorpusReading(), "encoder_decoder")
     held_out = {item.source for item in load_corpus("copy", seed=1).held_out}
     assert len(sample) == compare_samples.N_SAMPLED
     assert held_out.issuperset(sample)
+
+
+@pytest.mark.usefixtures("checkpoints")
+def test_a_corpus_that_was_never_generated_here_is_not_waited_for(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Sequence[str]] = []
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
+    app = open_compare(open_app, view="texts", texts="corpus")
+    assert "The corpus en-fr is generated now, the first time here; look again in a moment." in words_of(app)
+    assert [button.label for button in app.button if button.key == "compare-look-again"] == ["Look again"]
+    assert asked[0][:3] == ["inspect", "--corpus", "en-fr"]
+
+
+def test_a_sample_of_a_file_is_held_out_as_the_training_read_it(tmp_path: Path):
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"This is line {i} of a text.\n" for i in range(100)))
+    sample = compare_samples._held_out(str(path), 0, CorpusReading(division="stream"), "decoder_only")
+    assert all("line 9" in text for text in sample) and "line 99" in sample[-1]  # the last tenth

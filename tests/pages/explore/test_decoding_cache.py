@@ -31,10 +31,10 @@ def test_bytes_and_cells_are_those_of_the_models_own_cache(three_kinds: Path):
     model, tokenizer = tc.load(three_kinds / "en-fr")
     src = torch.tensor([tokenizer.encode_for(EXAMPLES[0], "encoder_decoder")])
     tokens = tc.greedy_decode(model, src, max_new_tokens=STEP).tokens
-    cache = KeyValueCache(2, max_positions=STEP + 1)  # no more than there is
+    cache = KeyValueCache(2)
     model.decode(tokens, model.encode(src), src, cache)
-    of_self = sum(block.self_attn.k_v.nbytes for block in cache.blocks if block.self_attn.k_v is not None)
-    of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.kept())
+    of_self = sum(block.self_attn.written.nbytes for block in cache.blocks)
+    of_source = sum(part.nbytes for block in cache.blocks for part in block.cross_attn.complete or ())
     app = opened(PART, model="en-fr", text=EXAMPLES[0], step=STEP)
     facts = facts_of(app)
     assert kib(facts["the cache holds"]) == pytest.approx((of_self + of_source) / 1024, abs=0.051)

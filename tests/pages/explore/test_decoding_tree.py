@@ -112,7 +112,28 @@ def test_a_table_says_what_branches_have_together_and_where_they_part(three_kind
     assert table["nats"].tolist() == pytest.approx([end["total"] for end in tree["ends"]])
     assert (table["nats a token"] * table["tokens"]).tolist() == pytest.approx(table["nats"].tolist())
     first, forced = (node["label"] for node in tree["nodes"] if node["position"] == 1)
-    assert table["parts from the first"].tolist() == ["", f"token 1: {forced} for {first}"]
+    assert table["parts"].tolist() == ["", f"from 1 at token 1: {forced} for {first}"]
+
+
+def test_a_branch_is_told_from_the_one_that_it_has_most_in_common_with(three_kinds: Path):
+    one, other = two_tokens(three_kinds)
+    app = opened(**PAIR, part="tree", branches=f"~!{one}~{one}.!{other}", length="6")
+    table = app.dataframe[0].value
+    assert table["number"].tolist() == [1, 2, 3]
+    _, second, third = table["parts"].tolist()
+    assert second.startswith("from 1 at token 1: ") and third.startswith("from 2 at token 2: ")
+
+
+def test_branches_that_begin_alike_are_told_from_where_they_part(three_kinds: Path):
+    model, tokenizer, src = read_pair(three_kinds)
+    greedy = tc.greedy_decode(model, src, max_new_tokens=6).tokens[0, 1:].tolist()
+    other = next(token for token in range(10, 20) if token != greedy[4])
+    app = opened(**PAIR, part="tree", branches=f"~{'.'.join(map(str, greedy[:4]))}.!{other}", length="6")
+    whole = [tokenizer.decode(greedy), tokenizer.decode([*greedy[:4], other])]
+    beginning = tokenizer.decode(greedy[:2])
+    told = app.dataframe[0].value["branch"].tolist()
+    assert told[0] == f"… {whole[0].removeprefix(beginning).strip()}"
+    assert told[1].startswith(f"… {whole[1].removeprefix(beginning).strip()}")
 
 
 def test_a_click_opens_a_moment_and_a_branch_is_forgotten(three_kinds: Path, drawn: dict[str, Any]):

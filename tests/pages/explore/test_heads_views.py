@@ -27,7 +27,7 @@ def activations(checkpoints: Any, text: str = TEXT) -> tuple[tc.Activations, int
     model, tokenizer = tc.load(checkpoints / "en-fr")
     src = torch.tensor([tokenizer.encode_for(text, "encoder_decoder")])
     tokens = tc.greedy_decode(model, src, max_new_tokens=31).tokens
-    with torch.inference_mode(), tc.capture(model) as acts:
+    with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(src, tokens[:, :-1])
     return acts, src.shape[1]
 
@@ -121,6 +121,19 @@ def test_a_measure_marks_and_orders_the_heads(open_app: OpenApp, checkpoints):
     np.testing.assert_allclose(header["measure"]["values"]["encoder"][1], entropy, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [({}, "of this head"), ({"mean": "all"}, "of what is shown"), ({"window": "1-4.0-3"}, "of what is shown")],
+)
+def test_the_strongest_link_is_that_of_what_is_shown(
+    open_app: OpenApp, checkpoints, changed: dict[str, str], what: str
+):
+    app = open_app(**VIEW | changed)
+    cells = drawn(app)
+    assert f"The strongest link {what}:</b>" in words_of(app)
+    assert f"{np.nanmax(cells):.2f}</p>" in words_of(app)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 def test_attention_across_the_layers(open_app: OpenApp, checkpoints, method: str):
@@ -145,7 +158,18 @@ VIEWS: tuple[dict[str, str], ...] = (
     {"unit": "word", "hide": "special", "rest": "share"},
     {"mix": "0.1+1.2:0.5", "window": "1-4.0-3"},
     {"show": "written", "mean": "all"},
+    {"query": "3", "key": "1"},
 )
+
+
+def looks_alike(again: Any, sent: dict[str, Any]) -> None:
+    """A figure that was drawn again has the title, the names of the axes and the marks of the one on the page."""
+    layout, seen = (json.loads(figure)["layout"] for figure in (again.to_json(), sent["figure"]))
+    for axis in ("xaxis", "yaxis"):
+        assert layout[axis].get("title") == seen[axis].get("title")
+    assert layout["title"]["text"] == seen["title"]["text"]
+    assert layout.get("shapes") == seen.get("shapes")
+    assert sent["about"].startswith("English to French: ")
 
 
 @pytest.mark.slow
@@ -163,7 +187,7 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
     csv, npz = (next(content for name, content in files.items() if name.endswith(end)) for end in (".csv", ".npz"))
     with np.load(io.BytesIO(npz)) as arrays:
         values, mask = arrays["pattern"], arrays["mask"]
-        assert len(arrays["query_tokens"]), len(arrays["key_tokens"]) == values.shape
+        assert (len(arrays["query_tokens"]), len(arrays["key_tokens"])) == values.shape
     if changed.get("show") != "scores":
         np.testing.assert_allclose(values[mask], shown[mask], atol=1e-7)
     assert csv.decode().count("\n") == 1 + values.size
@@ -173,6 +197,7 @@ def test_what_is_taken_away_holds_the_numbers_and_the_lines_that_give_them(
     again: dict[str, Any] = {}
     exec(compile(files["redraw.py"], "redraw.py", "exec"), again)
     np.testing.assert_allclose(again["shown"].values, values, atol=1e-6)
+    looks_alike(again["figure"], json.loads(component(app, "figure").json))
     assert next(tmp_path.glob("*.html")).read_text(encoding="utf-8").count("Plotly.newPlot") >= 1
 
 
@@ -194,6 +219,8 @@ def test_every_other_figure_can_be_taken_away_too(open_app: OpenApp, key: str, n
     exec(compile(files["py"], "redraw.py", "exec"), again)
     computed = getattr(again[number], "values", again[number])
     np.testing.assert_allclose(computed.squeeze(), values.squeeze(), atol=1e-6)
+    if key != "in-all":  # on the page the chosen head is marked
+        looks_alike(again["figure"], sent)
     lines = files["csv"].decode().splitlines()
     assert len(lines) == 1 + values.size
     np.testing.assert_allclose([float(line.rsplit(",", 1)[1]) for line in lines[1:]], values.ravel(), atol=1e-6)

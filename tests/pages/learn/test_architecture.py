@@ -1,6 +1,7 @@
 """The page Architecture: every block from all sides, against the model's own numbers; bad addresses; the code."""
 
 import contextlib
+import dataclasses
 import io
 import json
 import re
@@ -63,6 +64,27 @@ def test_a_link_shows_a_block_with_the_shapes_of_this_text(open_app: OpenApp, th
     told = re.search(r"([\d,]+) parameters", words)
     attention = model.get_submodule("decoder.blocks.0.cross_attn")
     assert told is not None and int(told[1].replace(",", "")) == sum(p.numel() for p in attention.parameters())
+
+
+@pytest.mark.parametrize("block", ["unembed", "softmax"])
+def test_what_is_said_of_the_vocabulary_is_said_of_all_of_it(block: str, open_app: OpenApp, three_kinds: Path):
+    """A part of the columns is drawn; number, mean and standard deviation are those of the whole tensor."""
+    app = opened(open_app, model="tales", text=PROMPTS[0], block=block, show="text")
+    model, tokenizer = tc.load(three_kinds / "tales")
+    tokens = torch.tensor([tokenizer.encode_for(PROMPTS[0], "decoder_only")])
+    with torch.inference_mode():
+        tokens = tc.greedy_decode(model, tokens, max_new_tokens=24).tokens
+        logits = model(tokens[:, :-1] if tokens[0, -1] == tokenizer.eos_id else tokens)[0].double()
+    whole = logits if block == "unembed" else logits.softmax(dim=-1)
+    (figure,) = figures_of(app)
+    cells = values_of(next(trace for trace in figure["data"] if trace["name"] == "cells"))
+    assert cells.shape == (len(whole), 32) and whole.shape[1] > 32
+    words = words_of(app)
+    shown = dict(re.findall(r"<div><span>([^<]+)</span>([^<]+)</div>", words))
+    assert shown["numbers"] == f"{whole.numel():,}"
+    assert float(shown["mean"]) == pytest.approx(float(whole.mean()), rel=1e-3, abs=1e-6)
+    assert float(shown["standard deviation"]) == pytest.approx(float(whole.std(correction=0)), rel=1e-3)
+    assert f"The figure draws 32 of {whole.shape[1]} tokens" in words
 
 
 def test_what_is_captured_is_what_a_plain_forward_gives(
@@ -148,3 +170,55 @@ def test_the_code_of_a_block_is_shown_with_its_place(open_app: OpenApp):
     app = opened(open_app, model="en-fr", text=EXAMPLES[0], block="encoder.0.mlp", show="code")
     assert any(code.value.startswith("class FeedForward(nn.Module):") for code in app.code)
     assert any("transformer_core/model/feed_forward.py" in expander.label for expander in app.expander)
+
+
+def test_every_shape_follows_the_shapes_that_are_typed(open_app: OpenApp, three_kinds: Path):
+    """As many texts and tokens as a person wants, against a real forward of that size."""
+    app = opened(open_app, model="en-fr", text=EXAMPLES[0], block="decoder.0.cross_attn")
+    app.text_input(key="architecture-shape-encoder").set_value("[3, 17]").run()
+    app.text_input(key="architecture-shape-decoder").set_value("3 x 9").run()
+    assert not app.exception
+    assert url_of(app)["src"] == "3.17" and url_of(app)["tgt"] == "3.9"
+    model, _ = tc.load(three_kinds / "en-fr")
+    with torch.inference_mode(), tc.capture(model, "decoder.blocks.0.cross_attn.*") as acts:
+        model(torch.ones(3, 17, dtype=torch.long), torch.ones(3, 9, dtype=torch.long))
+    words = words_of(app)
+    for stem in ("hook_q", "hook_k", "hook_z", "hook_attn_scores", "hook_pattern"):
+        shape = acts[f"decoder.blocks.0.cross_attn.{stem}"].shape
+        assert " × ".join(map(str, shape)) in words, stem
+    assert json.loads(component(app, "drawing").json)["stacks"][1]["shape"].startswith("9 ")
+
+    app.text_input(key="architecture-shape-encoder").set_value("many").run()
+    assert "“many” is no shape" in words_of(app) and url_of(app)["src"] == "3.17"
+    app.text_input(key="architecture-shape-encoder").set_value("[64, 500]").run()
+    assert url_of(app)["tgt"] == "64.9", "one batch has one size"
+    assert "500 tokens are more than the 32 positions of this model" in words_of(app)
+    app.text_input(key="architecture-shape-encoder").set_value("").run()
+    assert "src" not in url_of(app)
+
+
+def test_the_papers_base_model_is_there_and_called_untrained(open_app: OpenApp):
+    app = opened(open_app, model="paper-base", text=EXAMPLES[0], block="encoder.5.self_attn")
+    words = words_of(app)
+    assert "base model (untrained)" in words and "not trained" in words
+    assert re.search(r"1 × 8 × \d+ × 64", words), "8 heads of 64"
+    assert json.loads(component(app, "drawing").json)["stacks"][0]["layer"] == 5
+    app = open_app(model="paper-base")
+    assert "There is no model “paper-base” here" in words_of(app)
+
+
+@pytest.mark.parametrize(("model", "sharing"), [("en-fr", "three_way"), ("en-fr", "none"), ("tales", "none")])
+def test_weight_sharing_is_counted_as_a_built_model_has_it(
+    model: str, sharing: Any, open_app: OpenApp, three_kinds: Path
+):
+    app = opened(open_app, model=model, text=PROMPTS[0], part="parameters", sharing=sharing)
+    config = tc.load(three_kinds / model)[0].config
+    built = tc.build(dataclasses.replace(config, tie_embeddings=sharing))
+    assert f"{sum(p.numel() for p in built.parameters()):,} parameters" in words_of(app)
+
+
+@pytest.mark.parametrize(("model", "block"), [("en-fr", "decoder.1.mlp"), ("gaps", "encoder.2.mlp")])
+def test_the_feed_forward_network_is_also_two_convolutions(model: str, block: str, open_app: OpenApp):
+    words = words_of(opened(open_app, model=model, text=EXAMPLES[0], block=block))
+    error = re.search(r"the largest difference is (\S+)\.<", words)
+    assert error is not None and float(error[1]) < 1e-5

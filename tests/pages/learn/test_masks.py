@@ -16,8 +16,19 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared.models import ROOT
-from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, component, shown_code, url_of, words_of
+from tests.pages.conftest import (
+    EXAMPLES,
+    GAPS,
+    PROMPTS,
+    component,
+    figure_of,
+    shown_code,
+    url_of,
+    values_of,
+    words_of,
+)
 from tests.pages.explore.decoding_parts import arrays_of, numbers, redrawn
+from transformer_core.analysis.masks.dropout import run_dropout
 from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.run import run_masked, write_masked
 from transformer_core.analysis.masks.text import mask_text
@@ -123,6 +134,34 @@ def test_every_part_is_there_for_every_kind_of_model(
             assert printed(app, monkeypatch)
 
 
+@pytest.mark.parametrize(
+    ("model", "text", "attention"),
+    [("tales", PROMPTS[0], "decoder"), ("gaps", GAPS[0], "encoder"), ("en-fr", EXAMPLES[2], "cross")],
+)
+def test_dropout_is_what_the_core_computes(
+    open_app: OpenApp, three_kinds: Path, monkeypatch: pytest.MonkeyPatch, model: str, text: str, attention: str
+):
+    place = {"attention": attention, "layer": "0", "head": "1"}
+    app = opened(open_app, model=model, text=text, part="dropout", dropout="0.4", seed="3", **place)
+    assert (url_of(app)["dropout"], url_of(app)["seed"]) == ("0.4", "3")
+    loaded = tc.load(three_kinds / model)
+    given = mask_text(*loaded, text, max_tokens=min(48, loaded[0].config.max_seq_len))
+    found = run_dropout(*loaded, given, attention=attention, layer=0, head=1, probability=0.4, seed=3)
+    drawn = [trace for trace in figure_of(app)["data"] if trace["type"] == "heatmap"]
+    expected = (found.pattern, found.keep > 0, found.dropped_pattern)
+    for trace, panel in zip(drawn, expected, strict=True):
+        np.testing.assert_allclose(values_of(trace), panel, atol=1e-6)
+    words = words_of(app)
+    n_there = np.count_nonzero(found.pattern)
+    n_dropped = np.count_nonzero((found.pattern > 0) & (found.keep == 0))
+    assert f"p = 0.40: {n_dropped} of {n_there} weights above 0 are dropped" in words and "multiplied by 1.667" in words
+    assert words.count("<tr") == 1 + len(given.asked)
+    assert str(found.dropped_pattern) in printed(app, monkeypatch)
+    (slider,) = app.slider
+    slider.set_value(0.0).run()
+    assert url_of(app)["dropout"] == "0" and "p = 0.00: 0 of" in words_of(app)
+
+
 def test_the_first_look_is_at_the_mask_that_says_most(open_app: OpenApp):
     app = opened(open_app)
     assert url_of(app)["attention"] == "decoder" and url_of(app).get("preset") is None
@@ -142,6 +181,26 @@ def test_a_typed_token_is_what_the_leak_test_puts_in(open_app: OpenApp, three_ki
         opened(open_app, model="tales", text=PROMPTS[0], part="leak", changed="999", token="\u200b")
 
 
+def test_an_unknown_word_in_the_leak_test_is_named(open_app: OpenApp):
+    app = opened(open_app, model="en-fr", text=EXAMPLES[1], part="leak", changed="2", token="<b>anane le")
+    assert "is not in the vocabulary and is replaced by &lt;unk&gt;" in words_of(app)
+    assert "One token is changed into one: “&lt;unk&gt;”, the first of the" in words_of(app)
+    app = opened(open_app, model="en-fr", text=EXAMPLES[1], part="leak", changed="2", token="chat")
+    assert "vocabulary" not in words_of(app) and "One token is changed" not in words_of(app)
+
+
+def test_a_preset_that_shows_another_attention_says_so(open_app: OpenApp):
+    app = opened(open_app, model="en-fr", text=EXAMPLES[1], attention="decoder")
+    assert "acts on the" not in words_of(app)
+    for key, value in {"preset": "cross", "moved": ("decoder", "cross")}.items():  # as `choose_preset` leaves them
+        app.session_state[f"masks-{key}"] = value
+    app.session_state["attention"] = "cross"
+    app.run()
+    header, _ = sent(app, "mask_matrix")
+    assert len(header["key"]) != len(header["query"])  # of the source
+    assert "acts on the cross-attention, so you see its mask" in words_of(app)
+
+
 def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):
     app = opened(open_app, model="tales", preset="cross", edits="x", padding="99")
     words = words_of(app)
@@ -149,7 +208,10 @@ def test_a_wrong_address_is_told_in_a_sentence(open_app: OpenApp):
     assert sent(app, "mask_gallery")[0]["chosen"] == "own"  # a decoder has no cross-attention
 
 
-@pytest.mark.parametrize(("part", "key"), [("leak", "masks-leak-figure"), ("inference", "masks-growing-figure")])
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [("leak", "masks-leak-figure"), ("inference", "masks-growing-figure"), ("dropout", "masks-dropout-figure")],
+)
 def test_what_is_taken_away_redraws_the_figure(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, key: str
 ):
@@ -164,5 +226,7 @@ def test_what_is_taken_away_redraws_the_figure(
     for trace, again in zip(drawn, [one for one in found.data if one.type == "heatmap"], strict=True):
         np.testing.assert_allclose(numbers(trace["z"]), np.asarray(again.z, dtype=np.float64), atol=1e-5)
     arrays = arrays_of(files)
-    names = ("own", "other") if part == "leak" else ("masked", "unmasked")
+    names = {"leak": ("own", "other"), "inference": ("masked", "unmasked"), "dropout": ("pattern", "keep", "after")}[
+        part
+    ]
     assert files["csv"].decode().count("\n") == 1 + sum(arrays[name].size for name in names)

@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
+from pages.learn import positions_model
 from pages.shared import positions_state, state
 from pages.shared.components import positions_dials
 from tests.model.test_positions import ROWS
@@ -212,3 +213,21 @@ def test_what_the_dials_send_is_checked(monkeypatch: pytest.MonkeyPatch):
     ):
         monkeypatch.setattr(positions_dials.st, "session_state", {"k": {"places": sent}})
         assert positions_dials.sent_places("k", 10) == expected
+
+
+def test_of_a_long_text_the_first_tokens_are_drawn_and_all_are_counted(
+    open_positions: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    parameters = {"part": "model", "attention": "encoder", "layer": "0", "head": "0"}
+    whole = json.loads(component(open_positions(**parameters), "figure").json)["figure"]
+    monkeypatch.setattr(positions_model, "MOST_DRAWN", 4)
+    app = open_positions(**parameters)
+    assert "the matrices show its first 4 tokens" in words_of(app)
+    cut = json.loads(component(app, "figure").json)["figure"]
+    for before, after in zip(json.loads(whole)["data"], json.loads(cut)["data"], strict=True):
+        if "z" in after:
+            np.testing.assert_array_equal(values_of(after), values_of(before)[:4, :4])
+    assert [note["text"] for note in json.loads(cut)["layout"]["annotations"]] == [  # the shares, of all tokens
+        note["text"] for note in json.loads(whole)["layout"]["annotations"]
+    ]
+    assert "Encoding" not in [box.label for box in app.selectbox]  # a model has the one that it has

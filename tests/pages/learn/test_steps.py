@@ -29,6 +29,8 @@ def open_steps(open_app: OpenApp, three_kinds_here: Any) -> OpenApp:
 
     def open_at(**parameters: str) -> AppTest:
         app = open_app()
+        for name in [*url_of(app)]:
+            del app.query_params[name]
         for name, value in parameters.items():
             app.query_params[name] = value
         app.switch_page("learn/steps.py").run()
@@ -201,7 +203,7 @@ def test_a_score_is_split_into_its_sources(open_steps: OpenApp):
     _, values = figure(app)
     sent = json.loads(json.loads(component(app, "figure").json)["figure"])
     told = [cell for trace in sent["data"][:1] for row in trace["customdata"] for cell in row]
-    assert any("layer 0, head 3" in words for words in told) and not any("layer 1" in words for words in told)
+    assert any("L0.H3" in words for words in told) and not any("L1" in words for words in told)
     total = float(sent["data"][3]["customdata"][0][0].rsplit("<br>", 1)[1].replace("\u2212", "-"))
     assert total == pytest.approx(values["scaled"][3, 1], abs=0.0051)
 
@@ -231,3 +233,55 @@ def test_a_proof_that_fails_is_said_plainly(open_steps: OpenApp, monkeypatch: py
     monkeypatch.setattr("transformer_core.analysis.walkthrough.walk", corrupted)
     words = words_of(open_steps(**HEAD))
     assert "'hl-proof hl-unproved'" in words and "Not every number on this page could be verified: Z is" in words
+
+
+@pytest.mark.parametrize(("model", "attention"), [("en-fr", "encoder"), ("gaps", "encoder"), ("tales", "decoder")])
+def test_the_first_look_is_at_a_given_word_in_the_first_layer_of_self_attention(
+    open_steps: OpenApp, three_kinds: Any, model: str, attention: str
+):
+    app = open_steps(model=model)
+    url = url_of(app)
+    assert (url["attention"], url["layer"], url["head"]) == (attention, "0", "0")
+    header, _ = figure(app)
+    query = header["at"]["query"]
+    assert re.search(r"\w", header["query"][query]) and not header["query"][query].startswith("<")
+    if model == "tales":
+        _, tokenizer = tc.load(three_kinds / model)
+        assert query < len(tokenizer.encode(url["text"], bos=True)) < len(header["query"])
+
+
+def test_the_first_look_of_a_guided_model_is_at_the_head_that_finds_the_noun(open_app: OpenApp):
+    app = open_app()
+    for name in [*url_of(app)]:
+        del app.query_params[name]
+    app.switch_page("learn/steps.py").run()
+    url = url_of(app)
+    assert (url["model"], url["attention"], url["layer"], url["head"]) == ("en-fr", "encoder", "1", "0")
+    header, _ = figure(app)
+    assert header["query"][header["at"]["query"]] == "it"
+
+
+def test_the_first_look_leaves_what_was_asked_for(open_steps: OpenApp):
+    app = open_steps(model="en-fr", attention="cross", layer="1", head="3")
+    assert (url_of(app)["attention"], url_of(app)["layer"], url_of(app)["head"]) == ("cross", "1", "3")
+    app = open_steps(model="en-fr", layer="1")
+    assert url_of(app)["layer"] == "1"
+
+
+def test_a_distance_of_nothing_adds_zero_without_a_sign(open_app: OpenApp):
+    app = open_app(model="induction")
+    for name, value in {"model": "induction", "layer": "0", "query": "3", "key": "3"}.items():
+        app.query_params[name] = value
+    app.switch_page("learn/steps.py").run()
+    assert "the distance adds 0.0000" in words_of(app)
+
+
+def test_the_scale_leads_to_decodings_temperature_and_back(open_app: OpenApp):
+    """One idea under two names: each page opens the other one where it can be seen."""
+    app = open_app().switch_page("learn/steps.py").run()
+    (link,) = app.get("page_link")
+    assert "√d_k is a temperature" in link.proto.label and "temperature=2" in link.proto.query_string
+    app.switch_page("explore/decoding.py").run()
+    assert not app.exception
+    (link,) = app.get("page_link")
+    assert "√d_k" in link.proto.label and "stage=scale" in link.proto.query_string

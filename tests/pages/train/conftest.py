@@ -1,6 +1,7 @@
 """The page Film on top of small runs, one of each architecture."""
 
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp
 from tests.pages.train.small_films import save_run
+from transformer_core.cli.main import main
 from transformer_core.training.launch import Launcher
 
 
@@ -41,3 +43,19 @@ def open_film(place: Path, open_app: OpenApp) -> OpenApp:
         return app
 
     return open_at
+
+
+@pytest.fixture
+def analyse(monkeypatch: pytest.MonkeyPatch) -> Callable[[AppTest], AppTest]:
+    """Lets an analysis be done by this process, which has loaded torch, and the page be drawn again."""
+    asked: dict[Path, Sequence[str]] = {}
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.update({run: arguments}))
+
+    def analyse(app: AppTest) -> AppTest:
+        while asked:
+            assert main(asked.popitem()[1]) == 0
+            app.run()
+        assert not app.exception
+        return app
+
+    return analyse

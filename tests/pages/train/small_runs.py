@@ -1,4 +1,4 @@
-"""A small training, from its beginning to its end."""
+"""Small trainings: one from its beginning to its end, and one of somebody's own pairs that was stopped."""
 
 from pathlib import Path
 
@@ -25,4 +25,21 @@ def train_copy(folder: Path) -> None:
         for event in work(job):
             if isinstance(event, Moment):
                 job.directory.film.heads.append(HeadHistory.to_record(event.step, meter.measure(job.model)))
+        torch.set_flush_denormal(False)
+
+
+def stop_pairs(folder: Path) -> None:
+    """Make a run named "pairs" of a file of one's own, stopped after two of six steps, and the folder "cache"."""
+    file = folder / "pairs.tsv"
+    lines = (
+        f"The {a} {b}s, it's {c}.\tDer {b}t {a}?\n" for a in ("Dog", "cat") for b in ("eat", "Wait") for c in "xyz"
+    )
+    file.write_text("".join(lines), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_CACHE", str(folder / "cache"))
+        training = {"steps": 6, "log_every": 1, "evaluate_pairs": 2, "batch_size": 4, "film_megabytes": 1}
+        settings = Settings(model=SMALL, training=training, reading={"tokens": "word"})
+        job = begin(folder / "pairs", corpus_name=str(file), preset="tiny", settings=settings)
+        for _ in work(job, stop_reason=lambda: "enough" if job.step == 2 else ""):
+            pass
         torch.set_flush_denormal(False)

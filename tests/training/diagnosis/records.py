@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from transformer_core.training.diagnosis import Evidence, Finding, Sample, diagnose
+from transformer_core.training.diagnosis import Evidence, Finding, diagnose
 
 STEPS = 1000
 
@@ -39,6 +39,11 @@ def measured(step: int, loss: float, **shares: float) -> dict[str, Any]:
     }
 
 
+def probed(record: dict[str, Any], **tests: float) -> dict[str, Any]:
+    """A line of a measurement with the direct tests of it."""
+    return record | {f"probe_{name}": value for name, value in tests.items()}
+
+
 def falling(to: float, *, half_life: float = 100.0) -> Callable[[int], float]:
     """A loss that falls from that of an even guess."""
     return lambda step: to + (4.6 - to) * 0.5 ** (step / half_life)
@@ -51,10 +56,8 @@ def evidence(metrics: list[dict[str, Any]], **changes: Any) -> Evidence:
         "steps": STEPS,
         "vocab_size": 100,
         "d_model": 64,
-        "n_parameters": 10_000,
         "warmup_steps": 100,
         "learning_rate_factor": 0.5,
-        "clip_norm": 1.0,
         "n_training_tokens": 100_000,
         "tokens_seen": 1_000_000,
         "unigram_entropy": 4.0,
@@ -72,8 +75,3 @@ def the(kind: str, evidence: Evidence) -> Finding:
     found = diagnose(evidence)
     assert kind in [finding.kind for finding in found]
     return next(finding for finding in found if finding.kind == kind)
-
-
-def said(*outputs: str, **changes: Any) -> list[Sample]:
-    """Samples of different given texts."""
-    return [Sample(given=f"text {i}", output=output, **changes) for i, output in enumerate(outputs)]

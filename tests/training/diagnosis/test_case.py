@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.training.diagnosis.records import STEPS, evidence, falling, logged, measured, said
+from tests.training.diagnosis.records import evidence, falling, logged, measured
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.diagnosis.case import USUAL_RATE_TIMES_WIDTH, open_case
 from transformer_core.training.schedule import learning_rate
@@ -79,23 +79,3 @@ def test_the_loss_is_that_of_held_out_data_where_there_is_one():
     log = logged(falling(1.0, half_life=20), noise=0.0)
     assert open_case(evidence(log)).loss == pytest.approx(1.0)
     assert open_case(evidence([*log, measured(500, 3.0), measured(1000, 2.0)])).loss == 2.0
-
-
-def test_what_is_wrong_when_it_is_left_alone():
-    right, wrong = measured(STEPS, 1.0, exact_match=0.9), measured(STEPS, 1.0, exact_match=0.1)
-    assert not open_case(evidence([right])).is_wrong_alone
-    assert open_case(evidence([measured(STEPS, 1.0, exact_match=0.4)])).is_wrong_alone
-    mixed = [*said("no", reference="yes"), *said("no", "perhaps"), *said("yes", reference="yes")]
-    assert not open_case(
-        evidence([measured(STEPS, 1.0, exact_match=0.1)], samples=mixed)
-    ).is_wrong_alone  # half of those that can be judged are right
-    assert open_case(
-        evidence([measured(STEPS, 1.0, exact_match=0.1)], samples=[*mixed, *said("no", reference="yes")])
-    ).is_wrong_alone
-    assert open_case(evidence([wrong])).is_wrong_alone
-    assert open_case(evidence([wrong], samples=said("no", reference="yes"))).is_wrong_alone
-    assert not open_case(evidence([wrong], samples=said("Yes", reference="yes"))).is_wrong_alone
-    rare = said("the old cat saw an <unk> on its way", reference="The old cat saw an okapi on its way")
-    assert not open_case(evidence([wrong], samples=rare)).is_wrong_alone
-    assert open_case(evidence([measured(STEPS, 1.0)], samples=said("la " * 20))).is_wrong_alone
-    assert not open_case(evidence([measured(STEPS, 1.0)], samples=said("a word"))).is_wrong_alone

@@ -8,7 +8,7 @@ from tests.training.diagnosis.records import evidence
 from transformer_core.errors import RunError
 
 
-@pytest.mark.parametrize("name", ["steps", "vocab_size", "d_model", "n_parameters", "warmup_steps"])
+@pytest.mark.parametrize("name", ["steps", "vocab_size", "d_model", "warmup_steps"])
 def test_a_count_below_one_is_refused(name: str):
     with pytest.raises(RunError, match=f"{name} must be at least 1 for a diagnosis, got 0"):
         evidence([], **{name: 0})

@@ -1,4 +1,4 @@
-"""Signs that the learning rate is too high or too low, and clipping."""
+"""Signs that the learning rate is too high or too low."""
 
 from dataclasses import replace
 
@@ -28,39 +28,25 @@ def test_a_single_bad_batch_is_none():
     assert "learning_rate_too_high" not in kinds(evidence([*log, measured(STEPS, 1.0)]))
 
 
-def test_jumps_again_and_again():
+def test_jumps_that_do_not_last_are_none():
+    """Batches of like lengths are unlike each other."""
     log = logged(falling(3.0, half_life=50))
-    for i in (30, 50, 70, 90):
-        log[i]["loss"] += 5.0
-    found = the("learning_rate_too_high", evidence([*log, measured(STEPS, 3.0)]))
-    assert "4 logged steps" in found.evidence and "step 900" in found.evidence
-
-
-@pytest.mark.parametrize(("jump", "places"), [(5.0, (30, 60)), (0.6, (30, 50, 70, 90))])
-def test_few_or_small_jumps_are_none(jump: float, places: tuple[int, ...]):
-    log = logged(falling(3.0, half_life=50))
-    for place in places:
-        log[place]["loss"] += jump
+    for place in (30, 50, 70, 90):
+        log[place]["loss"] += 5.0
     assert "learning_rate_too_high" not in kinds(evidence([*log, measured(STEPS, 3.0)]))
+
+
+def test_harder_batches_are_none_where_the_held_out_loss_is_lower_than_ever():
+    log = logged(lambda step: 4.0 - step / 200 if step < 400 else 2.0 + (step - 400) / 300)
+    run = evidence([*log, measured(300, 2.6), measured(600, 2.4), measured(1000, 2.1)])
+    assert "learning_rate_too_high" not in kinds(run)
+    assert "learning_rate_too_high" in kinds(evidence([*log, measured(300, 2.6), measured(1000, 3.6)]))
 
 
 def test_a_small_rise_is_none():
     for rise, is_told in ((0.2, False), (0.5, True)):
         run = evidence(logged(lambda step, rise=rise: max(2.0, 4.0 - step / 200) + rise * max(0, step - 400) / 600))
         assert ("learning_rate_too_high" in kinds(run)) == is_told
-
-
-def test_long_gradients_count_where_nothing_is_learnt():
-    stuck = [*logged(falling(4.0, half_life=40), norm=30.0), measured(STEPS, 4.0)]
-    assert "more than 10 times" in the("learning_rate_too_high", evidence(stuck)).evidence
-    assert "learning_rate_too_high" not in kinds(evidence(stuck, clip_norm=None))
-    for every, is_told in ((30, False), (5, True)):
-        now_and_then = logged(falling(4.0, half_life=40))
-        for line in now_and_then[::every]:
-            line["gradient_norm"] = 30.0
-        run = evidence([*now_and_then, measured(STEPS, 4.0)])
-        assert ("learning_rate_too_high" in kinds(run)) == is_told
-    assert kinds(evidence([*logged(falling(0.5), norm=30.0), measured(STEPS, 0.5)])) == ["well"]
 
 
 def test_a_rate_far_above_the_usual_explains_why_little_is_learnt():
@@ -82,40 +68,26 @@ def test_a_rate_that_is_a_little_low_is_advice_at_most(ratio: float, is_told: bo
     run = evidence([*log, measured(STEPS, 4.2)], learning_rate_factor=ratio / 2)
     assert ("learning_rate_too_low" in kinds(run)) == is_told
     if not is_told:
-        assert the("guesses_by_frequency", run).advice.startswith("Learning rate: try 0.5") == (ratio < 1 / 3)
+        assert the("unigram_baseline", run).advice.startswith("Learning rate: try 0.5") == (ratio < 1 / 3)
 
 
 def test_a_rate_far_below_the_usual_explains_it_too():
     slow = [*logged(lambda step: 4.6 - step / 2500, rate=0.4 / 64 / 100), measured(STEPS, 4.2)]
     found = diagnose(evidence(slow, learning_rate_factor=0.005))
-    assert [finding.kind for finding in found] == ["learning_rate_too_low", "guesses_by_frequency"]
+    assert [finding.kind for finding in found] == ["learning_rate_too_low", "unigram_baseline"]
     assert "1% of what is usual" in found[0].evidence
     assert found[0].advice == "Learning rate: try 0.5 (now 0.005)."
-    assert (found[1].severity, found[1].advice) == ("note", "Mend the problem above first: this comes of it.")
+    assert (found[1].severity, found[1].advice) == ("note", "Fix the problem above first: it may be the cause.")
 
 
 def test_a_warmup_that_outlasts_the_training():
     low = 0.25 * 0.4 / 64  # a quarter of the usual rate: as far as such a warm-up comes
     slow = evidence([*logged(lambda step: 4.6 - step / 2500, rate=low), measured(STEPS, 4.2)], warmup_steps=4000)
     found = the("learning_rate_too_low", slow)
-    assert found.title == "The warm-up is too long"
+    assert found.title == "Warm-up too long"
     assert found.advice == "Warm-up: try 100 steps, a tenth of all."
     on_its_way = [*logged(lambda step: 4.6 - step / 2500, until=600, rate=low), measured(600, 4.3)]
     assert "learning_rate_too_low" in kinds(evidence(on_its_way, warmup_steps=4000))
     assert "learning_rate_too_low" not in kinds(replace(slow, warmup_steps=400))
     high_enough = [*logged(lambda step: 4.6 - step / 2500, rate=2 * 0.4 / 64), measured(STEPS, 4.2)]
     assert "learning_rate_too_low" not in kinds(evidence(high_enough, warmup_steps=4000))
-
-
-def test_clipping_all_the_time_is_a_remark():
-    stuck = [*logged(falling(3.0, half_life=40), norm=2.5), measured(STEPS, 3.0)]
-    found = the("gradient_clipped", evidence(stuck))
-    assert found.severity == "note"
-    assert "100% of the steps" in found.evidence and "Clip norm: try 2.5" in found.advice
-    assert "gradient_clipped" not in kinds(evidence(stuck, clip_norm=5.0))
-    for line in stuck[:-1:3]:
-        line["gradient_norm"] = 0.5
-    assert "gradient_clipped" not in kinds(evidence(stuck))
-    stuck = [*logged(falling(3.0, half_life=40), norm=2.5), measured(STEPS, 3.0)]
-    assert "gradient_clipped" not in kinds(evidence(stuck, clip_norm=None))
-    assert kinds(evidence([*logged(falling(0.5), norm=2.5), measured(STEPS, 0.5)])) == ["well"]

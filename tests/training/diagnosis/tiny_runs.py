@@ -1,69 +1,75 @@
-"""Trainings of tiny models, watched as somebody would who is to say what is wrong with them."""
+"""Trainings of tiny models by the real loop, measured and tested as a run is."""
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
-import torch
-from torch.nn import functional as F
+from torch import Tensor
 
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_for
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.corpora.portraying import portrait
+from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import RunError
+from transformer_core.instrument.intervene import intervene
+from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer, build
-from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.diagnosis import Evidence, Sample
+from transformer_core.training.diagnosis import Evidence
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import train
+from transformer_core.training.probes import N_PROBED, probe
 
 
 def trained(
     corpus: Corpus,
     *,
-    steps: int = 200,
+    steps: int = 150,
+    architecture: Architecture | None = None,
     model: dict[str, Any] | None = None,
     spoil: Callable[[Batch], Batch] = lambda batch: batch,
-    spoil_measurement: bool = False,
+    prepare: Callable[[Transformer], object] = lambda model: None,
+    sees_the_future: bool = False,
     measure_every: int = 50,
     **training: Any,
 ) -> Evidence:
-    """Train a tiny model and gather what a diagnosis goes by, as somebody who watches the run would.
+    """Train a tiny model and gather what a diagnosis goes by.
 
     Args:
-        corpus: pairs make an encoder-decoder, texts a decoder.
+        corpus: pairs make an encoder-decoder, texts a decoder, where nothing else is said.
         steps: planned.
+        architecture: of the model.
         model: fields of its configuration that differ.
-        spoil: what is done to each batch on its way to the model.
-        spoil_measurement: do the same to the held-out batches.
+        spoil: what a mistake does to each batch of the training.
+        prepare: what a mistake does to the new model.
+        sees_the_future: the causal mask is missing, in training and in measuring.
         measure_every: steps between measurements.
         training: fields of the training that differ.
     """
-    architecture: Architecture = "encoder_decoder" if corpus.is_pairs else "decoder_only"
-    tokenizer = train_tokenizer(corpus.training_texts(), kind="word")
+    kind: Architecture = architecture or ("encoder_decoder" if corpus.is_pairs else "decoder_only")
+    tokenizer = tokenizer_of(corpus, kind)
     config = ModelConfig(
         vocab_size=tokenizer.vocab_size,
-        architecture=architecture,
+        architecture=kind,
         d_model=32,
         d_ff=64,
         n_heads=2,
-        n_encoder_layers=1 if corpus.is_pairs else 0,
-        n_decoder_layers=1,
-        max_seq_len=20,
+        n_encoder_layers=0 if kind == "decoder_only" else 1,
+        n_decoder_layers=0 if kind == "encoder_only" else 1,
+        max_seq_len=48,
         norm_position="pre",
         dropout=0.0,
         tie_embeddings="three_way" if corpus.is_pairs else "target",
     )
     network = build(replace(config, **model or {}))
+    prepare(network)
     numbers: dict[str, Any] = {"learning_rate_factor": 0.3, "label_smoothing": 0.0, "schedule": "cosine"}
-    asked = TrainingConfig(steps=steps, batch_size=32, warmup_steps=20, **numbers | training)
+    asked = TrainingConfig(steps=steps, **{"batch_size": 32, "warmup_steps": 20} | numbers | training)
 
-    def batches_of(items: Sequence[Any]) -> Batches:
-        return batches_for(items, tokenizer, architecture, max_seq_len=20, batch_size=32, seed=0)
+    def batches_of(items: Any, batch_size: int = asked.batch_size) -> Batches:
+        return batches_for(items, tokenizer, kind, max_seq_len=48, batch_size=batch_size, seed=0)
 
     n_seen = 0
 
@@ -75,101 +81,78 @@ def trained(
 
     metrics: list[dict[str, Any]] = []
     failure = ""
-    try:
-        for record in train(network, fed(), asked):
-            if record.step % 2 == 0:
-                metrics.append(asdict(record))
-            if record.step % measure_every == 0 or record.step == steps:
-                worth = evaluate(network, tokenizer, corpus, corpus.held_out)
-                if spoil_measurement:
-                    worth |= guesses(network, [spoil(batch) for batch in one_epoch(batches_of(corpus.held_out))])
-                metrics.append({"step": record.step} | {f"held_out_{name}": value for name, value in worth.items()})
-    except RunError as error:
-        failure = str(error)
-    seen, held_out = (transitions(one_epoch(batches_of(part))) for part in (corpus.train, corpus.held_out))
-    unigram, bigram = cross_entropy(seen, held_out)
+    held_out = corpus.held_out[:64]
+    unmasked = {"decoder.blocks.*.self_attn.hook_mask": see_every_token}
+    with intervene(network, unmasked) if sees_the_future else nullcontext():
+        try:
+            for record in train(network, fed(), asked):
+                if record.step % 2 == 0:
+                    metrics.append(asdict(record))
+                if record.step % measure_every == 0 or record.step == steps:
+                    worth = evaluate(network, tokenizer, corpus, held_out)
+                    probed = next(batches_of(corpus.train[:N_PROBED], N_PROBED))
+                    tested = probe(network, tokenizer, spoil(probed), held_out)
+                    metrics.append(
+                        {"step": record.step}
+                        | {f"held_out_{name}": value for name, value in worth.items()}
+                        | {f"probe_{name}": value for name, value in tested.items()}
+                    )
+        except RunError as error:
+            failure = str(error)
+    known = portrait(corpus, tokenizer, kind)
     return Evidence(
         metrics=metrics,
-        architecture=architecture,
+        architecture=kind,
         steps=steps,
         vocab_size=tokenizer.vocab_size,
-        d_model=32,
-        n_parameters=sum(parameter.numel() for parameter in network.parameters()),
-        warmup_steps=20,
+        d_model=network.config.d_model,
+        warmup_steps=asked.warmup_steps,
         learning_rate_factor=asked.learning_rate_factor,
         label_smoothing=asked.label_smoothing,
         dropout=network.config.dropout,
-        clip_norm=asked.clip_norm,
-        n_training_tokens=len(seen),
+        n_training_tokens=known.n_counted,
         tokens_seen=n_seen,
-        unigram_entropy=unigram,
-        bigram_entropy=bigram,
-        mean_target_length=len(held_out) / len(corpus.held_out) if corpus.is_pairs else None,
-        samples=spoken(network, tokenizer, corpus),
+        unigram_entropy=known.unigram_loss,
+        bigram_entropy=known.bigram_loss,
         failure=failure,
     )
 
 
-def one_epoch(batches: Batches) -> list[Batch]:
-    return [next(batches) for _ in range(batches.batches_per_epoch)]
-
-
-def transitions(batches: list[Batch]) -> list[tuple[int, int]]:
-    """Each target with the token before it."""
-    return [
-        (before, target)
-        for batch in batches
-        for row, targets in zip(batch.inputs[-1].tolist(), batch.targets.tolist(), strict=True)
-        for before, target in zip(row, targets, strict=True)
-        if target != IGNORED
-    ]
-
-
-def cross_entropy(seen: list[tuple[int, int]], held_out: list[tuple[int, int]]) -> tuple[float, float]:
-    """Nats a target: by how often each was seen, and by how often each was seen behind the token before it.
-
-    Each target is taken to have been seen once more than it was; behind each token, one is taken to have been seen
-    besides, as frequent tokens are.
-    """
-    pairs, befores, targets = Counter(seen), Counter(b for b, _ in seen), Counter(target for _, target in seen)
-
-    def by_frequency(target: int) -> float:
-        return (targets[target] + 1) / (len(seen) + len(targets) + 1)
-
-    def by_pairs(before: int, target: int) -> float:
-        return (pairs[before, target] + by_frequency(target)) / (befores[before] + 1)
-
-    n = len(held_out)
-    return (
-        -sum(math.log(by_frequency(target)) for _, target in held_out) / n,
-        -sum(math.log(by_pairs(before, target)) for before, target in held_out) / n,
-    )
-
-
-@torch.no_grad()
-def guesses(model: Transformer, batches: list[Batch]) -> dict[str, float]:
-    """Loss and accuracy on batches as they are."""
-    model.eval()
-    logits = torch.cat([model(*batch.inputs)[batch.targets != IGNORED] for batch in batches])
-    targets = torch.cat([batch.targets[batch.targets != IGNORED] for batch in batches])
-    accuracy = (logits.argmax(-1) == targets).float().mean().item()
-    return {"loss": F.cross_entropy(logits, targets).item(), "accuracy": accuracy}
-
-
-def spoken(model: Transformer, tokenizer: OwnTokenizer, corpus: Corpus) -> list[Sample]:
-    """What the model makes of eight held-out texts."""
-    model.eval()
-    samples = []
-    for item in corpus.held_out[:8]:
-        given = item.source if corpus.is_pairs else corpus.prompt_of(item)
-        ids = tokenizer.encode(given, bos=not corpus.is_pairs, eos=corpus.is_pairs)
-        written = greedy_decode(model, torch.tensor([ids])).tokens[0].tolist()
-        output = tokenizer.decode(written if corpus.is_pairs else written[len(ids) :])
-        reference = item.target if corpus.is_pairs else item.text[len(given) :]
-        samples.append(Sample(given=given, output=output, reference=reference, is_complete=tokenizer.eos_id in written))
-    return samples
+def see_every_token(mask: Tensor, site: Site) -> Tensor:
+    """The mistake: each query sees all that any query of its text may see."""
+    return mask.any(dim=-2, keepdim=True).expand_as(mask)
 
 
 def not_shifted(batch: Batch) -> Batch:
     """The mistake: each place is given the very token that it is to say."""
     return Batch((*batch.inputs[:-1], batch.targets.clamp(min=0)), batch.targets)
+
+
+def not_masked(batch: Batch) -> Batch:
+    """The mistake: an encoder is given the tokens that it is to guess."""
+    return Batch((batch.targets.where(batch.targets != IGNORED, batch.inputs[0]),), batch.targets)
+
+
+def without_source(batch: Batch) -> Batch:
+    """The mistake: all sources of a batch are its first one."""
+    return Batch((batch.inputs[0][:1].expand_as(batch.inputs[0]), *batch.inputs[1:]), batch.targets)
+
+
+def without_end(batch: Batch) -> Batch:
+    """The mistake: <eos>, the last target of each row, does not count."""
+    is_last = (batch.targets != IGNORED).cumsum(dim=-1) == (batch.targets != IGNORED).sum(dim=-1, keepdim=True)
+    return Batch(batch.inputs, batch.targets.masked_fill(is_last, IGNORED))
+
+
+def without_embeddings(model: Transformer) -> None:
+    """The mistake: the embeddings are zero and stay so, and with them, tied, all logits."""
+    for name, weights in model.named_parameters():
+        if "embed" in name:
+            weights.data.zero_()
+            weights.requires_grad_(False)
+
+
+def frozen(model: Transformer) -> None:
+    """The mistake: nothing is trained but the last normalization."""
+    for weights in [*model.parameters()][:-1]:
+        weights.requires_grad_(False)

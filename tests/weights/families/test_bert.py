@@ -10,7 +10,7 @@ import torch
 
 import transformer_core as tc
 from tests.weights import foreign
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, ConfigError
 from transformer_core.weights.convert import convert
 from transformer_core.weights.families.bert import FAMILIES
 
@@ -82,14 +82,22 @@ def test_two_different_biases_of_the_last_layer_are_refused(folder_of: Callable[
         convert(values, {**both, "cls.predictions.decoder.bias": bias + 1}, where="somewhere")
 
 
-def test_a_bert_without_the_masked_token_head_is_refused_with_what_it_was_saved_as(folder_of: Callable[[str], Path]):
+def test_without_the_masked_token_head_it_gives_the_same_states_and_no_logits(folder_of: Callable[[str], Path]):
     values, weights = foreign.read(folder_of("bert"))
     bare = {key.removeprefix("bert."): weight for key, weight in weights.items() if key.startswith("bert.")}
-    message = (
-        r"\(saved as BertModel\) lacks the weight 'cls\..*without the part that scores all tokens; choose a version"
-    )
-    with pytest.raises(CheckpointError, match=message):
-        convert({**values, "architectures": ["BertModel"]}, bare, where="somewhere")
+    model = convert(values, bare, where="somewhere")
+    whole, tokens = foreign.ours(folder_of("bert")), foreign.batch("bert")
+    assert not model.config.unembed and whole.config.unembed
+    assert torch.equal(model.final_states(*tokens), whole.final_states(*tokens))
+    with pytest.raises(ConfigError, match="no language-modelling head, so it makes no predictions"):
+        model(*tokens)
+
+
+def test_half_a_head_is_refused(folder_of: Callable[[str], Path]):
+    values, weights = foreign.read(folder_of("bert"))
+    half = {key: weight for key, weight in weights.items() if "predictions.transform" not in key}
+    with pytest.raises(CheckpointError, match=r"lacks the weight 'cls\.predictions\.transform\.dense\.weight'"):
+        convert(values, half, where="somewhere")
 
 
 @pytest.mark.parametrize(

@@ -47,8 +47,10 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
         case "layer":
             return (f"{_MODEL}.block:Block",)
         case "attention":
-            names = ("MultiHeadAttention", "attention_scores", "attention_pattern", "scaled_dot_product_attention")
-            return tuple(f"{_MODEL}.attention:{name}" for name in names)
+            own = tuple(
+                f"{_MODEL}.attention:{name}" for name in ("MultiHeadAttention", "attention_scores", "attention_pattern")
+            )
+            return (*own, f"{_MODEL}.sdpa:scaled_dot_product_attention")
         case "norm":
             return (norm,)
         case "add":

@@ -36,7 +36,7 @@ def reading_cost(config: ModelConfig, length: int) -> StepCost:
     if config.has_decoder:
         parts.append(step_cost(config, 0, n_new=length, n_src=length if config.has_encoder else 0))
     total = {name: sum(getattr(part, name) for part in parts) for name in PARTS}
-    if not config.has_decoder:
+    if not config.has_decoder and config.unembed:
         total["unembedding"] = length * config.d_model * config.vocab_size
     if config.unembed_transform:
         total["unembedding"] += length * config.d_model**2

@@ -87,8 +87,9 @@ def blueprint_of(config: ModelConfig) -> Blueprint:
     last = plan.stack("decoder", memory) if config.has_decoder else memory
     if config.unembed_transform:
         last = plan.then(last, Box(name="unembed_transform", kind="transform", module="unembed_transform"))
-    last = plan.then(last, Box(name="unembed", kind="linear", module="unembed"))
-    plan.then(last, Box(name="softmax", kind="softmax"))
+    if config.unembed:
+        last = plan.then(last, Box(name="unembed", kind="linear", module="unembed"))
+        plan.then(last, Box(name="softmax", kind="softmax"))
     return Blueprint(config=config, boxes=plan.boxes, arrows=tuple(plan.arrows))
 
 
@@ -122,7 +123,7 @@ class _Plan:
         n_layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers
         for layer in range(n_layers):
             x = self.layer(stack, layer, x, memory)
-        if config.norm_position == "pre":
+        if config.has_final_norm:
             x = self.then(x, Box(name=f"{stack}.ln_final", kind="norm", stack=stack, **_at(f"{stack}.ln_final")))
         return x
 
@@ -150,23 +151,36 @@ class _Plan:
     def layer(self, stack: str, layer: int, x: str, memory: str) -> str:
         """Put a layer on the plan; return its last box."""
         self.put(Box(name=f"{stack}.{layer}", kind="layer", stack=stack, layer=layer, module=f"{stack}.blocks.{layer}"))
+        begins = x
         for attention, norm, add in (("self_attn", "ln1", "add1"), ("cross_attn", "ln_cross", "add_cross")):
             if attention == "self_attn" or memory:
                 source = memory if attention == "cross_attn" else ""
                 x = self.sublayer(stack, layer, x, (attention, norm, add), source)
         if self.config.d_ff:
-            x = self.sublayer(stack, layer, x, ("mlp", "ln2", "add2"))
+            reads = begins if self.config.parallel_residual else x
+            x = self.sublayer(stack, layer, x, ("mlp", "ln2", "add2"), reads=reads)
         return x
 
-    def sublayer(self, stack: str, layer: int, x: str, parts: tuple[str, str, str], memory: str = "") -> str:
-        """Put a sub-layer with its residual connection on the plan; return what its sum comes out of."""
+    def sublayer(
+        self, stack: str, layer: int, x: str, parts: tuple[str, str, str], memory: str = "", *, reads: str = ""
+    ) -> str:
+        """Put a sub-layer with its residual connection on the plan; return what its sum comes out of.
+
+        Args:
+            stack: the name of the stack.
+            layer: the number of the layer.
+            x: the box of the stream that the sub-layer adds to.
+            parts: the sub-layer, its normalization and its sum.
+            memory: the box of the encoder's output, for cross-attention.
+            reads: the box that the sub-layer reads; "": the one that it adds to.
+        """
         is_pre_norm = self.config.norm_position == "pre"
         kind: Kind = "feed_forward" if parts[0] == "mlp" else "attention"
         sublayer, norm, add = (self._inside(stack, layer, part) for part in parts)
-        reads = x
+        reads = reads or x
         if is_pre_norm:
             self.put(Box(kind="norm", **norm))
-            self.join(x, norm["name"], "stream")
+            self.join(reads, norm["name"], "stream" if reads == x else "residual")
             reads = norm["name"]
         self.put(Box(kind=kind, **sublayer))
         name = sublayer["name"]

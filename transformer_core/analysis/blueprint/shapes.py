@@ -47,6 +47,14 @@ def sites_of(config: ModelConfig, box: Box) -> tuple[str, ...]:
     return tuple(stage.site for stage in stages(config, box) if stage.is_hook_point)
 
 
+def input_site(config: ModelConfig, box: Box) -> str:
+    """Return the hook point of what comes into a feed-forward network: the normalization before it."""
+    block = box.module.removesuffix(".mlp")
+    if config.norm_position == "pre":
+        return f"{block}.ln2.hook_normalized"
+    return f"{block}.{'ln_cross' if 'cross_attn' in _sublayers(config, box.stack) else 'ln1'}.hook_normalized"
+
+
 def positions_axis(config: ModelConfig, stack: str) -> str:
     """Return what the positions of a stack are called."""
     if config.architecture != "encoder_decoder":
@@ -75,9 +83,11 @@ def sizes(config: ModelConfig, box: Box, *, batch: int, lengths: Mapping[str, in
         "head": head,
         "kv_head": kv_head,
         "d_head": d_head,
+        "2·d_head": 2 * d_head,
         "3·d_head": 3 * d_head,
         "head·d_head": head * d_head,
         "(head + 2·kv_head)·d_head": (head + 2 * kv_head) * d_head,
+        "2·head·d_head": 2 * head * d_head,
         "3·head·d_head": 3 * head * d_head,
         "d_model": config.d_model,
         "d_ff": config.d_ff,
@@ -108,8 +118,12 @@ AFTER_SELF = mark("the stream after self-attention")
 AFTER_CROSS = mark("the stream after cross-attention")
 AFTER = mark("the stream after this layer")
 TOGETHER = mark("queries, keys and values side by side, as in one product")
-SPLIT = mark("the same, head by head")
-HEADS_FIRST = mark("the same, heads first")
+KEYS_AND_VALUES = mark("keys and values side by side, as in one product")
+QUERIES = mark("queries of all heads side by side")
+RESHAPED = mark("reshape: head by head")
+PERMUTED = mark("permute: heads first")
+CHUNKED = mark("chunk: queries, keys and values apart")
+CHUNKED_KEYS_AND_VALUES = mark("chunk: keys and values apart")
 FROM_STREAM = mark("what queries are made of")
 FROM_MEMORY = mark("what keys and values are made of: the encoder's output")
 Q, K, V = mark("queries"), mark("keys"), mark("values")
@@ -190,12 +204,13 @@ def _of_attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
         yield Stage(what=FROM_MEMORY, axes=("batch", "src", "d_model"))
     else:
         yield Stage(what=IN, axes=("batch", pos, "d_model"))
-        if config.n_heads == config.n_key_value_heads:
-            yield Stage(what=TOGETHER, axes=("batch", pos, "3·head·d_head"))
-            yield Stage(what=SPLIT, axes=("batch", pos, "head", "3·d_head"))
-            yield Stage(what=HEADS_FIRST, axes=("batch", "head", pos, "3·d_head"))
-        else:
-            yield Stage(what=TOGETHER, axes=("batch", pos, "(head + 2·kv_head)·d_head"))
+    if config.n_heads != config.n_key_value_heads:
+        yield Stage(what=TOGETHER, axes=("batch", pos, "(head + 2·kv_head)·d_head"))
+    elif is_cross:
+        yield from _fused(QUERIES, pos, 1, "")
+        yield from _fused(KEYS_AND_VALUES, "src", 2, CHUNKED_KEYS_AND_VALUES)
+    else:
+        yield from _fused(TOGETHER, pos, 3, CHUNKED)
     of_queries, of_keys = ("batch", "head", "query", d_head), ("batch", "kv_head", "key", d_head)
     if config.n_heads == config.n_key_value_heads:
         of_keys = ("batch", "head", "key", d_head)
@@ -214,6 +229,16 @@ def _of_attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
     yield Stage(what=SIDE_BY_SIDE, axes=("batch", "query", "head·d_head"))
     yield Stage(what=RESULT, axes=("batch", "head", "query", "d_model"), site=f"{at}.hook_result")
     yield Stage(what=ATTN_OUT, axes=("batch", pos, "d_model"), site=f"{at}.hook_attn_out")
+
+
+def _fused(what: str, pos: str, n: int, chunked: str) -> Iterator[Stage]:
+    """Yield a projection of n kinds of vectors in one product, on its way to one tensor for each kind."""
+    times = f"{n}·" if n > 1 else ""
+    yield Stage(what=what, axes=("batch", pos, f"{times}head·d_head"))
+    yield Stage(what=RESHAPED, axes=("batch", pos, "head", f"{times}d_head"))
+    yield Stage(what=PERMUTED, axes=("batch", "head", pos, f"{times}d_head"))
+    if chunked:
+        yield Stage(what=chunked, axes=("batch", "head", pos, "d_head"))
 
 
 def _of_feed_forward(config: ModelConfig, box: Box) -> Iterator[Stage]:

@@ -1,6 +1,6 @@
 """Why a decoder is masked when it writes, too: one pass over all tokens against a step for each of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +14,9 @@ from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
+
+ROUNDING: Mapping[str, float] = {"float64": 1e-8, "float32": 1e-4, "float16": 5e-2, "bfloat16": 5e-1}
+"""Logits: in each precision, differences up to this are put down to rounding."""
 
 UNMASKED = MaskChoice(preset="none", attention="decoder")
 """No mask on the decoder's self-attention."""
@@ -31,6 +34,7 @@ class Steps:
     grown: Float[np.ndarray, "length pos"]  # row n - 1: the first n tokens read at once; by how much the logits at
     # each position differ at most from what they were when it was the last one; NaN behind the text
     grown_unmasked: Float[np.ndarray, "length pos"]  # the same without the mask
+    tolerance: float  # logits: differences up to this are put down to rounding, in the model's precision
 
     @property
     def most_apart(self) -> float:
@@ -69,7 +73,7 @@ def steps(model: Transformer, inputs: Sequence[Sequence[int]]) -> Steps:
         return model.decode(part, memory, src, cache)[0].float().cpu()
 
     def one_by_one() -> Float[Tensor, "pos vocab"]:
-        cache = KeyValueCache(model.config.n_decoder_layers, tokens.shape[1])
+        cache = KeyValueCache(model.config.n_decoder_layers)
         return torch.cat([read(token, cache) for token in tokens.split(1, dim=1)])
 
     def growing() -> Float[np.ndarray, "length pos"]:
@@ -98,6 +102,7 @@ def steps(model: Transformer, inputs: Sequence[Sequence[int]]) -> Steps:
         apart_unmasked=(at_once - stepwise_unmasked).abs().amax(dim=-1).numpy(),
         grown=grown,
         grown_unmasked=grown_unmasked,
+        tolerance=ROUNDING[str(next(model.parameters()).dtype).removeprefix("torch.")],
     )
 
 

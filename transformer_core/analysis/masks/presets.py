@@ -50,7 +50,7 @@ _ALL = (
     Preset(
         name="padding",
         title=mark("Padding"),
-        what=mark("Texts of one batch are filled up to one length, and nobody may look at the filling."),
+        what=mark("Texts of one batch are padded to one length; padding is never attended to."),
         kind="padding",
         needs_padding=True,
     ),
@@ -104,7 +104,7 @@ _ALL = (
         title=mark("True and False flipped"),
         what=mark(
             "Here True means “may look”, as in torch’s scaled_dot_product_attention; in torch’s MultiheadAttention it "
-            "means “may not”. Who mixes them up forbids all that is allowed, and allows the rest."
+            "means “may not”. Mixing them up inverts the mask."
         ),
         sees=mark(
             "each position sees only what it never saw in training, or nothing at all, and then its row is zeros."
@@ -120,6 +120,7 @@ _ALL = (
             "training that is the answer."
         ),
         others={"decoder": "padding", "cross": "padding_look_ahead"},
+        seen_at=("cross",),
     ),
     Preset(
         name="forgotten",

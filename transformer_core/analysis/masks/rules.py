@@ -43,11 +43,12 @@ class MaskRule:
         """
         n_queries, n_keys = own.shape[-2:]
         mask = self._base(own, n_queries, n_keys, first)
-        turned = torch.zeros(n_queries, n_keys, dtype=torch.bool, device=own.device)
-        for query, key in self.turned:
-            if first <= query < first + n_queries and key < n_keys:
-                turned[query - first, key] = True
-        return (mask ^ turned).expand(own.shape)
+        here = [(q - first, k) for q, k in self.turned if first <= q < first + n_queries and k < n_keys]
+        if here:
+            turned = torch.zeros(n_queries, n_keys, dtype=torch.bool, device=own.device)
+            turned[tuple(torch.tensor(here, device=own.device).T)] = True
+            mask = mask ^ turned
+        return mask.expand(own.shape)
 
     def _base(self, own: Tensor, n_queries: int, n_keys: int, first: int) -> Tensor:
         """Return the mask before cells are turned over."""

@@ -52,24 +52,24 @@ class Said:
 
     best: tuple[int, ...]  # the most probable token at each
     labels: tuple[str, ...]  # of these tokens
-    probability: Float[np.ndarray, " asked"]  # of the token that was asked for, in [0, 1]
+    probability: Float[np.ndarray, " asked"]  # of the target token, in [0, 1]
 
     @property
     def mean_probability(self) -> float:
-        """The geometric mean over the places, in [0, 1]."""
+        """The geometric mean over the target tokens, in [0, 1]: e to the mean log-probability, 1 / perplexity."""
         return float(np.exp(np.log(np.maximum(self.probability, 1e-30)).mean()))
 
 
 @dataclass(frozen=True, kw_only=True)
 class MaskOutcome:
-    """The model with its own masks, and with other ones."""
+    """The model with its own masks, and with other ones. Its outputs are logits; without a last layer final states."""
 
     head_before: MaskedHead
     head: MaskedHead
     before: Said
     now: Said
-    moved: Float[np.ndarray, " asked"]  # by how much the logits changed at most, at each place
-    moved_by_padding: float  # by how much the padding alone moves the logits of real tokens at most: own masks
+    moved: Float[np.ndarray, " asked"]  # by how much the outputs changed at most, at each place
+    moved_by_padding: float  # by how much the padding alone moves the outputs of real tokens at most: own masks
 
     @property
     def n_changed(self) -> int:
@@ -102,12 +102,12 @@ def run_masked(
     alone = text.without_padding()
     moved_by_padding = 0.0
     if any(text.n_padding.values()):
-        moved_by_padding = float((_logits(model, alone) - _logits(model, text)).abs().max())
+        moved_by_padding = float((outputs_at(model, alone) - outputs_at(model, text)).abs().max())
     return MaskOutcome(
         head_before=head_before,
         head=head_now,
-        before=_said(model, tokenizer, text, logits_before),
-        now=_said(model, tokenizer, text, logits),
+        before=predictions(model, tokenizer, text, logits_before),
+        now=predictions(model, tokenizer, text, logits),
         moved=(logits - logits_before).abs().amax(dim=-1).numpy(),
         moved_by_padding=moved_by_padding,
     )
@@ -157,7 +157,7 @@ def preset_masks(
 
 @torch.inference_mode()
 def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choice: MaskChoice) -> str:
-    """Return what a model writes by itself under other masks.
+    """Return what a model writes by itself under other masks; "" where its positions leave no room.
 
     Each step reads all anew, so that the mask is at work on all rows, also on those that a cache would keep.
 
@@ -171,10 +171,10 @@ def write_masked(model: Transformer, tokenizer: Tokenizer, text: MaskText, choic
     source = text.inputs.get("source")
     given = alone.inputs["target"][: text.n_given] if source is None else source
     n_begun = len(given) if source is None else 1
-    n_new = len(text.expected) + ROOM
-    if source is None:
-        n_new = len(text.expected) - n_begun + (text.expected[-1] == model.config.eos_id)
-    n_new = max(1, min(n_new, model.config.max_seq_len - n_begun))
+    n_new = len(text.expected) + 1 - n_begun if source is None else len(text.expected) + ROOM
+    n_new = min(max(1, n_new), model.config.max_seq_len - n_begun)
+    if not n_new:
+        return ""
     edits = choice.interventions(model.config, n_source=text.n_real.get("source"), n_target=None)
     with intervene(model, edits):
         tokens = greedy_decode(model, tensor_of(given, model), max_new_tokens=n_new, use_cache=False).tokens[0].tolist()
@@ -204,7 +204,7 @@ def _run(
         capture(model, mask_site, pattern_site) as acts,
         handling({module.pattern_source: keep}),
     ):
-        logits = _logits(model, text)
+        logits = outputs_at(model, text)
     mask = acts[mask_site][0]
     return (
         MaskedHead(
@@ -224,18 +224,20 @@ def _scores(source: PatternSource, head: int) -> Float[Tensor, "query key"]:
     return attention_scores(q, k, bias=bias, scale=source.scale)[0, 0]
 
 
-def _logits(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:
-    """Return the logits at the places where the model is asked, on the CPU."""
-    final = model.final_states(*_tensors(model, text))
-    return model.logits_of(final[:, list(text.asked)])[0].float().cpu()
+def outputs_at(model: Transformer, text: MaskText) -> Float[Tensor, "asked vocab"]:
+    """Return the outputs at the places where the model is asked, on the CPU."""
+    final = model.final_states(*_tensors(model, text))[:, list(text.asked)]
+    return (model.logits_of(final) if model.config.unembed else final)[0].float().cpu()
 
 
 def _tensors(model: Transformer, text: MaskText) -> list[Tensor]:
     return [tensor_of(tokens, model) for tokens in text.inputs.values()]
 
 
-def _said(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Said:
-    """Return what logits say, padding left out, which is nothing to say."""
+def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Said:
+    """Return what logits say, padding left out, which is nothing to say; final states say nothing."""
+    if not model.config.unembed:
+        return Said(best=(), labels=(), probability=np.zeros(0, dtype=np.float32))
     likely = logits.clone()
     if model.config.never_written is not None:
         likely[:, model.config.never_written] = -torch.inf

@@ -20,8 +20,8 @@ class MaskText:
     inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding behind it
     labels: Mapping[str, tuple[str, ...]]  # of these tokens
     n_real: Mapping[str, int]  # tokens of each side that are no padding
-    asked: tuple[int, ...]  # places of the output at which a token is asked for
-    expected: tuple[int, ...]  # the token at each of them
+    asked: tuple[int, ...]  # positions of the output that have a target token
+    expected: tuple[int, ...]  # the target token of each of them
     expected_labels: tuple[str, ...]
     n_given: int  # tokens at the beginning of the target that a person gave: <bos>, a prompt
     left_out: range  # places of the text that were not read, for want of room
@@ -67,23 +67,42 @@ class MaskText:
             labels[side] += (_of_side(tokenizer, side).labels([pad_id])[0],) * n_padding
         return replace(self, inputs=inputs, labels=labels)
 
+    def targeted(self) -> "MaskText":
+        """Return the text up to the last position that has a target; of texts without padding."""
+        n = len(self.expected)
+        if self.architecture == "encoder_only" or n == len(self.inputs["target"]):
+            return self
+        return replace(
+            self,
+            inputs={**self.inputs, "target": self.inputs["target"][:n]},
+            labels={**self.labels, "target": self.labels["target"][:n]},
+            n_real={**self.n_real, "target": n},
+        )
+
     def unshifted(self) -> "MaskText":
         """Return the text with the decoder given the very tokens that it is asked for; of texts without padding."""
         return replace(
             self,
             inputs={**self.inputs, "target": self.expected},
             labels={**self.labels, "target": self.expected_labels},
+            n_real={**self.n_real, "target": len(self.expected)},
             is_shifted=False,
         )
 
 
 def mask_text(
-    model: Transformer, tokenizer: Tokenizer, text: str, *, target: str | None = None, max_tokens: int = MOST_TOKENS
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    max_tokens: int = MOST_TOKENS,
+    max_new_tokens: int = 24,
 ) -> MaskText:
     """Return a text and what the model says to it, token for token as `analysis.read` reads both.
 
-    A decoder is asked for the token behind each of its input; an encoder for its blanks, or, where there is none, for
-    each of its tokens.
+    A decoder's target is the token after each of its input; after the last one there is none where the text was cut
+    there, and nobody knows how it goes on. An encoder's targets are its blanks, or, where there are none, all tokens.
 
     Args:
         model: in evaluation mode.
@@ -91,11 +110,12 @@ def mask_text(
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, what it is led along; None: what it writes by itself.
         max_tokens: on each side, what the model wrote included.
+        max_new_tokens: as for `analysis.read`.
 
     Raises:
         TextError, ConfigError: as `analysis.read`.
     """
-    fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens)
+    fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     sides = {
         "encoder_decoder": ("source", "target"),
         "decoder_only": ("target",),
@@ -108,9 +128,12 @@ def mask_text(
         expected = fixed.expected or inputs["source"]
         expected_labels = tuple(tokenizer.labels(expected)) if fixed.expected else labels["source"]
     else:
-        asked = tuple(range(len(inputs["target"])))
-        expected = (*inputs["target"][1:], fixed.expected[-1])
-        expected_labels = (*labels["target"][1:], tokenizer.target.labels(expected[-1:])[0])
+        tokens = inputs["target"]
+        is_whole = bool(fixed.judged) and fixed.judged[-1] == len(tokens) - 1
+        last = fixed.expected[-1:] if is_whole else ()
+        expected = (*tokens[1:], *last)
+        asked = tuple(range(len(expected)))
+        expected_labels = (*labels["target"][1:], *tokenizer.target.labels(last))
     return MaskText(
         architecture=fixed.architecture,
         inputs=inputs,

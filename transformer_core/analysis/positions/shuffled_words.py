@@ -198,7 +198,7 @@ def _said(model: Transformer, tokenizer: Tokenizer, reading: Reading, ids: Seque
     tokens = tensor_of(ids, model)
     config = model.config
     if reading.architecture == "encoder_only":
-        if tokenizer.mask_id is None or tokenizer.mask_id not in ids:
+        if not config.unembed or tokenizer.mask_id is None or tokenizer.mask_id not in ids:
             return ""
         best = model(tokens)[0].argmax(dim=-1).tolist()
         return tokenizer.decode(
@@ -208,6 +208,8 @@ def _said(model: Transformer, tokenizer: Tokenizer, reading: Reading, ids: Seque
         room = min(config.max_seq_len, max(LEAST_ROOM, 2 * len(ids)))
         written = greedy_decode(model, tokens, max_new_tokens=room - 1).tokens[0, 1:].tolist()
         return tokenizer.target.decode(written)
-    n_new = max(1, min(len(reading.target) - reading.n_given, config.max_seq_len - len(ids)))
+    n_new = min(max(1, len(reading.target) - reading.n_given), config.max_seq_len - len(ids))
+    if not n_new or not (reading.output or reading.is_complete):  # the text alone was read
+        return ""
     written = greedy_decode(model, tokens, max_new_tokens=n_new).tokens[0].tolist()
     return tokenizer.decode(written[len(ids) :])

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from transformer_core.analysis.walkthrough.formulas import Tree, formula_tree
 from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage, Term
-from transformer_core.analysis.walkthrough.rules import RULES
 
 if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough.walking import walk
     from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
 
 __all__ = [
-    "RULES",
     "Number",
     "Proof",
     "Quantity",

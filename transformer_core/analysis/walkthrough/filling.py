@@ -1,42 +1,40 @@
-"""Formulas filled in with numbers: sums of products, normalizations, turns, and the rest that a block is made of."""
+"""Formulas filled in with numbers: sums of products, normalizations, rotations, and the rest that a block is made of.
+
+A formula is written as `formula_tree` reads it. Each symbol in it has its value beside it: under `constants` by its own
+notation, or, within the sum, in each of the `terms`.
+"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import SupportsFloat
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.analysis.walkthrough.arithmetic import (
-    ACTIVATIONS,
-    Weights,
-    norm_statistics,
-    rotary_angles,
-    rotary_pairs,
-)
+from transformer_core.analysis.walkthrough.arithmetic import Weights, rotary_angles, rotary_pairs
 from transformer_core.analysis.walkthrough.records import Term
-from transformer_core.config import ModelConfig
+from transformer_core.analysis.walkthrough.rules import IS_NOT_ROTATED, SEES_NOTHING
+from transformer_core.config import Activation, ModelConfig
 
 Row = Float[np.ndarray, " column"]
+
+_ACTIVATIONS: Mapping[Activation, str] = {
+    "relu": r"\mathrm{max}(0 , H_0)",
+    "gelu": "H_0 · Φ(H_0)",
+    "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
+    "silu": r"\frac{H_0}{1 + e^{-H_0}}",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Formula:
     """How a number is made; the fields are those of `Number`."""
 
-    rule: str
-    factors: tuple[str, ...]
-    terms: tuple[Term, ...]
-    over: str = ""
+    formula: str
     constants: Mapping[str, float] = field(default_factory=dict)
+    factors: tuple[str, ...] = ()
+    terms: tuple[Term, ...] = ()
+    over: str = ""
     note: str | None = None
-
-
-def term(label: str, a: SupportsFloat, b: SupportsFloat | None = None) -> Term:
-    """Return one summand: a, or a times b."""
-    if b is None:
-        return Term(label=label, a=float(a), b=None, value=float(a))
-    return Term(label=label, a=float(a), b=float(b), value=float(a) * float(b))
 
 
 def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[str] = ()) -> Formula:
@@ -52,7 +50,10 @@ def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[s
     names = labels or [str(i) for i in range(len(a))]
     pairs = zip(names, a.tolist(), b.tolist(), strict=True)
     terms = tuple(Term(label=label, a=left, b=right, value=left * right) for label, left, right in pairs)
-    return Formula(rule="sum of products", factors=factors, over=over, terms=terms)
+    index = "j" if over == "key" else "i"
+    return Formula(
+        formula=f"∑_{index} {factors[0]}_{index} {factors[1]}_{index}", factors=factors, over=over, terms=terms
+    )
 
 
 def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Formula:
@@ -61,83 +62,109 @@ def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Form
     bias = weights.bias(module)
     if bias is None:
         return summed
-    constants = {"b": float(bias[index])}
-    return Formula(
-        rule="sum of products and bias", factors=summed.factors, over=over, terms=summed.terms, constants=constants
-    )
+    return replace(summed, formula=f"{summed.formula} + b", constants={"b": float(bias[index])})
 
 
 def normalized(weights: Weights, module: str, parts: Mapping[str, Row], index: int, config: ModelConfig) -> Formula:
-    """Return a number of the sum of some rows, normalized.
+    """Return a number of the sum of some rows, normalized: LayerNorm or RMSNorm, as the model has it.
 
     Args:
         weights: of the block.
         module: path of the normalization.
-        parts: the rows that are added up, by symbol.
+        parts: the rows that are added up, by their notation.
         index: which number of the row.
         config: of the model.
+
+    Source: Ba et al. 2016, eq. (4), with the ε of every implementation; Zhang and Sennrich 2019, eq. (4).
     """
-    mean, deviation = norm_statistics(np.sum(list(parts.values()), axis=0), config)
+    row, summed = np.sum(list(parts.values()), axis=0), " + ".join(parts)
+    constants = parts_of(parts, index)
+    if config.norm == "rms":
+        length = f"{{‖{summed}‖}}^2"
+        constants |= {length: float((row**2).sum()), "n": float(len(row))}
+        quotient = rf"\frac{{{summed}}}{{\sqrt{{\frac{{{length}}}{{n}} + ε}}}}"
+    else:
+        constants |= {"μ": float(row.mean()), "σ^2": float(row.var())}
+        quotient = rf"\frac{{{summed} - μ}}{{\sqrt{{σ^2 + ε}}}}"
+    constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"][index])}
     bias = weights.bias(module)
-    is_rms = config.norm == "rms"
-    constants = {"rms": float(deviation[0])} if is_rms else {"μ": float(mean[0]), "σ": float(deviation[0])}
-    constants["γ"] = float(weights[f"{module}.weight"][index])
-    if bias is not None:
-        constants["β"] = float(bias[index])
-    rule = "rms norm" if is_rms else "layer norm" if bias is not None else "layer norm without bias"
-    return Formula(rule=rule, factors=("x",), terms=parts_of(parts, index), constants=constants)
+    if bias is None:
+        return Formula(formula=f"γ · {quotient}", constants=constants)
+    return Formula(formula=f"γ · {quotient} + β", constants=constants | {"β": float(bias[index])})
 
 
 def added(parts: Mapping[str, Row], index: int) -> Formula:
-    """Return a number of the sum of some rows."""
-    return Formula(rule="sum", factors=("a",), terms=parts_of(parts, index))
+    """Return a number of the sum of some rows, by their notation."""
+    return Formula(formula=" + ".join(parts), constants=parts_of(parts, index))
 
 
-def parts_of(parts: Mapping[str, Row], index: int) -> tuple[Term, ...]:
-    """Return the same number of several rows, by symbol."""
-    return tuple(term(symbol, part[index]) for symbol, part in parts.items())
+def parts_of(parts: Mapping[str, Row], index: int) -> dict[str, float]:
+    """Return the same number of several rows, by their notation."""
+    return {symbol: float(part[index]) for symbol, part in parts.items()}
 
 
-def turned(x: Row, position: int, index: int, config: ModelConfig) -> Formula:
-    """Return a number of a pair that is turned by its position, or one that is left as it is."""
+def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig) -> Formula:
+    """Return a number of a pair that is rotated by its position p, or one that is left as it is.
+
+    Args:
+        x: the row before.
+        symbol: of its numbers, such as "q".
+        position: p.
+        index: which number of the row.
+        config: of the model.
+
+    Source: Su et al. 2021, eq. (15).
+    """
     first, second = (side.tolist() for side in rotary_pairs(config))
     if index not in (*first, *second):
-        return Formula(rule="the same", factors=("a",), terms=(term(str(index), x[index]),))
+        one = f"{symbol}_{{{index}}}"
+        return Formula(formula=one, constants={one: float(x[index])}, note=IS_NOT_ROTATED)
     is_first = index in first
     pair = (first if is_first else second).index(index)
-    i, j = first[pair], second[pair]
-    angle = float(rotary_angles(config, position + 1)[position, pair])
-    cos, sin = np.cos(angle), np.sin(angle)
-    by = (cos, -sin) if is_first else (sin, cos)
+    i, j = (f"{symbol}_{{{side[pair]}}}" for side in (first, second))
+    cos, sin = (rf"\mathrm{{{name}}}(p ω)" for name in ("cos", "sin"))
     return Formula(
-        rule="sum of products",
-        factors=("a", "cos θ, −sin θ" if is_first else "sin θ, cos θ"),
-        over="d_head",
-        terms=(term(str(i), x[i], by[0]), term(str(j), x[j], by[1])),
-        constants={"θ": angle},
+        formula=f"{i} · {cos} - {j} · {sin}" if is_first else f"{i} · {sin} + {j} · {cos}",
+        constants={
+            i: float(x[first[pair]]),
+            j: float(x[second[pair]]),
+            "p": float(position),
+            "ω": float(rotary_angles(config, 2)[1, pair]),  # what one position more turns the pair by
+        },
     )
 
 
 def softmax_share(scores: Row, index: int, labels: Sequence[str], note: str | None) -> Formula:
-    """Return e to a score over the sum of these of a whole row; both shifted by the largest score."""
-    if not np.isfinite(scores[index]):
-        return Formula(rule="forbidden", factors=(), terms=(), note=note)
+    """Return e to a score over the sum of these of a whole row, and the same with the largest score taken away.
+
+    The second is how it is computed, so that no power grows too large.
+    """
     allowed = np.flatnonzero(np.isfinite(scores)).tolist()
+    if not allowed:
+        return Formula(formula="0", note=SEES_NOTHING)
     highest = float(scores.max())
     terms = tuple(
         Term(label=labels[key], a=float(scores[key]), b=None, value=float(np.exp(float(scores[key]) - highest)))
         for key in allowed
     )
-    constants = {"S": float(scores[index]), "max": highest, "Σ exp": sum(one.value for one in terms)}
-    return Formula(rule="exp over sum of exps", factors=("S",), over="key", terms=terms, constants=constants, note=note)
+    shifted = r"∑_k e^{S_k - S_{\mathrm{max}}}"
+    return Formula(
+        formula=rf"\frac{{e^{{S_j}}}}{{∑_k e^{{S_k}}}} = \frac{{e^{{S_j - S_{{\mathrm{{max}}}}}}}}{{{shifted}}}",
+        factors=("S",),
+        over="key",
+        terms=terms,
+        constants={
+            "S_j": float(scores[index]),
+            r"S_{\mathrm{max}}": highest,
+            shifted: sum(one.value for one in terms),
+        },
+        note=note,
+    )
 
 
 def activated(pre: float, gated: float | None, config: ModelConfig) -> Formula:
     """Return a neuron: the activation of a number, times what the gate is for."""
-    value = float(ACTIVATIONS[config.activation](np.array(pre)))
+    formula = _ACTIVATIONS[config.activation]
     if gated is None:
-        return Formula(
-            rule=config.activation, factors=("H₀",), terms=(Term(label="H₀", a=float(pre), b=None, value=value),)
-        )
-    one = Term(label="H₀, H₁", a=float(pre), b=float(gated), value=value * float(gated))
-    return Formula(rule=f"{config.activation} · b", factors=("H₀", "H₁"), terms=(one,))
+        return Formula(formula=formula, constants={"H_0": pre})
+    return Formula(formula=f"{formula} · H_1", constants={"H_0": pre, "H_1": gated})

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 Tree: TypeAlias = tuple[str, Any]
 """The name of a MathML element, and its text, or a list of its children, which are trees."""
 
-_OPERATORS = "=+-−·⊙×/()[]|,∑∏→≤≥"
+_OPERATORS = "=+-−·⊙×/()[]|‖,∑∏→<≤≥≠"
 
 
 def formula_tree(source: str) -> Tree:
@@ -66,7 +66,7 @@ def _one(source: str) -> tuple[Tree, str]:
     if source[0].isdigit():
         n_digits = next((i for i, letter in enumerate(source) if not (letter.isdigit() or letter == ".")), len(source))
         return ("mn", source[:n_digits]), source[n_digits:]
-    return ("mo" if source[0] in _OPERATORS else "mi", source[0]), source[1:]
+    return ("mo" if source[0] in _OPERATORS else "mi", source[0].replace("-", "−")), source[1:]
 
 
 def _group(source: str) -> tuple[list[Tree], str]:

@@ -13,19 +13,19 @@ from transformer_core.analysis.walkthrough.filling import (
     dots,
     linear,
     normalized,
+    rotated,
     softmax_share,
-    term,
-    turned,
 )
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS
 from transformer_core.analysis.walkthrough.recomputing import AllHeads, Given, Recomputed
-from transformer_core.analysis.walkthrough.records import Term
 from transformer_core.analysis.walkthrough.rules import IS_FAR, IS_LATER, IS_PADDING, MAY_LOOK
 
 Maker = Callable[[int, int], Formula]
 
-_PART_SYMBOLS = {"embed": "E", "pos_embed": "P", "segment_embed": "E_segment", "attn_out": "O", "mlp_out": "F"}
+_EMBEDDINGS = {"embed": "E", "pos_embed": "P", "segment_embed": r"E_{\mathrm{segment}}"}
+_STREAM = {"resid_pre": "X", "resid_mid": "R", "resid_mid_cross": "(R + C)", "mlp_out": "F"}
+_SCALED = r"\frac{q · k}{\sqrt{d_k}}"
 
 
 class Formulas:
@@ -52,7 +52,6 @@ class Formulas:
         """
         self._outline, self._config, self._weights = outline, outline.config, weights
         self._given, self._recomputed, self._values, self._keys = given, recomputed, values, keys
-        self._scores = "scaled" if self._config.scale_scores else "product"
         self._makers = self._attention() | self._rest_of_the_block()
 
     def of(self, name: str, row: int, column: int) -> Formula:
@@ -64,7 +63,6 @@ class Formulas:
         outline, module = self._outline, self._outline.module
         read = "x_normalized" if outline.is_pre_norm else "x"
         looked_at = "memory" if outline.is_cross else read
-        masked = "biased" if outline.has_bias else self._scores
         return {
             "x": self._origin(outline.origin_of_x(), self._given.x_parts),
             "memory": self._origin(outline.origin_of_memory(), self._given.memory_parts),
@@ -74,12 +72,12 @@ class Formulas:
             "v": self._linear(looked_at, f"{module}.v", head=outline.key_value_head),
             "elementwise": self._query_times_key,
             "product": lambda r, c: dots(self._values["q"][r], self._values["k"][c], ("q", "k"), "d_head"),
-            "scaled": self._scaled,
+            "scaled": self._score,
             "bias": self._distance_bias,
-            "biased": self._sum(self._scores, "bias"),
+            "biased": self._score_with_bias,
             "mask": self._mask,
-            "attn_scores": lambda r, c: self._masked(masked, r, c),
-            "pattern": lambda r, c: softmax_share(self._values["attn_scores"][r], c, self._keys, self._mask(r, c).note),
+            "attn_scores": self._masked,
+            "pattern": lambda r, c: softmax_share(self._values["attn_scores"][r], c, self._keys, self._reason(r, c)),
             "weighted": self._weighted,
             "z": self._z,
             "concat": lambda r, c: self._concat(self._recomputed.attention, r, c),
@@ -94,7 +92,9 @@ class Formulas:
         added_to = crossed if outline.is_followed_by_cross else stream
         fed = "normalized" if is_pre else added_to
         first = "gate" if self._config.gated else "up"
-        norm = (added_to, outline.next_norm) if is_pre else ("resid_mid", outline.norm)
+        norm = ("resid_mid", outline.norm)
+        if is_pre:
+            norm = ("x" if outline.is_parallel else added_to, outline.next_norm)
         return {
             "resid_mid": self._sum("x", "attn_out"),
             "normalized": self._norm(*norm),
@@ -112,14 +112,14 @@ class Formulas:
         }
 
     def _on_the_way(self, name: str, source: str, head: int) -> dict[str, Maker]:
-        """Return how queries, or keys, are made: projected, then perhaps normalized, then perhaps turned."""
+        """Return how queries, or keys, are made: projected, then perhaps normalized, then perhaps rotated."""
         module, config = f"{self._outline.module}.{name}", self._config
         before = f"{name}_normalized" if config.qk_norm else f"{name}_projected"
         project = self._linear(source, module, head=head)
         normalize = self._norm(f"{name}_projected", f"{module}_norm")
 
         def turn(row: int, column: int) -> Formula:
-            return turned(self._values[before][row], row, column, config)
+            return rotated(self._values[before][row], name, row, column, config)
 
         last = turn if self._outline.is_rotated else normalize if config.qk_norm else project
         return {f"{name}_projected": project, f"{name}_normalized": normalize, name: last}
@@ -131,14 +131,14 @@ class Formulas:
 
     def _norm(self, of: str, module: str) -> Maker:
         """Of a normalized quantity."""
-        symbol = DESCRIPTIONS[of].symbol
+        symbol = _notation(of)
         return lambda r, c: normalized(self._weights, module, {symbol: self._row(of, r)}, c, self._config)
 
     def _origin(self, origin: Origin, held: Mapping[str, np.ndarray]) -> Maker:
         """Of what the attention reads: the sum that it was."""
 
         def make(row: int, column: int) -> Formula:
-            parts = {_part_symbol(site): held[site][row].astype(np.float64) for site in origin.sites}
+            parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
             if origin.norm is None:
                 return added(parts, column)
             return normalized(self._weights, origin.norm, parts, column, self._config)
@@ -147,7 +147,7 @@ class Formulas:
 
     def _sum(self, *names: str) -> Maker:
         """Of the sum of some quantities."""
-        return lambda r, c: added({DESCRIPTIONS[name].symbol: self._row(name, r) for name in names}, c)
+        return lambda r, c: added({_notation(name): self._row(name, r) for name in names}, c)
 
     def _row(self, name: str, row: int) -> Float[np.ndarray, " column"]:
         return self._values[name][row].astype(np.float64)
@@ -155,45 +155,73 @@ class Formulas:
     def _query_times_key(self, row: int, column: int) -> Formula:
         """Of q ⊙ k; the row counts pairs of query and key."""
         query, key = divmod(row, len(self._keys))
-        one = term(self._keys[key], self._values["q"][query, column], self._values["k"][key, column])
-        return Formula(rule="a · b", factors=("q", "k"), terms=(one,))
+        q, k = self._values["q"][query, column], self._values["k"][key, column]
+        return Formula(formula="q · k", constants={"q": float(q), "k": float(k)})
 
     def _weighted(self, row: int, column: int) -> Formula:
         """Of a weighted value; the row counts pairs of query and key."""
         query, key = divmod(row, len(self._keys))
-        one = term(self._keys[key], self._values["pattern"][query, key], self._values["v"][key, column])
-        return Formula(rule="a · b", factors=("A", "v"), terms=(one,))
+        weight, v = self._values["pattern"][query, key], self._values["v"][key, column]
+        return Formula(formula="A · v", constants={"A": float(weight), "v": float(v)})
 
-    def _scaled(self, row: int, column: int) -> Formula:
-        root, product = float(np.sqrt(self._config.head_width)), float(self._values["product"][row, column])
-        one = Term(label="q · k", a=product, b=root, value=product / root)
-        return Formula(rule="a / b", factors=("q · k", "√d_k"), terms=(one,), constants={"√d_k": root})
+    def _score(self, row: int, column: int) -> Formula:
+        """Of a score before anything is added."""
+        constants = {"{q · k}": float(self._values["product"][row, column])}
+        if not self._config.scale_scores:
+            return Formula(formula="{q · k}", constants=constants)
+        return Formula(formula=_SCALED, constants=constants | {"d_k": float(self._config.head_width)})
+
+    def _score_with_bias(self, row: int, column: int) -> Formula:
+        """Of a score with what the distance adds."""
+        score = self._score(row, column)
+        added_bias = {"B": float(self._values["bias"][row, column])}
+        return Formula(formula=f"{score.formula} + B", constants={**score.constants, **added_bias})
 
     def _distance_bias(self, row: int, column: int) -> Formula:
+        """Of what the distance adds: a slope times the distance, or a trained number for it."""
         if self._config.positions == "alibi":
-            slope = -alibi_slope(self._outline.head, self._config.n_heads)
-            one = term("−m · |i − j|", slope, abs(row - column))
-            return Formula(rule="a · b", factors=("−m", "|i − j|"), terms=(one,))
+            slope = alibi_slope(self._outline.head, self._config.n_heads)
+            return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
         buckets = relative_buckets(self._config, row + 1, column + 1, is_causal=self._outline.is_causal)
         bucket = int(buckets[row, column])
         number = self._weights.row(f"{self._outline.stack}.position_bias.weight", bucket)[self._outline.head]
-        one, constants = term(f"B[{bucket}]", number), {"j − i": float(column - row)}
-        return Formula(rule="looked up", factors=("B",), terms=(one,), constants=constants)
+        one = f"B_{{{bucket}}}"
+        return Formula(formula=one, constants={one: float(number), "j - i": float(column - row)})
 
     def _mask(self, row: int, column: int) -> Formula:
+        """Of the mask: 1 where all conditions hold that this attention has, else 0."""
+        config, outline = self._config, self._outline
+        conditions: list[str] = []
+        constants: dict[str, float] = {}
+        if outline.is_causal:
+            conditions, constants = ["[j ≤ i]"], {"i": float(row), "j": float(column)}
+        if config.sliding_window is not None and not outline.is_cross:
+            conditions.append("[|i - j| < w]")
+            constants |= {"i": float(row), "j": float(column), "w": float(config.sliding_window)}
+        begins_with_padding = outline.is_causal and config.pad_id == config.bos_id and column == 0
+        if config.pad_id is not None and not begins_with_padding:
+            conditions.append(r"[t_j ≠ t_{\mathrm{pad}}]")
+            constants |= {"t_j": float(self._given.keys[column]), r"t_{\mathrm{pad}}": float(config.pad_id)}
+        return Formula(formula=" · ".join(conditions) or "1", constants=constants, note=self._reason(row, column))
+
+    def _reason(self, row: int, column: int) -> str:
+        """Say why a query may look at a key, or may not."""
         window, distance = self._config.sliding_window, abs(row - column)
         if self._values["mask"][row, column]:
-            return Formula(rule="allowed", factors=(), terms=(), note=MAY_LOOK)
+            return MAY_LOOK
         if self._outline.is_causal and column > row:
-            return Formula(rule="forbidden", factors=(), terms=(), note=IS_LATER)
+            return IS_LATER
         is_near = self._outline.is_cross or window is None or distance < window
-        return Formula(rule="forbidden", factors=(), terms=(), note=IS_PADDING if is_near else IS_FAR)
+        return IS_PADDING if is_near else IS_FAR
 
-    def _masked(self, scores: str, row: int, column: int) -> Formula:
-        mask = self._mask(row, column)
-        terms = (term(DESCRIPTIONS[scores].symbol, self._values[scores][row, column]),)
-        rule = "the same" if mask.rule == "allowed" else "-inf"
-        return Formula(rule=rule, factors=("a",), terms=terms, note=mask.note)
+    def _masked(self, row: int, column: int) -> Formula:
+        """Of a score with the mask: 0 is added where the query may look, and −∞ where it may not."""
+        score = (self._score_with_bias if self._outline.has_bias else self._score)(row, column)
+        mask = 0.0 if self._values["mask"][row, column] else -np.inf
+        constants = {**score.constants, r"\mathrm{mask}": mask}
+        return Formula(
+            formula=rf"{score.formula} + \mathrm{{mask}}", constants=constants, note=self._reason(row, column)
+        )
 
     def _z(self, row: int, column: int) -> Formula:
         """Of what the head has found: the weighted sum of values."""
@@ -214,7 +242,31 @@ class Formulas:
         gated = float(self._values["mlp_linear"][row, column]) if self._config.gated else None
         return activated(float(self._values["mlp_pre"][row, column]), gated, self._config)
 
+    def _part(self, site: str) -> str:
+        """Return the notation of a summand of what the attention reads: of an embedding, or of another sub-layer."""
+        stem = site.rpartition("hook_")[2]
+        if stem in _EMBEDDINGS:
+            is_scaled = stem == "embed" and self._config.scale_embeddings
+            return rf"{{\sqrt{{d_{{\mathrm{{model}}}}}} {_EMBEDDINGS[stem]}}}" if is_scaled else _EMBEDDINGS[stem]
+        if stem == "attn_out":
+            symbol = "C" if "cross_attn" in site else "O"
+        elif stem == "resid_post":
+            crossed = site.startswith("decoder") and self._config.has_encoder
+            symbol = "R_2" if self._outline.has_feed_forward else "(R + C)" if crossed else "R"
+        elif stem == "normalized":  # what a post-norm layer hands on, where the stack's output is normalized once more
+            symbol = "Y" if self._outline.has_feed_forward else "R′"
+        else:
+            symbol = _STREAM[stem]
+        if site.startswith(f"{self._outline.block}."):
+            return (
+                rf"{{{symbol}_{{\mathrm{{self}}}}}}"  # of the block's self-attention, where cross-attention is walked
+            )
+        return f"{{{{{symbol}}}^{{({site.split('.')[2]})}}}}"
 
-def _part_symbol(site: str) -> str:
-    """Return how a summand of what the attention reads is called."""
-    return _PART_SYMBOLS.get(site.rpartition("hook_")[2], "R")
+
+def _notation(name: str) -> str:
+    """Return how a quantity is written in formulas, as one symbol."""
+    symbol = DESCRIPTIONS[name].symbol
+    for digit, letter in enumerate("₀₁₂"):
+        symbol = symbol.replace(letter, f"_{digit}")
+    return f"{{{symbol}}}"

@@ -63,6 +63,11 @@ class Outline:
         return self.config.norm_position == "pre"
 
     @property
+    def is_parallel(self) -> bool:
+        """Whether the feed-forward network reads what the attention reads, and not what it left."""
+        return self.config.parallel_residual
+
+    @property
     def is_causal(self) -> bool:
         """Whether a query is kept from what comes after it."""
         return self.attention.name == "decoder"
@@ -145,9 +150,12 @@ class Outline:
     def origin_of_memory(self) -> Origin:
         """Return how the encoder's output came about."""
         last = self.config.n_encoder_layers - 1
+        handed_on = self._handed_on("encoder", last)
         if self.is_pre_norm:
             return Origin(sites=(f"encoder.blocks.{last}.hook_resid_post",), norm="encoder.ln_final")
-        return self._handed_on("encoder", last)
+        if self.config.has_final_norm:
+            return Origin(sites=(f"{handed_on.norm}.hook_normalized",), norm="encoder.ln_final")
+        return handed_on
 
     @property
     def memory_site(self) -> str:

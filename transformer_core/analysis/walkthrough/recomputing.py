@@ -88,7 +88,7 @@ def recompute(outline: Outline, weights: Weights, given: Given) -> Recomputed:
         assert memory is not None, "cross-attention looks at the encoder's output"
         cross, stream = _cross(outline, weights, stream, memory, given.source, found)
     if outline.has_feed_forward:
-        _feed_forward(outline, weights, stream, found)
+        _feed_forward(outline, weights, stream, found, read=x if outline.is_parallel else stream)
     return Recomputed(values={name: found[name] for name in outline.sites()}, attention=heads, cross=cross)
 
 
@@ -177,12 +177,13 @@ def _cross(
     return heads, stream
 
 
-def _feed_forward(outline: Outline, weights: Weights, stream: Matrix, found: dict[str, Matrix]) -> None:
-    """Add what the feed-forward network does."""
+def _feed_forward(
+    outline: Outline, weights: Weights, stream: Matrix, found: dict[str, Matrix], *, read: Matrix
+) -> None:
+    """Add what the feed-forward network makes of what it reads."""
     config, module = outline.config, f"{outline.block}.mlp"
-    read = stream
     if outline.is_pre_norm:
-        read = found["normalized"] = weights.norm(outline.next_norm, stream, config)
+        read = found["normalized"] = weights.norm(outline.next_norm, read, config)
     found["mlp_pre"] = weights.linear(f"{module}.{'gate' if config.gated else 'up'}", read)
     post = ACTIVATIONS[config.activation](found["mlp_pre"])
     if config.gated:

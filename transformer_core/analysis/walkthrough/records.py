@@ -45,9 +45,9 @@ class Quantity:
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One summand, or one ingredient, of a number."""
+    """One summand of a number."""
 
-    label: str  # the index along what is summed over, with the token where that is one; or a symbol
+    label: str  # the index along what is summed over, with the token where that is one
     a: float
     b: float | None  # None: there is no second factor
     value: float  # what it adds
@@ -68,11 +68,11 @@ class Number:
     value: float  # the model's
     recomputed: float  # in float64, from the weights and what the attention reads
     mha: float | None  # torch.nn.MultiheadAttention's, or what stands for it in the proof; None where it has none
-    rule: str  # a key of RULES: how the terms and the constants make the number
-    factors: tuple[str, ...]  # symbols of the terms' a and b
-    over: str  # what the terms are counted by: a kind of place, or "" for single ingredients
-    terms: tuple[Term, ...]
-    constants: Mapping[str, float]  # by symbol: "b", "√d_k", "μ", "σ", "γ", "β", "Σ exp", "max"
+    formula: str  # in the notation of `formula_tree`; where it has several sides, each makes the number
+    factors: tuple[str, ...]  # symbols in the sum of the formula: those of the terms' a and b
+    over: str  # what the sum is over: a kind of place; "" where there is no sum
+    terms: tuple[Term, ...]  # of the sum
+    constants: Mapping[str, float]  # all other inputs, by their notation in the formula
     note: str | None = None  # English, marked: why a query may look at a key, or may not
 
     @property

@@ -47,7 +47,9 @@ NOTICES: Mapping[str, str] = {
     "qk_norm": mark("Queries and keys are brought to one size, so that their direction decides and not their length."),
     "rotation": mark("Each pair of numbers turns by an angle that grows with the position; the lengths stay the same."),
     "product": mark("A dot product is large where query and key are large in the same dimensions, with the same sign."),
-    "scale": mark("All scores shrink by the same factor: their order stays, and the softmax becomes less extreme."),
+    "scale": mark(
+        "All scores shrink by the same factor, a temperature: their order stays, the softmax becomes less extreme."
+    ),
     "bias": mark("This number depends only on how far the key is from the query, and on nothing that they say."),
     "mask": mark("Whatever comes after the query becomes −∞: the model cannot look at what it has yet to say."),
     "mask of a window": mark("Keys that are too far from the query become −∞, as if they were not there."),
@@ -66,6 +68,9 @@ NOTICES: Mapping[str, str] = {
         "Before the feed-forward network, the decoder looks at the source: another attention with heads of its own."
     ),
     "norm_2": mark("The sum is normalized for the feed-forward network alone; the sum itself goes on as it is."),
+    "norm_2 of a parallel block": mark(
+        "Attention and feed-forward network read the same row side by side: it is normalized once more for the network."
+    ),
     "feed_forward": mark("Each row goes through the same small network by itself: here no token looks at another."),
     "add_norm_2": mark("Once more the result is added and the sum normalized: this is what the layer hands on."),
     "add_2": mark("Once more the result is added: this is what the layer hands on."),
@@ -139,7 +144,7 @@ def _feed_forward(outline: Outline) -> dict[str, tuple[str, ...]]:
     if outline.is_pre_norm:
         added = "resid_mid_cross" if crossed else "resid_mid"
         return {
-            "norm_2": (added, "normalized"),
+            "norm_2": ("x" if outline.is_parallel else added, "normalized"),
             "feed_forward": ("normalized", "mlp_pre", "mlp_linear", "mlp_post", "mlp_out"),
             "add_2": (added, "mlp_out", "resid_post"),
         }
@@ -163,6 +168,8 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "mask of nothing"
     if name == "mask" and not outline.is_causal:
         return "mask of a window" if config.sliding_window is not None and not outline.is_cross else "mask of padding"
+    if name == "norm_2" and outline.is_parallel:
+        return "norm_2 of a parallel block"
     return name
 
 
@@ -185,7 +192,7 @@ def _formulas(outline: Outline) -> Mapping[str, str]:
         "rotation": "q_i → R_i q_i , k_j → R_j k_j , (R_i q_i)^T (R_j k_j) = q_i^T R_{j - i} k_j",
         "product": "q_i · k_j = ∑_c q_{i c} k_{j c}",
         "scale": rf"\frac{{Q K^T}}{{\sqrt{{d_k}}}} = \frac{{Q K^T}}{{\sqrt{{{config.head_width}}}}}",
-        "bias": f"{scores} + B",
+        "bias": f"{scores} + B" + (" , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""),
         "mask": f"S = {scores}{' + B' if outline.has_bias else ''} + \\mathrm{{mask}}",
         "softmax": r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}",
         "weigh": "A_{i j} v_j",
@@ -195,7 +202,7 @@ def _formulas(outline: Outline) -> Mapping[str, str]:
         "add_norm": r"R′ = \mathrm{Norm}(X + O)",
         "add": "R = X + O",
         "cross": _cross(outline),
-        "norm_2": f"R′ = {_norm(outline, summed)}",
+        "norm_2": f"R′ = {_norm(outline, 'X' if outline.is_parallel else summed)}",
         "feed_forward": _network(outline, "(R + C)′" if crossed and not outline.is_pre_norm else "R′"),
         "add_norm_2": rf"Y = \mathrm{{Norm}}({'(R + C)′' if crossed else 'R′'} + F)",
         "add_2": f"R_2 = {summed} + F",
@@ -224,10 +231,10 @@ def _handed_on(outline: Outline) -> str:
 
 
 def _norm(outline: Outline, of: str) -> str:
-    """Return the normalization of the model."""
+    """Return the normalization of the model: of each row, over its n numbers."""
     if outline.config.norm == "rms":
-        return rf"\frac{{{of}}}{{\mathrm{{rms}}({of})}} ⊙ γ"
-    return rf"\frac{{{of} - μ}}{{σ}} ⊙ γ{' + β' if outline.config.norm == 'layer' else ''}"
+        return rf"γ ⊙ \frac{{{of}}}{{\sqrt{{\frac{{{{‖{of}‖}}^2}}{{n}} + ε}}}}"
+    return rf"γ ⊙ \frac{{{of} - μ}}{{\sqrt{{σ^2 + ε}}}}{' + β' if outline.config.norm == 'layer' else ''}"
 
 
 def _cross(outline: Outline) -> str:

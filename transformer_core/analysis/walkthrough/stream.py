@@ -54,8 +54,10 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
             before = after[part]
             if not is_pre_norm:
                 steps.append(Normed(module=f"{block}.{norms[part]}", sites=(f"{block}.{before}",)))
-    if is_pre_norm:
-        steps.append(Normed(module=f"{stack}.ln_final", sites=(f"{stack}.blocks.{n_layers - 1}.hook_resid_post",)))
+    if config.has_final_norm:
+        block = f"{stack}.blocks.{n_layers - 1}"
+        read = "hook_resid_post" if is_pre_norm else f"{norms[parts[-1]]}.hook_normalized"
+        steps.append(Normed(module=f"{stack}.ln_final", sites=(f"{block}.{read}",)))
     return tuple(steps)
 
 

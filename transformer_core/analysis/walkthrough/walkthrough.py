@@ -114,7 +114,7 @@ class Walkthrough:
             value=_at(self._values, name, row, column),
             recomputed=_at(self._recomputed.values, name, row, column),
             mha=None if seen is None or np.isnan(seen[row, column]) else float(seen[row, column]),
-            rule=formula.rule,
+            formula=formula.formula,
             factors=formula.factors,
             over=formula.over,
             terms=formula.terms,

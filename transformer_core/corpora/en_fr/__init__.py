@@ -10,7 +10,7 @@ import random
 import re
 from itertools import chain
 
-from transformer_core.corpora.corpus import Corpus, Pair, exact_match
+from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.en_fr import english
 from transformer_core.corpora.en_fr.alignment import translate
 from transformer_core.corpora.en_fr.examples import EXAMPLES
@@ -73,7 +73,7 @@ en_fr = GeneratedCorpus(
         description="English sentences and their French translations, from a small grammar: who does what, and why.",
         examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
         tokenizer_kind="word",
-        measures={"exact_match": exact_match, "pronoun": pronoun},
+        measures={"pronoun": pronoun},
     ),
     draw=_draw,
 )

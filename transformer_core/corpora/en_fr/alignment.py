@@ -15,21 +15,23 @@ A noun, a quality, a link or a mark depends on its counterpart. Beyond that:
 - "Ne", "pas" and "jamais" depend on the word that says no; the words of "il y a" on "there", its verb also on "is".
 - A preposition depends on the English one, or on the verb where English has none ("entered", "est entré dans").
 - Apart from articles, what makes a word elide ("n'a", "qu'elle", "s'il") is not counted.
+
+Within the English sentence, the record tells as well which noun each pronoun stands for: its antecedents.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from transformer_core.corpora.corpus import Alignment, Pair
+from transformer_core.corpora.corpus import Alignment, Antecedents, Pair
 from transformer_core.corpora.en_fr import english, french
-from transformer_core.corpora.en_fr.phrases import NounPhrase, Sentence
-from transformer_core.corpora.en_fr.words import Part, Word
+from transformer_core.corpora.en_fr.phrases import NounPhrase, Pronoun, Sentence
+from transformer_core.corpora.en_fr.words import Part, Word, nouns_of
 
 
 def translate(sentence: Sentence) -> Pair:
-    """Say a sentence in both languages, and note which words of one depend on which of the other."""
+    """Say a sentence in both languages, and note what depends on what: French words, and English pronouns."""
     said, meant = english.render_sentence(sentence), french.render_sentence(sentence)
-    return Pair(english.write(said), french.write(meant), _aligned(said, meant))
+    return Pair(english.write(said), french.write(meant), _aligned(said, meant), _antecedents(said))
 
 
 def align(sentence: Sentence) -> Alignment:
@@ -40,6 +42,19 @@ def align(sentence: Sentence) -> Alignment:
 def _aligned(english_words: Sequence[Word], french_words: Sequence[Word]) -> Alignment:
     said = _WhereSaid(english_words)
     return tuple(tuple(sorted({place for part in parts for place in said.places(part)})) for _, parts in french_words)
+
+
+def _antecedents(english_words: Sequence[Word]) -> Antecedents:
+    """Return each pronoun of the English sentence with each noun that it stands for, as places of words."""
+    said = _WhereSaid(english_words)
+    return tuple(
+        (pronoun, noun)
+        for pronoun, (_, parts) in enumerate(english_words)
+        for record, role in parts
+        if isinstance(record, Pronoun) and role == "pronoun"
+        for part in nouns_of(record.antecedent)
+        for noun in said.places(part)
+    )
 
 
 class _WhereSaid:

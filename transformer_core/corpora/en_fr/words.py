@@ -38,3 +38,12 @@ def agreement_of(nominal: Nominal) -> tuple[Part, ...]:
         return number_of(nominal)
     antecedent = agreement_of(nominal.antecedent)
     return antecedent if isinstance(nominal, Gap) else ((nominal, "pronoun"), *antecedent)
+
+
+def nouns_of(nominal: Nominal) -> tuple[Part, ...]:
+    """Return the noun that something is, or stands for; of two joined by "and" both."""
+    if isinstance(nominal, NounPhrase):
+        return ((nominal, "noun"),)
+    if isinstance(nominal, Both):
+        return nouns_of(nominal.first) + nouns_of(nominal.second)
+    return nouns_of(nominal.antecedent)

@@ -1,15 +1,15 @@
 """A case: the evidence, and the facts that several rules need, each worked out once."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cached_property
 from statistics import fmean
 from typing import Literal
 
-from transformer_core.training.diagnosis.circles import are_mostly_circles, in_units
 from transformer_core.training.diagnosis.curves import Change, Curves, HeldOut, change, read_curves, without_smoothing
 from transformer_core.training.diagnosis.evidence import Evidence
+from transformer_core.training.diagnosis.finding import Severity
 
 Level = Literal["guessing", "frequency", "one_back", "beyond"]
 """What a loss can be reached with: nothing, how often tokens come, the token before, or more than that."""
@@ -26,8 +26,6 @@ _SURELY_NATS = 0.05  # at least so much, for some hundred held-out texts give no
 _GOOD_OUTPUTS = 0.8  # share of outputs that are right from which on a model has learnt its task
 _GOOD_LOSS = 0.8  # of the bigram entropy: from here down a text model uses much more than the token before
 _GOOD_LOSS_OF_UNIGRAM = 0.6  # of the unigram entropy, where the bigram entropy is not known or means nothing
-_NEAR = 0.7  # share of the units of two texts that are the same in the same order
-_MOSTLY = 1 / 2  # share of right outputs below which they are called wrong
 _FEWEST_STEPS = 8  # logged steps, below which no trend can be seen
 _EARLY = 1 / 4  # of all steps: the longest that is called the beginning, where the warm-up is longer still
 
@@ -73,6 +71,16 @@ class Case:
         return self.curves.held_out[-1] if self.curves.held_out else None
 
     @property
+    def probes(self) -> Mapping[str, float]:
+        """The direct tests of the last measurement that has any, by name; see training/probes.py."""
+        return next((held_out.probes for held_out in reversed(self.curves.held_out) if held_out.probes), {})
+
+    @property
+    def severity(self) -> Severity:
+        """Of a fault that more training may mend: nothing is a problem that is likely to pass."""
+        return "problem" if self.is_settled else "note"
+
+    @property
     def best(self) -> HeldOut | None:
         """The measurement with the least held-out loss, the first of several."""
         return min(self.curves.held_out, key=lambda held_out: held_out.loss, default=None)
@@ -105,7 +113,7 @@ class Case:
         """Where the loss is going: by the training loss, or by a held-out loss that has just been the lowest."""
         if self.recent is None or len(self.curves.steps) < _FEWEST_STEPS:
             return None
-        if self.recent.is_fall or self._has_held_out_fallen:
+        if self.recent.is_fall or self.has_held_out_fallen:
             return "falling"
         return "rising" if self.recent.is_rise else "flat"
 
@@ -163,17 +171,6 @@ class Case:
         return self.last.loss <= _GOOD_LOSS * min(self.bigram, self.unigram)
 
     @cached_property
-    def is_wrong_alone(self) -> bool:
-        """Whether what it writes when left alone is known to be wrong, or runs in circles."""
-        judged = self.last.judged if self.last else None
-        with_reference = [sample for sample in self.evidence.samples if sample.reference is not None]
-        if judged is not None and judged[1] >= _MOSTLY:
-            return False
-        if self.evidence.architecture == "encoder_decoder" and with_reference:
-            return fmean(_is_near(sample.output, sample.reference or "") for sample in with_reference) < _MOSTLY
-        return judged is not None or are_mostly_circles(self.evidence.samples)
-
-    @cached_property
     def highest_rate(self) -> float | None:
         """The highest learning rate so far."""
         return max((step.learning_rate for step in self.curves.steps if step.learning_rate is not None), default=None)
@@ -202,7 +199,7 @@ class Case:
         return without_smoothing(loss, label_smoothing=evidence.label_smoothing, vocab_size=evidence.vocab_size)
 
     @property
-    def _has_held_out_fallen(self) -> bool:
+    def has_held_out_fallen(self) -> bool:
         """Whether the lowest held-out loss of the last third is clearly below what had been reached before."""
         border = 2 / 3 * self.steps_done
         before = [held_out.loss for held_out in self.curves.held_out if held_out.step <= border]
@@ -223,9 +220,3 @@ def _surely_below(entropy: int | float) -> float:
 def _known(entropy: int | float | None) -> float | None:
     """Return an entropy, None for one that is no number above 0."""
     return float(entropy) if entropy is not None and math.isfinite(entropy) and entropy > 0 else None
-
-
-def _is_near(output: str, reference: str) -> bool:
-    """Whether two texts are the same but for little; a tokenizer may not give back capitals, spaces, or rare words."""
-    a, b = (in_units(text.casefold()) for text in (output, reference))
-    return SequenceMatcher(None, a, b, autojunk=False).ratio() >= _NEAR

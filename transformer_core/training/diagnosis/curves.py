@@ -10,7 +10,7 @@ from typing import Any
 _LARGEST = 1e30  # sums of numbers up to this stay finite, and no loss is that large in earnest
 _MOST_LINES = 2000  # of steps; more show no more of a curve, and take seconds
 _FEWEST_TO_COMPARE = 4  # records in each of two stretches of which the means are compared
-_OF_NO_OUTPUT = ("loss", "perplexity", "pairs", "texts", "accuracy", "determined_accuracy")
+_OF_NO_OUTPUT = ("loss", "perplexity", "pairs", "texts", "accuracy", "determined_accuracy", "antecedent")
 _CLEARLY = 0.02  # of the loss: a change below this is none, however sure
 
 
@@ -21,7 +21,6 @@ class Step:
     step: int
     loss: float  # nats, smoothed as the training smooths
     learning_rate: float | None
-    gradient_norm: float | None  # before clipping
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +32,7 @@ class HeldOut:
     accuracy: float | None  # targets that are the most probable token, the right tokens before each
     determined_accuracy: float | None  # the same of those targets that others determine
     outputs: Mapping[str, float]  # what it writes when left alone, by measure: the share that is right
+    probes: Mapping[str, float]  # direct tests, by name; see training/probes.py
 
     @property
     def judged(self) -> tuple[str, float] | None:
@@ -97,8 +97,7 @@ def read_curves(records: Sequence[Mapping[str, Any]]) -> Curves:
         if any(_is_not_finite(record.get(name, 0.0)) for name in ("loss", "gradient_norm", "held_out_loss")):
             not_finite.append(step)
         if loss is not None:
-            rate, norm = _finite(record.get("learning_rate")), _finite(record.get("gradient_norm"))
-            steps[step] = Step(step=step, loss=loss, learning_rate=rate, gradient_norm=norm)
+            steps[step] = Step(step=step, loss=loss, learning_rate=_finite(record.get("learning_rate")))
         if held_out_loss is not None:
             held_out[step] = _held_out(step, held_out_loss, record)
     return Curves(
@@ -152,6 +151,11 @@ def _held_out(step: int, loss: float, record: Mapping[str, Any]) -> HeldOut:
         accuracy=shares.get("accuracy"),
         determined_accuracy=shares.get("determined_accuracy"),
         outputs={name: share for name, share in shares.items() if name not in _OF_NO_OUTPUT},
+        probes={
+            name.removeprefix("probe_"): value
+            for name, value in ((name, _finite(record[name])) for name in record if name.startswith("probe_"))
+            if value is not None
+        },
     )
 
 

@@ -1,4 +1,4 @@
-"""What a diagnosis goes by: what was measured, what was asked for, and what the model says when left alone."""
+"""What a diagnosis goes by: what was measured, what was asked for, and the baselines of the corpus."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,16 +8,6 @@ from typing import Any
 from transformer_core.config import Architecture
 from transformer_core.errors import RunError
 from transformer_core.language import say
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """One text that the model was given, and what it wrote, each token after its own former ones."""
-
-    given: str  # the source, or the prompt
-    output: str  # what it wrote; of a decoder without the prompt
-    reference: str | None = None  # the right output, or how the text truly goes on; None: not known
-    is_complete: bool | None = None  # the model ended its output by itself; None: not known
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,23 +25,20 @@ class Evidence:
     steps: int  # planned
     vocab_size: int
     d_model: int
-    n_parameters: int
     warmup_steps: int = 1
     learning_rate_factor: float = 1.0
     label_smoothing: float = 0.0  # of the losses of steps; held-out losses are never smoothed
     dropout: float = 0.0
-    clip_norm: float | None = None
     n_training_tokens: int | None = None  # in one pass over the training text
     tokens_seen: int | None = None  # up to the last step
     unigram_entropy: float | None = None  # nats a held-out target, by how often each token comes in training
     bigram_entropy: float | None = None  # nats a held-out target, by which token follows which in training
-    mean_target_length: float | None = None  # held-out targets a pair, <eos> included
-    samples: Sequence[Sample] = ()
-    failure: str = ""  # why the run failed, as its status says; "" where it did not
+    is_stopped: bool = False  # somebody stopped it, and it can go on
+    failure: str = ""  # why the run failed, in English as its file says; "" where it did not
 
     def __post_init__(self) -> None:
         """Check the counts that logarithms and quotients are taken of."""
-        for name in ("steps", "vocab_size", "d_model", "n_parameters", "warmup_steps"):
+        for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
             if getattr(self, name) < 1:
                 raise RunError(
                     say("{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name))

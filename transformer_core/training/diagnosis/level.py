@@ -9,17 +9,22 @@ _NEAR = 3.0  # times the usual learning rate, or a third of it: what lies betwee
 
 
 def too_little_learnt(case: Case) -> Finding | None:
-    """Say so where a table of counts would do as well as the model."""
+    """Say so where a table of counts would do as well as the model.
+
+    Innocent: data in which nothing more is to be known, such as random texts; a training that has only begun. Not ruled
+    out, so the finding names the baseline and the model is only said to be no better; while the loss still falls, and
+    where only the bigram baseline is reached, which is the best possible for some data, it is a note.
+    """
     if case.is_good or not case.is_poor:
         return None
-    severity: Severity = "problem" if case.is_settled else "note"
+    severity: Severity = "note" if case.level == "one_back" else case.severity
     kinds: dict[str, tuple[FindingKind, str]] = {
-        "guessing": ("no_better_than_guessing", say("No better than guessing")),
-        "frequency": ("guesses_by_frequency", say("It goes by how often tokens come")),
-        "one_back": ("looks_one_token_back", say("It looks one token back at most")),
+        "guessing": ("no_better_than_guessing", say("No better than random guessing")),
+        "frequency": ("unigram_baseline", say("No better than the unigram baseline")),
+        "one_back": ("bigram_baseline", say("No better than the bigram baseline")),
     }
     kind, title = kinds[case.level or ""]
-    evidence = say("{loss}, {comparison}.", loss=_loss_in_words(case), comparison=_comparison(case))
+    evidence = say("{loss}; {comparison}.", loss=_loss_in_words(case), comparison=_comparison(case))
     return Finding(kind=kind, title=title, evidence=evidence, advice=_advice(case), severity=severity)
 
 
@@ -30,7 +35,7 @@ def well(case: Case) -> Finding | None:
     loss = f"{_loss_in_words(case)}."
     if case.bigram and case.level == "beyond":
         loss = say(
-            "{loss}, below the {bigram} of a table of which token follows which.",
+            "{loss}, below the bigram baseline of {bigram}.",
             loss=_loss_in_words(case),
             bigram=nats(case.bigram),
         )
@@ -38,9 +43,9 @@ def well(case: Case) -> Finding | None:
         loss = f"{_success(*case.judged)}; {_within(loss)}"
     return Finding(
         kind="well",
-        title=say("All is well"),
+        title=say("The training looks healthy"),
         evidence=loss,
-        advice=say("Keep it, and look at it on the page Heads: it shows where each head looks."),
+        advice=say("Save it as a model, and look at its heads on the page Heads."),
         severity="fine",
     )
 
@@ -59,11 +64,11 @@ def nothing_unusual(case: Case) -> Finding:
 
 def _success(measure: str, share: float) -> str:
     if measure == "determined_accuracy":
-        return say("{share} of what can be known is right", share=percent(share))
+        return say("{share} accuracy on the tokens that the text determines", share=percent(share))
     if measure == "exact_match":
-        return say("{share} of its outputs are right", share=percent(share))
+        return say("{share} exact match on held-out data", share=percent(share))
     return say(
-        "{share} of its outputs are right by the measure “{measure}”",
+        "{share} of the outputs are right by the measure “{measure}”",
         share=percent(share),
         measure=say(measure.replace("_", " ")),
     )
@@ -81,11 +86,11 @@ def _loss_in_words(case: Case) -> str:
 def _comparison(case: Case) -> str:
     even, unigram, bigram = nats(case.evidence.even_entropy), case.unigram, case.bigram
     if case.level == "guessing":
-        return say("and {even} is what an even guess among {n:,} tokens gives", even=even, n=case.evidence.vocab_size)
+        return say("random guessing among {n:,} tokens gives {even}", even=even, n=case.evidence.vocab_size)
     if case.level == "frequency":
-        return say("and {unigram} is what the frequencies of the tokens alone give", unigram=nats(unigram or 0.0))
+        return say("the unigram baseline is {unigram}", unigram=nats(unigram or 0.0))
     return say(
-        "while the frequencies of the tokens alone give {unigram}, and a table of which token follows which {bigram}",
+        "the unigram baseline is {unigram}, the bigram baseline {bigram}",
         unigram=nats(unigram or 0.0),
         bigram=nats(bigram or 0.0),
     )
@@ -104,12 +109,12 @@ def _advice(case: Case) -> str:
     if not case.is_settled:
         return say("{steps}; it may only be the beginning.", steps=more_steps(case))
     if case.level == "guessing":
-        return say("Check the Targets and the Mask: what each place is to say, and what it may see for that.")
+        return say("Check that the parameters are trained, and that targets and masks are right.")
     if case.evidence.architecture == "encoder_decoder":
-        return say(
-            "Check that each target truly depends on its source, and that the Mask lets the decoder see all of that."
-        )
-    return say("Check that the Mask lets each place see the tokens further back; then try more Layers.")
+        return say("Check that each target depends on its source, and that cross-attention sees the whole source.")
+    return say(
+        "The data may hold no longer dependencies; else check that the mask shows earlier tokens, and try more layers."
+    )
 
 
 def _within(text: str) -> str:

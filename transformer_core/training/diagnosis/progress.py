@@ -1,6 +1,6 @@
 """How far a training has come: broken off, too early to judge, still learning, or standing still."""
 
-from transformer_core.language import say
+from transformer_core.language import say, say_again
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
@@ -13,27 +13,30 @@ _EXPOSED_GAP = 0.3  # between the share of right tokens and that of right output
 
 
 def failed(case: Case) -> Finding | None:
-    """Say that the run broke off, or that its numbers did."""
+    """Say that the run failed, or that its numbers are no longer finite.
+
+    Innocent: a full disk or too little memory. Ruled out: a divergence is told by the loop's words or the log alone.
+    """
     reason, step = case.evidence.failure, case.curves.first_not_finite
     if not reason and step is None:
         return None
     has_diverged = step is not None or reason.startswith(_DIVERGED)
-    evidence = reason or say("at step {step:,} loss or gradient is no finite number", step=step)
+    evidence = say_again(reason) or say("at step {step:,} loss or gradient is no finite number", step=step)
     if has_diverged:
-        evidence = evidence.split(". ")[0]  # the loop's own advice comes behind
+        evidence = evidence.split(". ")[0]  # the loop's own advice comes after it
     factor = case.evidence.learning_rate_factor
     lower = setting(min(factor / 3, case.usual_factor))
     slower = say(
-        "Learning rate: try {lower} (now {factor}), or a longer Warm-up (now {steps:,} steps), in a new run.",
+        "Learning rate: try {lower} (now {factor}), or a longer warm-up (now {steps:,} steps), in a new run.",
         lower=lower,
         factor=setting(factor),
         steps=case.evidence.warmup_steps,
     )
     return Finding(
         kind="failed",
-        title=say("The numbers ran away") if has_diverged else say("The training broke off"),
+        title=say("Training diverged") if has_diverged else say("Training failed"),
         evidence=f"{evidence[0].upper()}{evidence[1:].rstrip('.')}.",
-        advice=slower if has_diverged else say("Mend that, then resume the run: what was saved last is whole."),
+        advice=slower if has_diverged else say("Fix that, then resume the run from its last checkpoint."),
         severity="problem",
     )
 
@@ -49,18 +52,24 @@ def too_early(case: Case) -> Finding | None:
         else say("Nothing of {steps:,} steps has been logged", steps=steps)
     )
     is_warming = 0 < case.steps_done <= warmup_steps
-    warming = say(", within the Warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else ""
+    warming = say(", during the warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else ""
     return Finding(
         kind="too_early",
-        title=say("Too early to say"),
-        evidence=say("{so_far}{warming}: no curve can be read from that.", so_far=so_far, warming=warming),
-        advice=say("Let it go on and ask again; Steps and Learning rate can stay as they are until then."),
+        title=say("Too early to tell"),
+        evidence=say("{so_far}{warming}: too few for a trend.", so_far=so_far, warming=warming),
+        advice=(
+            f"{more_steps(case)}." if case.evidence.is_stopped else say("Let it run; there is nothing to change yet.")
+        ),
         severity="note",
     )
 
 
 def undertrained(case: Case) -> Finding | None:
-    """Say that the loss was still falling when the training ended, or is falling while it goes on."""
+    """Say that the loss was still falling when the training ended, or is falling while it goes on.
+
+    Innocent: a training that ends a little before the best that it could reach. Ruled out: a model that is better
+    than the unigram baseline gets a note.
+    """
     has_no_curve = case.trend is None and case.is_over and case.steps_done < _SHORT
     if case.is_good or not (case.trend == "falling" or has_no_curve):
         return None
@@ -78,20 +87,26 @@ def undertrained(case: Case) -> Finding | None:
         )
     else:
         evidence = say(
-            "Held-out loss was lowest of late, {loss} at step {step:,}.", loss=nats(case.best.loss), step=case.best.step
+            "Held-out loss was lowest recently: {loss} at step {step:,}.",
+            loss=nats(case.best.loss),
+            step=case.best.step,
         )
     is_over = case.is_over
     return Finding(
         kind="undertrained",
-        title=say("It stopped while still learning") if is_over else say("Still learning"),
+        title=say("Stopped while still improving") if is_over or case.evidence.is_stopped else say("Still learning"),
         evidence=evidence,
         advice=_less_dropout(case) or f"{more_steps(case)}.",
-        severity="problem" if is_over else "note",
+        severity="problem" if is_over and (has_no_curve or case.level in ("guessing", "frequency")) else "note",
     )
 
 
 def plateau(case: Case) -> Finding | None:
-    """Say that the loss no longer falls."""
+    """Say that the loss no longer falls.
+
+    Innocent: nothing more can be learnt, which only a task that is solved, or a better training, can show. Not ruled
+    out, so it is a problem only where token frequencies alone would do as well.
+    """
     if case.is_good or not case.is_late or case.trend not in ("flat", "rising") or case.recent is None:
         return None
     factor = case.evidence.learning_rate_factor
@@ -105,14 +120,14 @@ def plateau(case: Case) -> Finding | None:
         advice = less_dropout
     elif case.is_poor:
         advice = say(
-            "{rates}; if neither helps, more Steps, for looking further back often comes late and at once.", rates=rates
+            "{rates}; if neither helps, train longer: attention to earlier tokens often emerges late.", rates=rates
         )
     else:
-        advice = say("{rates}, or a wider model with more Layers; more text helps too where there is any.", rates=rates)
+        advice = say("{rates}, or a wider model with more layers; more training data help too.", rates=rates)
     before, now = nats(case.recent.before), nats(case.recent.now)
     return Finding(
         kind="plateau",
-        title=say("It no longer improves"),
+        title=say("Loss has plateaued"),
         evidence=say(
             "In the last third of {steps:,} steps the training loss was {now}, before that {before}.",
             steps=case.steps_done,
@@ -120,12 +135,15 @@ def plateau(case: Case) -> Finding | None:
             before=before,
         ),
         advice=advice,
-        severity="problem" if case.is_poor else "note",
+        severity="problem" if case.level in ("guessing", "frequency") else "note",
     )
 
 
 def exposure_gap(case: Case) -> Finding | None:
-    """Say that single tokens are right and whole outputs are not."""
+    """Say that most tokens are right and most outputs are not.
+
+    This is itself the innocent explanation of a gap that could point to leakage, which is asked first.
+    """
     if case.is_good or case.last is None or case.last.accuracy is None or "exact_match" not in case.last.outputs:
         return None
     accuracy, exact_match = case.last.accuracy, case.last.outputs["exact_match"]
@@ -133,18 +151,17 @@ def exposure_gap(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="exposure_gap",
-        title=say("Right by the token, wrong as a whole"),
+        title=say("Token accuracy far above exact match"),
         evidence=say(
-            "With the right tokens before it, {accuracy} of its guesses are right, but left alone only {exact_match} "
-            "of "
-            "its outputs are: one slip spoils an output, and it goes on from its slips.",
+            "With teacher forcing {accuracy} of the tokens are right, and {exact_match} of the outputs match exactly: "
+            "one wrong token spoils an output.",
             accuracy=percent(accuracy),
             exact_match=percent(exact_match),
         ),
         advice=(
-            say("{steps}, since the last few slips go late.", steps=more_steps(case))
+            say("{steps}: the last errors disappear late.", steps=more_steps(case))
             if case.trend == "falling"
-            else say("More steps help little now; more Layers or more data may: each slip leads it where it never was.")
+            else say("More steps help little now; more layers or more data may.")
         ),
         severity="note",
     )

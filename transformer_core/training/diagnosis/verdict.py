@@ -5,10 +5,14 @@ from dataclasses import replace
 from typing import get_args
 
 from transformer_core.language import say
-from transformer_core.training.diagnosis import learning_rate, level, memory, progress, speech
+from transformer_core.training.diagnosis import learning_rate, level, progress
 from transformer_core.training.diagnosis.case import Case, open_case
+from transformer_core.training.diagnosis.data import nothing_to_learn
 from transformer_core.training.diagnosis.evidence import Evidence
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
+from transformer_core.training.diagnosis.leakage import leaks
+from transformer_core.training.diagnosis.outputs import wrong_outputs
+from transformer_core.training.diagnosis.overfitting import overfitting
 
 _MOST_FINDINGS = 4  # a person reads so many
 _SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
@@ -37,39 +41,32 @@ def diagnose(evidence: Evidence) -> list[Finding]:
 
 def _findings(case: Case) -> list[Finding]:
     """Return all that is found, contradictions left out."""
-    if broken := progress.failed(case):
+    if broken := progress.failed(case) or nothing_to_learn(case):
         return [broken]
     high = learning_rate.too_high(case)
     if early := progress.too_early(case):
         return [high] if high and case.curves.steps else [early]
-    if leak := memory.sees_its_answer(case):
+    if leak := leaks(case):
         return [leak]
-    spoken = _spoken(case)
-    if overfit := memory.overfitting(case):
+    outputs: list[Finding | None] = [*wrong_outputs(case)]
+    if overfit := overfitting(case):
         if overfit.severity == "problem":
-            return [overfit, *_as_consequences(spoken)]
-        return _there([overfit, *spoken, None if _any_problem(spoken) else level.well(case)])
+            return [overfit, *_as_consequences(outputs)]
+        return _there([overfit, *outputs, None if _any_problem(outputs) else level.well(case)])
     if rate := high or learning_rate.too_low(case):
-        return [rate, *_as_consequences([level.too_little_learnt(case), *spoken])]
+        return [rate, *_as_consequences([level.too_little_learnt(case), *outputs])]
     learning = progress.undertrained(case) or progress.plateau(case)
-    measured = [level.too_little_learnt(case), learning, progress.exposure_gap(case)]
-    has_room = learning is None or learning.kind == "undertrained"  # else other text would not change much
-    remarks = [memory.little_to_learn_from(case) if has_room else None, learning_rate.clipped(case)]
-    found = _there([*measured, *spoken, *remarks])
+    if case.level != "one_back" or learning is None or learning.kind != "undertrained":
+        outputs = [level.too_little_learnt(case), *outputs]
+    found = _there([*outputs, learning, progress.exposure_gap(case)])
     if not _any_problem(found):
         found += _there([level.well(case)])
     return found or [level.nothing_unusual(case)]
 
 
-def _spoken(case: Case) -> list[Finding | None]:
-    """Return what stands out in the outputs; outputs that are all the same, or empty, are told as that alone."""
-    first = speech.ends_at_once(case) or speech.same_output(case)
-    return [first] if first else [speech.never_ends(case), speech.repeats_itself(case)]
-
-
 def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
     """Return findings as what comes of a problem that is told before them; their own advice would lead astray."""
-    advice = say("Mend the problem above first: this comes of it.")
+    advice = say("Fix the problem above first: it may be the cause.")
     return [replace(finding, advice=advice, severity="note") for finding in _there(findings)]
 
 

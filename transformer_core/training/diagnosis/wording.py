@@ -13,7 +13,7 @@ def nats(value: int | float) -> str:
 
 
 def number(value: int | float) -> str:
-    """Write a number with the digits that matter: two behind the point, or two that are not 0."""
+    """Write a number with the digits that matter: two after the point, or two that are not 0."""
     if abs(value) >= _LEGIBLE:
         return f"{value:.1e}"
     if abs(value) >= 0.1 or value == 0:
@@ -54,10 +54,12 @@ def quoted(text: str) -> str:
 
 
 def more_steps(case: Case) -> str:
-    """Propose twice the steps, or, while they last, to wait for those that are planned."""
+    """Propose twice the steps; or, before those that are planned are done, to wait for them, or to go on with them."""
     steps = case.evidence.steps
+    if case.evidence.is_stopped and not case.is_over:
+        return say("Go on with it: {steps:,} steps are planned", steps=steps)
     return (
         say("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)
         if case.is_over
-        else say("Let it go on to the end of its {steps:,} Steps", steps=steps)
+        else say("Wait for all {steps:,} steps", steps=steps)
     )

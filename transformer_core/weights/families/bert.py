@@ -1,4 +1,6 @@
-"""BERT with its masked-token head: encoder-only, post-norm, learned positions, segments."""
+"""BERT, with its masked-token head or without: encoder-only, post-norm, learned positions, segments."""
+
+from collections.abc import Callable
 
 import torch
 
@@ -15,6 +17,20 @@ def read(options: Options) -> ModelConfig:
 
     Source: Devlin et al. 2019, sec. 3, and the library's class.
     """
+    return read_kin(options, pad_id=0)
+
+
+def read_kin(
+    options: Options, *, pad_id: int, n_unused_positions: Callable[[int | None], int] = lambda _: 0
+) -> ModelConfig:
+    """Return what a BERT and a RoBERTa have alike, with what tells them apart.
+
+    Args:
+        options: of the model.
+        pad_id: the padding where the file does not name one.
+        n_unused_positions: how many rows of the table of positions no token has, by the padding.
+    """
+    pad = options.padding(pad_id)
     options.must_be("position_embedding_type", "absolute", say("this core has BERT's absolute positions only"))
     options.must_be(
         "is_decoder", False, say("a BERT that writes is another model; choose one that fills in masked tokens")
@@ -29,7 +45,7 @@ def read(options: Options) -> ModelConfig:
         n_heads=options.whole("num_attention_heads"),
         n_encoder_layers=options.whole("num_hidden_layers"),
         n_decoder_layers=0,
-        max_seq_len=options.whole("max_position_embeddings", 512),
+        max_seq_len=options.whole("max_position_embeddings", 512) - n_unused_positions(pad),
         positions="learned",
         layer_norm_eps=options.number("layer_norm_eps", 1e-12),
         embedding_norm=True,
@@ -41,7 +57,7 @@ def read(options: Options) -> ModelConfig:
         unembed_bias=True,
         dropout=options.number("hidden_dropout_prob", 0.1),
         dropout_pattern=options.number("attention_probs_dropout_prob", 0.1),
-        pad_id=options.padding(0),
+        pad_id=pad,
         bos_id=options.token("bos_token_id", 0),  # no encoder reads these two; its tokenizer knows [CLS] and [SEP]
         eos_id=options.token("eos_token_id", 0),
     )
@@ -49,18 +65,27 @@ def read(options: Options) -> ModelConfig:
 
 def keys(config: ModelConfig) -> tuple[Entry, ...]:
     """Return where each tensor of a BERT goes."""
-    before = "bert.embeddings"
     entries = [
-        *embeddings(config, f"{before}.word_embeddings.weight", head=HEAD),
-        Entry(f"{before}.position_embeddings.weight", ("encoder.pos_embed.table",)),
+        *embeddings(config, "bert.embeddings.word_embeddings.weight", head=HEAD),
+        Entry("bert.embeddings.position_embeddings.weight", ("encoder.pos_embed.table",)),
+        *layers(config, "bert"),
+    ]
+    if config.unembed:
+        entries += module("cls.predictions.transform.dense", "unembed_transform.linear")
+        entries += module("cls.predictions.transform.LayerNorm", "unembed_transform.norm")
+        entries += [Entry("cls.predictions.bias", ("unembed.bias",), copies=("cls.predictions.decoder.bias",))]
+    return tuple(entries)
+
+
+def layers(config: ModelConfig, name: str) -> list[Entry]:
+    """Return the entries of all that a BERT and a RoBERTa have alike: all but tokens, positions and head."""
+    before = f"{name}.embeddings"
+    entries = [
         Entry(f"{before}.token_type_embeddings.weight", ("encoder.segment_embed.weight",)),
         *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
-        *module("cls.predictions.transform.dense", "unembed_transform.linear"),
-        *module("cls.predictions.transform.LayerNorm", "unembed_transform.norm"),
-        Entry("cls.predictions.bias", ("unembed.bias",), copies=("cls.predictions.decoder.bias",)),
     ]
     for i in range(config.n_encoder_layers):
-        theirs, ours = f"bert.encoder.layer.{i}", f"encoder.blocks.{i}"
+        theirs, ours = f"{name}.encoder.layer.{i}", f"encoder.blocks.{i}"
         entries += [
             *module(f"{theirs}.attention.self.query", f"{ours}.self_attn.q"),
             *module(f"{theirs}.attention.self.key", f"{ours}.self_attn.k"),
@@ -71,7 +96,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
             *module(f"{theirs}.output.dense", f"{ours}.mlp.down"),
             *module(f"{theirs}.output.LayerNorm", f"{ours}.ln2"),
         ]
-    return tuple(entries)
+    return entries
 
 
 def counts_up(table: torch.Tensor, config: ModelConfig) -> bool:
@@ -79,6 +104,10 @@ def counts_up(table: torch.Tensor, config: ModelConfig) -> bool:
     return torch.equal(table.flatten().long(), torch.arange(table.numel(), device=table.device))
 
 
+JUDGES = Ignored(
+    r"(.*\.)?(pooler\.dense|classifier(\..*)?|pre_classifier|qa_outputs)\.(weight|bias)",
+    mark("made for judging texts; masked tokens do not use it, and attention comes before it"),
+)
 FAMILIES = (
     Family(
         model_type="bert",
@@ -86,11 +115,10 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="bert.",
+        needs_head=False,
         renamed={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
         ignored=(
-            Ignored(
-                r"bert\.pooler\.dense\.(weight|bias)", mark("made for judging whole texts; masked tokens do not use it")
-            ),
+            JUDGES,
             Ignored(
                 r"cls\.seq_relationship\.(weight|bias)", mark("tells whether one sentence follows another, and no more")
             ),

@@ -98,6 +98,7 @@ class Rotary(NamedTuple):
     """The rotary part of a ModelConfig."""
 
     base: float
+    fraction: float = 1.0
     scaling: RotaryScaling = "none"
     factor: float = 1.0
     low_freq_factor: float = 1.0
@@ -105,22 +106,31 @@ class Rotary(NamedTuple):
     original_len: int = 8192
 
 
-def read_rotary(options: Options) -> Rotary:
-    """Return how queries and keys are turned: `rope_parameters`, in older files `rope_theta` and `rope_scaling`."""
+def read_rotary(options: Options, *, fraction: float | None = None, base: str = "rope_theta") -> Rotary:
+    """Return how queries and keys are turned: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
+
+    Args:
+        options: of the whole model.
+        fraction: part of each head that is turned where `rope_parameters` does not say; None: always all of it.
+        base: what older files call `rope_theta`.
+    """
     options.idle("rope_scaling", "rope_parameters")
     inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
     for said in (options, inner):
-        said.must_be("partial_rotary_factor", 1.0, say("models of this family turn whole heads"))
+        if fraction is None:
+            said.must_be("partial_rotary_factor", 1.0, say("models of this family turn whole heads"))
         said.idle("original_max_position_embeddings")
-    base = inner.number("rope_theta", options.number("rope_theta", 10000.0))
+    part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
+    theta = inner.number("rope_theta", options.number(base, 10000.0))
     scaling = inner.choice("type" if "type" in inner and "rope_type" not in inner else "rope_type", SCALINGS, "default")
-    rotary = Rotary(base)
+    rotary = Rotary(theta, part)
     if scaling == "linear":
-        rotary = Rotary(base, scaling, inner.number("factor"))
+        rotary = Rotary(theta, part, scaling, inner.number("factor"))
     elif scaling == "llama3":
         outermost = options if "original_max_position_embeddings" in options else inner
         rotary = Rotary(
-            base,
+            theta,
+            part,
             scaling,
             inner.number("factor"),
             inner.number("low_freq_factor"),

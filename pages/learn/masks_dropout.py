@@ -1,0 +1,160 @@
+"""Dropout on the pattern: which weights a training drops, how the others grow, and what becomes of the output."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from pages.learn import masks_controls
+from pages.learn.masks_code import dropout_code, dropout_drawn
+from pages.learn.masks_scene import Scene
+from pages.shared import folded, masks_state, prose, state, takeaway
+from pages.shared.answer import NO_HEAD
+from pages.shared.components import figures
+from pages.shared.style import theme
+from transformer_core.analysis import ATTENTIONS
+from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.number_panels import number_panels
+from transformer_core.language import mark, say, say_number
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.masks.dropout import DropoutOutcome
+
+CLAIM = mark(
+    "In training, dropout sets each attention weight to 0 with probability p and multiplies the others by 1 / (1 − p), "
+    "so that the expected value of each weight stays the same. A row then no longer sums to 1. At inference nothing is "
+    "dropped. Here the model runs once with dropout on the pattern of every attention, in every layer, as in training."
+)
+ROWS = mark(
+    "p = {p:.2f}: {n} of {all} weights above 0 are dropped, the others are multiplied by {scale:.3f}. The rows of the "
+    "pattern now sum to {low:.2f} to {high:.2f}."
+)
+LOOK_FOR = mark(
+    "a row that puts all its weight on one key loses everything when this one is dropped; a row that spreads its "
+    "weight loses little. Raise p, or choose another seed: other weights are dropped, and other predictions change."
+)
+
+
+def show(scene: Scene) -> None:
+    """Draw the part."""
+    st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
+    _controls(scene)
+    outcome = scene.dropped(masks_state.DROPOUT.value, masks_state.SEED.value)
+    _figure(scene, outcome)
+    _rows(outcome)
+    _outputs(scene, outcome)
+    prose.look_for(say(LOOK_FOR))
+    folded.code(lambda: dropout_code(scene))
+
+
+def _controls(scene: Scene) -> None:
+    """Draw how much is dropped, with which random numbers, and which head is looked at."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-dropout"):
+        p, seed = masks_state.DROPOUT, masks_state.SEED
+        st.slider(say("Dropout p"), 0.0, masks_state.MOST_DROPOUT, step=0.05, width=260, **state.box(p, float(p.value)))
+        st.number_input(say("Seed"), 0, 999_999, width=140, **state.box(seed, seed.value))
+        masks_controls.head(scene)
+
+
+def _figure(scene: Scene, outcome: "DropoutOutcome") -> None:
+    """Draw the pattern before, what dropout keeps, and the pattern after."""
+    queries, keys = scene.alone.sides(scene.view.attention)
+    kept = (outcome.keep > 0).astype(np.float32)
+    told: dict[str, Any] = {
+        "rows": queries,
+        "columns": keys,
+        "title": say("Pattern with dropout, {who}", who=_who(scene)),
+        "row_name": say("query"),
+        "column_name": say("key"),
+        "limits": (0.0, 1.0),  # so that the pattern is seen whatever p is
+    }
+    names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
+    panels = dict(zip(names, (outcome.pattern, kept, outcome.dropped_pattern), strict=True))
+    figure = number_panels(panels, **told, theme=theme(), width=700)
+    name = scene.file_name("dropout")
+
+    def files() -> Mapping[str, bytes]:
+        places = [f"{index} {label}" for index, label in enumerate(queries)]
+        columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
+        return takeaway.files(
+            name=name,
+            csv=lambda: matrix_csv(np.hstack([*panels.values()]), "query", places, "key", columns, "weight"),
+            arrays=lambda: {"pattern": outcome.pattern, "keep": outcome.keep, "after": outcome.dropped_pattern},
+            code=dropout_code(scene) + dropout_drawn(scene, names, file=name, **told),
+            state=state.in_words(),
+            model=scene.card.path,
+        )
+
+    height = int(figure.layout.height)
+    figures.live_figure(figure, name=name, key="masks-dropout-figure", files=files, height=height)
+
+
+def _who(scene: Scene) -> str:
+    view = scene.view
+    return f"{say(ATTENTIONS[view.attention].inline)} L{view.layer}.H{view.head}"
+
+
+def _rows(outcome: "DropoutOutcome") -> None:
+    """Say what dropout did to the weights."""
+    p, is_there = masks_state.DROPOUT.value, outcome.pattern > 0
+    sums = outcome.dropped_pattern.sum(axis=1)
+    says = say(
+        ROWS,
+        p=p,
+        n=int((is_there & (outcome.keep == 0)).sum()),
+        all=int(is_there.sum()),
+        scale=1 / (1 - p),
+        low=float(sums.min()),
+        high=float(sums.max()),
+    )
+    if outcome.dropped_pattern.max() > 1:
+        says += f" {say('Weights above 1 have the color of 1.')}"
+    st.html(f"<p class='hl-masks-fact'>{html.escape(says)}</p>")
+
+
+def _outputs(scene: Scene, outcome: "DropoutOutcome") -> None:
+    """Draw the predictions without dropout and with it."""
+    before, now = outcome.before, outcome.now
+    most = float(outcome.moved.max())
+    if not scene.card.config.unembed:
+        moved = say("Its final states move by {moved:.2f} at most.", moved=most)
+        prose.text(f"{say(NO_HEAD)} {moved}")
+        return
+    n_changed = sum(one != other for one, other in zip(before.best, now.best, strict=True))
+    says = say_number(
+        len(before.best),
+        "In one forward pass: {changed} of {n} prediction changes. Mean token probability (geometric): {before:.2f} "
+        "without dropout, {now:.2f} with it. Max. logit difference: {moved:.2f}.",
+        "In one forward pass: {changed} of {n} predictions change. Mean token probability (geometric): {before:.2f} "
+        "without dropout, {now:.2f} with it. Max. logit difference: {moved:.2f}.",
+        changed=n_changed,
+        before=before.mean_probability,
+        now=now.mean_probability,
+        moved=most,
+    )
+    heads = (
+        *(say("position"), say("target token"), say("its probability"), say("with dropout")),
+        *(say("prediction"), say("with dropout"), say("max. logit difference")),
+    )
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in heads)
+    rows = "".join(
+        f"<tr class='{'hl-masks-other' if said != says_now else ''}'><td>{place}</td><td><bdi>{html.escape(word)}</bdi>"
+        f"</td><td>{p_before:.3f}</td><td>{p_now:.3f}</td><td><bdi>{html.escape(said)}</bdi></td>"
+        f"<td><bdi>{html.escape(says_now)}</bdi></td><td>{moved:.2f}</td></tr>"
+        for place, word, p_before, p_now, said, says_now, moved in zip(
+            scene.alone.asked,
+            scene.alone.expected_labels,
+            before.probability.tolist(),
+            now.probability.tolist(),
+            before.labels,
+            now.labels,
+            outcome.moved.tolist(),
+            strict=True,
+        )
+    )
+    st.html(
+        f"<p class='hl-masks-fact'>{html.escape(says)}</p>"
+        f"<div class='hl-masks-table'><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )

@@ -1,0 +1,87 @@
+"""The continuation of a text by a large model: it is written while the page already shows the heads of the text.
+
+A small model writes in a few hundredths of a second, and its page is drawn once, with all of it.
+"""
+
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+
+import streamlit as st
+
+from pages.shared import readings, state
+from pages.shared.models import ModelCard
+from pages.shared.sources import Source
+from transformer_core.language import ENGLISH, say, speaking
+
+LARGE = 20_000_000  # parameters, from which a continuation takes seconds
+TICK = 0.3  # s between two looks whether it is there
+_AWAITED = "awaited-continuation"
+
+
+@dataclass
+class _Awaited:
+    """A continuation that a session waits for."""
+
+    source: Source
+    text: str
+    is_drawn: bool = False  # the page without it; only then is it begun, so that it does not hold the heads up
+    future: "Future[None] | None" = None
+
+    def let_go(self) -> None:
+        """Leave it out where nobody has begun with it."""
+        if self.future is not None:
+            self.future.cancel()
+
+
+def is_slow(card: ModelCard) -> bool:
+    """Whether a model takes seconds to continue a text."""
+    return card.n_parameters >= LARGE
+
+
+def settle(card: ModelCard) -> None:
+    """Decide whether this run shows the continuation, or for now the text alone; once per run, before it is read."""
+    view, awaited = state.current(), st.session_state.get(_AWAITED)
+    source = view.source(card)
+    is_ready = not view.continues or not is_slow(card) or readings.is_kept(source, view.text)
+    if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):
+        awaited.let_go()
+        awaited = st.session_state[_AWAITED] = None
+    if is_ready or not view.text:
+        return
+    if awaited is not None and awaited.future is not None and awaited.future.done():
+        return  # it failed, or gave way to others in memory: this run writes it, and says what is wrong
+    if awaited is None:
+        st.session_state[_AWAITED] = _Awaited(source, view.text)
+    st.session_state[state.CONTINUES] = False
+
+
+def is_awaited() -> bool:
+    """Whether the continuation is still to come."""
+    return st.session_state.get(_AWAITED) is not None and not state.current().continues
+
+
+@st.fragment(run_every=TICK)
+def wait() -> None:
+    """Say that the continuation is being written, and draw the page again once it is there."""
+    st.html(f"<div class='hl-answer hl-continuation hl-none'>{say('Writing the continuation …')}</div>")
+    awaited: _Awaited | None = st.session_state.get(_AWAITED)
+    if awaited is None:
+        return
+    if awaited.future is not None and awaited.future.done():
+        st.rerun()
+    if awaited.future is None and awaited.is_drawn:
+        awaited.future = _writer().submit(_write, awaited.source, awaited.text)
+    awaited.is_drawn = True
+
+
+def _write(source: Source, text: str) -> None:
+    """Read a text with its continuation; what goes wrong is found again, and said, by whoever shows it."""
+    with speaking(ENGLISH), suppress(Exception):
+        readings.read(source, text)
+
+
+@st.cache_resource(show_spinner=False)
+def _writer() -> ThreadPoolExecutor:
+    """Return what writes: one text at a time, of all sessions, so that pages stay quick meanwhile."""
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="continuation")

@@ -1,0 +1,87 @@
+"""The texts that people gave to be trained on: which there are, what they are called, and how one is deleted."""
+
+import shutil
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from pages.shared import models, runs
+from transformer_core.corpora.uploads import SKIPS_BAD_LINES
+from transformer_core.errors import RunError
+from transformer_core.language import say
+from transformer_core.reasons import reason
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnText:
+    """A file that was taken in; it lies in a folder of its own, which tells files of one name apart."""
+
+    path: Path
+    time: float  # when it came, seconds since 1970 (UTC)
+
+    @property
+    def name(self) -> str:
+        """The name that its owner gave it."""
+        return self.path.name
+
+    @property
+    def corpus(self) -> str:
+        """The text as `--corpus` takes it."""
+        return models.at_root(self.path)
+
+    @property
+    def skips_bad_lines(self) -> bool:
+        """Whether its owner agreed to skip lines that hold no pair."""
+        return (self.path.parent / SKIPS_BAD_LINES).exists()
+
+
+def folder() -> Path:
+    """Return where texts of one's own are kept."""
+    return runs.folder() / ".texts"
+
+
+def available() -> dict[str, OwnText]:
+    """Return the texts that are here by the names of their folders, the newest first."""
+    found = {
+        path.parent.name: OwnText(path=path, time=path.stat().st_mtime)
+        for path in folder().glob("[!.]*/[!.]*")
+        if path.is_file()
+    }
+    return dict(sorted(found.items(), key=lambda item: -item[1].time))
+
+
+def titles(texts: dict[str, OwnText]) -> dict[str, str]:
+    """Return what each text is called on the screen: its name, and more where two would be called alike."""
+    called = {key: text.name for key, text in texts.items()}
+    for more in (
+        lambda key: time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(texts[key].time)),
+        lambda key: say("{n:,} bytes", n=texts[key].path.stat().st_size),  # two came within a second
+        lambda key: key,
+    ):
+        n_of = Counter(called.values())
+        called = {key: f"{name} ({more(key)})" if n_of[name] > 1 else name for key, name in called.items()}
+    return called
+
+
+def delete(text: OwnText) -> None:
+    """Delete a text that no training at work needs.
+
+    Raises:
+        RunError: one needs it, or the text cannot be deleted.
+    """
+    for run in runs.available().values():
+        if run.is_at_work and run.request is None:
+            raise RunError(say("the training {run} is starting just now; try again in a moment", run=run.name))
+        if run.is_at_work and run.request and models.ROOT / str(run.request.get("corpus", "")) == text.path:
+            raise RunError(say("the training {run} is at work on {text}; stop it first", run=run.name, text=text.name))
+    try:
+        shutil.rmtree(text.path.parent)
+    except OSError as error:
+        raise RunError(
+            say(
+                "{text} cannot be deleted ({error}); look at the permissions of its folder",
+                text=text.name,
+                error=reason(error),
+            )
+        ) from error

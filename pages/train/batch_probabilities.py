@@ -1,0 +1,157 @@
+"""What a model says of one batch: a distribution over the vocabulary in each cell, and one cell looked at."""
+
+import html
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.shared import models, prose, run_readings, runs
+from pages.shared.corpora import Choice
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import HeadlightError
+from transformer_core.language import say
+from transformer_core.training.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from transformer_core.corpora.batching import Batch
+    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Tokenizer
+
+N_ROWS = 8  # of a batch, at most, that are shown
+_MOST_NUMBERS = 2**26  # probabilities that are held at a time, 256 MiB
+_MOST_PARAMETERS = 100_000_000  # of a model that is made for a look
+_UNTRAINED = ""  # in place of a model's name
+
+
+def show(
+    choice: Choice,
+    portrait: "CorpusPortrait",
+    tokenizer: "Tokenizer",
+    batch: "Batch",
+    rows: list[int],
+    model: ModelConfig,
+    training: TrainingConfig,
+) -> None:
+    """Run a model on the shown rows, and draw what it says in one cell."""
+    from transformer_core.analysis.batch_predictions import predict
+
+    n_pos = batch.targets.shape[1]
+    rows = rows[: max(1, _MOST_NUMBERS // (n_pos * portrait.vocab_size))]
+    prose.subheading(say("Probabilities"))
+    found = _models(choice, portrait, model)
+    with st.container(horizontal=True):
+        name = st.selectbox(
+            say("Model"),
+            [*found],
+            format_func=lambda name: found[name][0],
+            key=f"train-batch-model-{choice.corpus}-{model.architecture}",
+        )
+        row = st.selectbox(say("Row"), rows, key=f"train-batch-row-{rows}")
+        pos = int(st.number_input(say("Position"), 0, n_pos - 1, 0, key=f"train-batch-pos-{n_pos}"))
+    network = _load(found[name][1], tokenizer, model, training)
+    told = predict(network, batch, rows=rows, row=row, pos=pos)
+    summary = say(
+        "Each of the {n:,} cells holds a distribution over the vocabulary; its sum is 1 (smallest {least:.6f}, largest "
+        "{most:.6f}).",
+        n=told.sums.size,
+        least=told.sums.min(),
+        most=told.sums.max(),
+    )
+    st.html(
+        f"<div class='hl-label'>[batch, pos, vocab] = <code>{[*told.shape]}</code></div>"
+        f"<p class='hl-small'>{html.escape(summary)}</p>"
+    )
+    label = tokenizer.labels
+    lines = [
+        f"<tr><td><bdi>{html.escape(label([i])[0])}</bdi></td><td>{i}</td><td>{p:.4f}</td></tr>" for i, p in told.top
+    ]
+    heads = "".join(f"<th>{html.escape(head)}</th>" for head in (say("token"), say("id"), say("probability")))
+    st.html(
+        f"<div class='hl-batch hl-batch-top'><table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
+        "</table></div>"
+    )
+    if told.target is None:
+        words = say("Nothing is to be predicted in this cell.")
+    else:
+        words = say(
+            "The target here is {token}, with probability {p:.4f} (rank {rank:,}).",
+            token=label([int(batch.targets[row, pos])])[0],
+            p=told.target,
+            rank=told.rank,
+        )
+    st.html(f"<p class='hl-look'>{html.escape(words)}</p>")
+
+
+def _models(
+    choice: Choice, portrait: "CorpusPortrait", model: ModelConfig
+) -> dict[str, tuple[str, models.ModelCard | runs.Run | None]]:
+    """Return the models that read such batches: an untrained one, those in training, and those that are kept."""
+    found: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {
+        _UNTRAINED: (say("untrained, of the chosen shape"), None)
+    }
+    reading = asdict(CorpusReading(**choice.reading))  # type: ignore[arg-type]  # what the widgets offer
+    for run in runs.available().values():
+        request = run.request or {}
+        if request.get("corpus_fingerprint") == portrait.fingerprint and request.get("reading") == reading:
+            step = runs.saved_step(run)
+            if step is not None and _fits(ModelConfig.from_dict(request["model"]), portrait, model):
+                found[f"run {run.name}"] = (say("training {name}, after step {step:,}", name=run.name, step=step), run)
+    for card in models.available().values():
+        if card.corpus == choice.corpus and not card.is_imported and _fits(card.config, portrait, model):
+            found[f"model {card.name}"] = (card.title, card)
+    return found
+
+
+def _fits(config: ModelConfig, portrait: "CorpusPortrait", asked: ModelConfig) -> bool:
+    return (
+        config.architecture == asked.architecture
+        and config.vocab_size == portrait.vocab_size
+        and config.max_seq_len >= asked.max_seq_len
+        and config.unembed
+    )
+
+
+def _load(
+    source: models.ModelCard | runs.Run | None, tokenizer: "Tokenizer", model: ModelConfig, training: TrainingConfig
+) -> "Transformer":
+    """Return the model that was chosen.
+
+    Raises:
+        HeadlightError: it is gone, is too large to be made for a look, or reads other tokens.
+    """
+    from transformer_core.corpora.token_store import special_token
+
+    if source is None:
+        bos_id, eos_id = (
+            special_token(tokenizer.bos_id, "begins a text"),
+            special_token(tokenizer.eos_id, "ends a text"),
+        )
+        config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
+        return _untrained(config, training.seed)
+    if isinstance(source, runs.Run):
+        network, other = run_readings.load(source, runs.saved_step(source) or 0)
+    else:
+        network, other = models.load(source.path, source.version)
+    if other.tokens(range(other.vocab_size)) != tokenizer.tokens(range(tokenizer.vocab_size)):
+        raise HeadlightError(say("this model was trained with other tokens; choose another one"))
+    return network
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _untrained(config: ModelConfig, seed: int) -> "Transformer":
+    from transformer_core.analysis.inventory import parameters_by_part
+    from transformer_core.model.transformer import build
+
+    n = sum(parameters_by_part(config).values())
+    if n > _MOST_PARAMETERS:
+        raise HeadlightError(
+            say(
+                "a model of {n:,} parameters is too large to be made for a look; choose a smaller shape, or look at it "
+                "when it is trained",
+                n=n,
+            )
+        )
+    return build(config, seed=seed).eval()

@@ -1,0 +1,193 @@
+"""A text of one's own: taken in, or refused with a reason; chosen, read as its owner wants, and deleted."""
+
+from pathlib import Path
+from typing import BinaryIO
+
+import pandas as pd
+import streamlit as st
+
+from pages.shared import models, own_texts, prose, run_state
+from pages.shared.corpora import TOKENS, Choice
+from pages.shared.own_texts import OwnText
+from transformer_core.corpora.pair_lines import BadLinesError, pair_in_words
+from transformer_core.errors import CorpusError, HeadlightError
+from transformer_core.language import mark, say, say_number
+
+OWN = "train-own"  # session key: the text that is chosen; None after one was refused
+DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}
+_FOREIGN = "foreign"
+_TOKENS = {**TOKENS, _FOREIGN: mark("From a folder or the Hub")}
+_UPLOADS = "train-uploads"  # how many files have come
+_PENDING = "train-upload-pending"  # a file with bad lines, until its owner decides
+_REFUSAL = "train-upload-refusal"  # of the last file, as long as nothing is chosen
+_REMARK = "train-upload-remark"  # on the last file, with its key
+
+
+def choose() -> Choice | None:
+    """Take in texts of one's own, and choose one of them; None while there is none."""
+    _take()
+    if _PENDING in st.session_state:
+        _offer_to_skip(*st.session_state[_PENDING])
+        return None
+    if st.session_state.get(OWN) is None and (refusal := st.session_state.get(_REFUSAL)):
+        prose.warning(refusal)
+    texts = own_texts.available()
+    if not texts:
+        prose.caption(say("Nothing was taken in yet."))
+        return None
+    titles = own_texts.titles(texts)
+    chosen = st.session_state.get(OWN, next(iter(texts)))
+    st.session_state[OWN] = chosen if chosen in texts else None
+    key = st.selectbox(
+        say("Train on"),
+        [*texts],
+        format_func=lambda key: titles.get(key, key),
+        key=OWN,
+        placeholder=say("Choose a text"),
+        persist_state="session",
+    )
+    if st.session_state[OWN] is None:
+        return None
+    remarked, remark = st.session_state.get(_REMARK, ("", ""))
+    if key == remarked and remark:
+        prose.info(remark)
+    text = texts[key]
+    choice = _read(key, text)
+    _offer_to_delete(text)
+    return choice
+
+
+def _take() -> None:
+    """Offer to give a file, or to type a text."""
+    by_file, by_hand = st.tabs([say("A file"), say("Typed or pasted")])
+    with by_file:
+        n_uploads = st.session_state.setdefault(_UPLOADS, 0)
+        file = st.file_uploader(
+            say("Text, or pairs as .tsv or .csv, up to {n} MB", n=st.get_option("server.maxUploadSize")),
+            help=say(
+                "A text file in UTF-8; of pairs, each line a source, a tab (or comma) and a target. It stays on this "
+                "machine."
+            ),
+            key=f"{_UPLOADS}-{n_uploads}",
+        )
+        if file is not None:  # it has arrived as a whole: no button that could be pressed too early
+            with st.spinner(say("Reading the file …"), show_time=True):
+                _take_in(file.name, file)
+            st.session_state[_UPLOADS] = n_uploads + 1
+            st.rerun()  # the page that a person sees has room for another file
+    with by_hand, st.form("train-paste", border=False):
+        text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
+        if st.form_submit_button(say("Take it in")):
+            name = f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}"
+            _take_in(name, text.encode("utf-8", "replace"))
+
+
+def _take_in(name: str, content: BinaryIO | bytes, *, skip_bad_lines: bool = False) -> None:
+    """Take a text in and choose it; one that is refused leaves nothing chosen, so that no other one is trained on."""
+    from transformer_core.corpora.uploads import take_in
+
+    session = st.session_state
+    session[OWN] = None
+    for key in (_REFUSAL, _REMARK, _PENDING):
+        session.pop(key, None)
+    try:
+        taken = take_in(content, name, own_texts.folder(), skip_bad_lines=skip_bad_lines)
+    except BadLinesError as error:
+        session[_PENDING] = (name, content, error)
+    except CorpusError as error:
+        session[_REFUSAL] = say("This was not taken in: {error}.", error=error)
+    else:
+        session[OWN] = taken.path.parent.name
+        session[_REMARK] = (session[OWN], taken.remark)
+
+
+def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -> None:
+    """Show the first lines that are no pairs, and let the owner decide."""
+    lines = error.lines
+    counted = say_number(
+        lines.n_bad,
+        "{name}: {n:,} of {n_lines:,} lines is not a pair; {pair}.",
+        "{name}: {n:,} of {n_lines:,} lines are not pairs; {pair}.",
+        name=error.name,
+        n_lines=lines.n_lines,
+        pair=pair_in_words(error.name),
+    )
+    prose.warning(counted)
+    if lines.n_bad > len(lines.first_bad):
+        prose.caption(say("The first {n}:", n=len(lines.first_bad)))
+    shown = pd.DataFrame([(bad.in_words(), bad.text.replace("\t", " → ")) for bad in lines.first_bad])
+    st.dataframe(shown.set_axis([say("problem"), say("line")], axis=1), hide_index=True)
+    with st.container(horizontal=True):
+        skip = say_number(lines.n_bad, "Skip this line", "Skip these {n:,} lines")
+        st.button(prose.plain(skip), key="skip-bad-lines", type="primary", on_click=_skip, args=(name, content))
+        st.button(say("Cancel"), key="cancel-upload", on_click=lambda: st.session_state.pop(_PENDING, None))
+
+
+def _skip(name: str, content: BinaryIO | bytes) -> None:
+    if not isinstance(content, bytes):
+        content.seek(0)
+    _take_in(name, content, skip_bad_lines=True)
+
+
+def _are_pairs(text: str) -> bool:
+    """Whether most lines of a pasted text have a tab in them."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) > 1 and sum("\t" in line for line in lines) > len(lines) / 2
+
+
+def _read(key: str, text: OwnText) -> Choice | None:
+    """Choose how a text is read; None while the tokenizer is not named."""
+    is_pairs = text.path.suffix.lower() == ".tsv"
+    reading: dict[str, str | int | bool] = {"skip_bad_lines": True} if text.skips_bad_lines else {}
+    with st.container(key="hl-train-reading"):
+        left, right = st.columns(2)
+    tokens = left.selectbox(
+        say("Tokens"),
+        [*_TOKENS],
+        format_func=lambda name: say(_TOKENS[name]),
+        key=f"train-tokens-{key}",
+        persist_state="session",
+    )
+    if tokens == _FOREIGN:
+        source = st.text_input(
+            say("Folder of a tokenizer, or its id on the Hugging Face Hub"),
+            placeholder="openai-community/gpt2",
+            key=f"train-tokenizer-{key}",
+            persist_state="session",
+        ).strip()
+        if not source:
+            prose.caption(say("Give the tokenizer that the text is to be read with."))
+            return None
+        is_folder = "/" not in source and (models.ROOT / source).is_dir()
+        reading["tokens"] = f"./{source}" if is_folder else source
+    elif tokens != "byte_bpe":
+        reading["tokens"] = tokens
+    if not is_pairs:
+        division = right.selectbox(
+            say("Texts"),
+            [*DIVISIONS],
+            format_func=lambda name: say(DIVISIONS[name]),
+            key=f"train-divided-{key}",
+            persist_state="session",
+        )
+        if division != "auto":
+            reading["division"] = division
+    return Choice(name="own", corpus=text.corpus, is_pairs=is_pairs, run_name=Path(text.name).stem, reading=reading)
+
+
+def _offer_to_delete(text: OwnText) -> None:
+    with st.popover(say("Delete this text …"), type="tertiary", icon=":material/delete:", key="delete-text"):
+        kept = say("Trainings and models of it stay; to resume a training, its text is needed.")
+        st.html(f"<p class='hl-small'>{kept}</p>")
+        words = say("Delete {name}", name=text.name)
+        st.button(prose.plain(words), key="delete-text-really", on_click=_delete, args=(text,))
+
+
+def _delete(text: OwnText) -> None:
+    try:
+        own_texts.delete(text)
+    except HeadlightError as error:
+        st.session_state[run_state.NOTE] = say("It was not deleted: {error}.", error=error)
+    else:
+        st.session_state[OWN] = None
+        st.session_state[run_state.NOTE] = say("{name} was deleted.", name=text.name)

@@ -1,0 +1,151 @@
+"""`train --keep`: the model of any corpus is kept, at once, before anything is measured of it; and of any run."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer_core.cli.main import main
+from transformer_core.training.run_directory import RunDirectory
+from transformer_core.weights.checkpoint import load, read_card
+
+ROOT = Path(__file__).resolve().parents[2]
+PAIRS = [
+    (f"My {who} {does} in the {where}, doesn't {one}?", f"Mon {qui} {fait} dans {ou}, n'est-ce pas ?")
+    for who, one, qui in (("aunt", "she", "oncle"), ("Cat", "it", "chat"), ("dog", "it", "chien"))
+    for does, fait in (("sleeps", "dort"), ("eats", "mange"), ("sings", "chante"), ("waits", "attend"))
+    for where, ou in (("Garden", "le Jardin"), ("house", "la maison"), ("street", "la rue"), ("USA", "les É.-U."))
+]
+SMALL = """
+    --steps 2 --set d_model=8 --set d_ff=8 --set n_heads=2 --set batch_size=4 --set evaluate_pairs=2
+    --set film_megabytes=0
+""".split()
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
+    """Pairs without a known alignment, and texts, each in a file of one's own."""
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    found = {"pairs": tmp_path / "my pairs.tsv", "texts": tmp_path / "mine.txt"}
+    found["pairs"].write_text("".join(f"{source}\t{target}\n" for source, target in PAIRS), encoding="utf-8")
+    found["texts"].write_text("".join(f"{source} {target}\n" for source, target in PAIRS), encoding="utf-8")
+    return found
+
+
+@pytest.fixture(autouse=True)
+def normal_denormals() -> Iterator[None]:
+    """A training sets a flag of the processor; other tests shall not feel it."""
+    yield
+    torch.set_flush_denormal(False)
+
+
+def train(file: Path, run: Path, *more: str) -> int:
+    preset = "tiny-one-layer" if file.suffix == ".tsv" else "tiny-decoder"
+    return main(["train", "--corpus", str(file), "--preset", preset, "--run", str(run), *SMALL, *more])
+
+
+def weights(folder: Path) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in load(folder)[0].parameters()])
+
+
+@pytest.mark.training
+@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
+@pytest.mark.parametrize("kind", ["pairs", "texts"])
+def test_a_model_of_one_s_own_corpus_is_kept(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, tokens: str
+):
+    run, kept = tmp_path / "run", tmp_path / "kept"
+    assert train(files[kind], run, "--keep", str(kept), "--set", f"tokens={tokens}") == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "could not be measured" not in said.out
+    assert torch.equal(weights(kept), weights(run / "last"))
+    card, saved = read_card(kept), read_card(run / "last")
+    assert {name: value for name, value in card.items() if name != "heads"} == saved | {"name": "kept"}
+    for head in card.get("heads", ()):
+        assert all(value is None or 0 <= value <= 1 for value in (head["aligned"], head["previous"], head["first"]))
+
+
+@pytest.mark.training
+def test_without_the_corpus_the_heads_are_not_described_and_the_model_is_kept(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    run, kept = tmp_path / "run", tmp_path / "kept"
+    assert train(files["texts"], run) == 0
+    files["texts"].unlink()
+    capsys.readouterr()
+    assert main(["train", "--run", str(run), "--keep", str(kept)]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert re.search(r"Note: what its heads do could not be measured \(.*mine\.txt", said.out)
+    assert torch.equal(weights(kept), weights(run / "last"))
+    assert "heads" not in read_card(kept)
+
+
+@pytest.mark.training
+def test_a_stopped_run_is_kept_as_it_was_saved_and_can_still_go_on(
+    files: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    run, kept = tmp_path / "a run", tmp_path / "kept"
+    command = [sys.executable, "-m", "transformer_core", "train", "--corpus", str(files["pairs"]), "--run", str(run)]
+    process = subprocess.Popen(
+        [*command, "--preset", "tiny-one-layer", *SMALL, "--steps", "100000", "--set", "log_every=1"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    until(lambda: (run / "metrics.jsonl").exists())
+    assert main(["train", "--run", str(run), "--keep", str(kept)]) == 2
+    assert "has saved nothing yet" in capsys.readouterr().err
+    assert not kept.exists()
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=300)
+    assert f"train --run '{run}' --keep 'checkpoints/a run'" in out
+
+    progress = RunDirectory.open(run).progress()
+    assert progress is not None
+    assert main(["train", "--run", str(run), "--keep", str(kept)]) == 0
+    assert f"The model of step {progress.step:,} is saved in {kept}" in capsys.readouterr().out
+    assert torch.equal(weights(kept), weights(run / "last"))
+    assert read_card(kept)["trained"]["steps"] == progress.step
+    assert RunDirectory.open(run).progress() == progress
+    assert main(["train", "--run", str(run), "--keep", str(kept), "--steps", "5"]) == 2  # that is something else
+    assert "--corpus is missing" in capsys.readouterr().err
+
+
+@pytest.mark.training
+@pytest.mark.faults
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_stopped_while_its_heads_are_measured_the_model_is_complete(
+    files: dict[str, Path], tmp_path: Path, number: signal.Signals
+):
+    """The model has so many layers and heads that measuring them takes minutes."""
+    run, kept = tmp_path / "run", tmp_path / "kept"
+    assert train(files["texts"], run, "--set", "n_decoder_layers=40", "--set", "n_heads=8") == 0
+    command = [sys.executable, "-m", "transformer_core", "train", "--run", str(run), "--keep", str(kept)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    while "Measuring" not in (line := process.stdout.readline()):
+        assert line, "it ended before it measured anything"
+    process.send_signal(number)
+    process.communicate(timeout=300)
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    assert torch.equal(weights(kept), weights(run / "last"))
+    card = read_card(kept)
+    assert card == read_card(run / "last") | {"name": "kept"}
+    assert json.loads((kept / "card.json").read_text(encoding="utf-8")) == card
+
+
+def until(is_there: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 300
+    while not is_there():
+        assert time.monotonic() < deadline, "it did not come within five minutes"
+        time.sleep(0.01)

@@ -1,0 +1,76 @@
+"""What a person is told of a corpus before a training, of real files; and of a sound one, nothing."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from transformer_core.corpora import CorpusReading
+from transformer_core.corpora.checks import check, n_rows
+from transformer_core.corpora.portrait import CorpusPortrait
+from transformer_core.corpora.portraying import portrait_of
+
+WORDS = "one two three four five six seven eight nine ten".split()
+SENTENCES = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+
+
+def portrait(folder: Path, name: str, content: str, **reading: Any) -> CorpusPortrait:
+    (folder / name).write_text(content, encoding="utf-8")
+    return portrait_of(str(folder / name), reading=CorpusReading(**reading))
+
+
+def told(found: CorpusPortrait, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
+    return "\n".join(finding.sentence for finding in check(found, max_seq_len=max_seq_len, batch_size=batch_size))
+
+
+def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
+    assert told(portrait(tmp_path, "a.txt", "\n".join(SENTENCES))) == ""
+    reversed_ = (f"{text}\t{' '.join(text.split()[::-1])}" for text in SENTENCES)
+    assert told(portrait(tmp_path, "a.tsv", "\n".join(reversed_))) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reading", "sentence"),
+    [
+        ("a.txt", "word " * 200, {"tokens": "word"}, "All of it is one token, word, again and again"),
+        ("a.txt", "word " * 2000, {}, "again and again"),
+        ("a.txt", "the same line\n" * 200, {}, "The same comes again and again"),
+        ("a.txt", "the same line\n" * 200 + "other one\n", {"division": "lines"}, "Only 1 of 200 texts differ"),
+        ("a.txt", "\n".join(SENTENCES[:12]), {}, "training set is smaller than one batch: 11 of 16"),
+        ("a.txt", " ".join(SENTENCES[:40]), {}, "smaller than one batch: 1 of 16"),
+        ("a.txt", "\n".join(SENTENCES[:40]), {}, r"validation set is very small (2)"),
+        ("a.txt", "\n".join(f"word{i} x{i}" for i in range(300)), {"tokens": "word"}, "100% of the tokens in the"),
+        ("a.tsv", "\n".join(f"{text}\tyes" for text in SENTENCES), {}, "All targets are equal"),
+        ("a.tsv", "\n".join(f"{text}\t{text}" for text in SENTENCES), {}, "950 of 950 targets equal their source"),
+    ],
+)
+def test_what_is_degenerate_is_told(tmp_path: Path, name: str, content: str, reading: dict[str, Any], sentence: str):
+    assert sentence in told(portrait(tmp_path, name, content, **reading))
+
+
+def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
+    lines = [f"{text}\t{text} !" for text in SENTENCES[:200]]
+    lines += [f"{'one ' * 40}{text}\tlong" for text in SENTENCES[:7]]
+    found = portrait(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
+    (finding,) = (finding for finding in check(found, max_seq_len=40, batch_size=16) if finding.is_fatal)
+    assert finding.sentence.startswith("7 sources are longer than the model takes: up to 44 tokens, their end included")
+    assert "Raise max_seq_len to 44" in finding.sentence
+    assert not [finding for finding in check(found, max_seq_len=44, batch_size=16) if finding.is_fatal]
+
+
+def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
+    found = portrait(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
+    (finding,) = check(found, max_seq_len=60, batch_size=16)
+    assert finding.sentence.startswith("2 texts are longer than the 60 tokens") and not finding.is_fatal
+    assert check(found, max_seq_len=61, batch_size=16) == []
+
+
+def test_rows_of_an_epoch(tmp_path: Path):
+    assert n_rows(portrait(tmp_path, "a.tsv", "a\tb\nc\td\ne\tf"), 8) == 2
+    running = portrait(tmp_path, "a.txt", "x" * 1000, tokens="character", division="stream")
+    assert n_rows(running, 100) == 9

@@ -1,0 +1,189 @@
+"""A tokenizer from a folder or the Hub in a training: its special tokens, its hash, and what is refused."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from transformer_core.config import Architecture
+from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.batch_order import IGNORED
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.foreign_tokens import fingerprint_of_source, foreign_tokenizer
+from transformer_core.corpora.portrait import kept_portrait
+from transformer_core.corpora.portraying import portrait_of
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.errors import CorpusError
+from transformer_core.text.interface import Tokenizer as Ours
+
+TEXT = "".join(f"Line {i} of a bright cold day in April, and the clocks struck {i % 13}.\n" for i in range(60))
+END = "<|endoftext|>"
+
+
+def write_tokenizer(folder: Path, *, special: tuple[str, ...] = (END,), **settings: str | None) -> Path:
+    """A small byte-level tokenizer as GPT-2's lies in its folder, made by the library."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    backend.post_processor = processors.ByteLevel(trim_offsets=False)
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=300, initial_alphabet=alphabet, show_progress=False)
+    backend.train_from_iterator([TEXT], trainer)
+    backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special])
+    folder.mkdir(parents=True, exist_ok=True)
+    backend.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    return folder
+
+
+@pytest.fixture
+def like_gpt2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder as GPT-2's: one special token begins and ends texts, and nothing fills up."""
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    return write_tokenizer(tmp_path / "Like GPT-2", bos_token=END, eos_token=END, unk_token=END, pad_token=None)
+
+
+def write_text(folder: Path) -> str:
+    path = folder / "lines.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return str(path)
+
+
+def ids_of(folder: Path, text: str) -> list[int]:
+    """What the library itself makes of a text."""
+    return list(Tokenizer.from_file(str(folder / "tokenizer.json")).encode(text, add_special_tokens=False).ids)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "added", "reads"),
+    [
+        ("decoder_only", [], "{end}{text}"),
+        ("encoder_decoder", ["<pad>"], "{text}{end}"),
+        ("encoder_only", ["<pad>", "<mask>"], "{end}{text}{end}"),
+    ],
+)
+def test_what_a_tokenizer_lacks_is_added_behind_its_vocabulary(
+    like_gpt2: Path, tmp_path: Path, architecture: Architecture, added: list[str], reads: str
+):
+    n_tokens = len(json.loads((like_gpt2 / "tokenizer.json").read_text())["model"]["vocab"]) + 1
+    tokenizer = foreign_tokenizer(str(like_gpt2), architecture)
+    end = n_tokens - 1
+    assert (tokenizer.bos_id, tokenizer.eos_id) == (end, end)
+    assert tokenizer.vocab_size == n_tokens + len(added)
+    assert tokenizer.pad_id == (n_tokens if added else None)
+    assert tokenizer.mask_id == (n_tokens + 1 if "<mask>" in added else None)
+    assert tokenizer.tokens(range(n_tokens, n_tokens + len(added))) == added
+
+    tokenizer.save(tmp_path / "tokenizer.json")
+    text = "It was a bright cold day"
+    written = Tokenizer.from_file(str(like_gpt2 / "tokenizer.json"))
+    expected = written.encode(reads.format(end=END, text=text), add_special_tokens=False).ids
+    for same in (tokenizer, Ours.load(tmp_path / "tokenizer.json")):
+        assert same.encode_for(text, architecture) == expected
+        assert same.labels_for(text, architecture)[-2:] == same.labels(expected)[-2:]
+        assert same.decode(same.encode_for(text, architecture)) == text
+
+
+def test_padding_that_is_also_the_end_is_no_padding(tmp_path: Path):
+    folder = write_tokenizer(tmp_path / "t", bos_token=END, eos_token=END, pad_token=END)
+    assert foreign_tokenizer(str(folder), "decoder_only").pad_id is None
+    of_pairs = foreign_tokenizer(str(folder), "encoder_decoder")
+    assert of_pairs.pad_id not in (None, of_pairs.eos_id) and of_pairs.tokens([of_pairs.pad_id or 0]) == ["<pad>"]
+
+
+def test_a_tokenizer_without_any_special_token_gets_those_that_it_needs(tmp_path: Path):
+    folder = write_tokenizer(tmp_path / "t", special=())
+    tokenizer = foreign_tokenizer(str(folder), "encoder_only")
+    special = [tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id, tokenizer.mask_id]
+    assert tokenizer.tokens([i for i in special if i is not None]) == ["<bos>", "<eos>", "<pad>", "<mask>"]
+    assert len({*special}) == 4
+
+
+def test_rows_of_texts_are_filled_up_where_nothing_reads_them(like_gpt2: Path, tmp_path: Path):
+    reading = CorpusReading(tokens=str(like_gpt2), division="lines")
+    corpus = load_corpus(write_text(tmp_path), reading=reading)
+    tokenizer = tokenizer_of(corpus, "decoder_only")
+    end = tokenizer.eos_id
+    batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=64, batch_size=5, seed=0)
+    expected = {(end, *ids_of(like_gpt2, item.text), end) for item in corpus.train}
+    for _ in range(batches.batches_per_epoch):
+        batch = next(batches)
+        for tokens, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True):
+            n = sum(target != IGNORED for target in targets)
+            assert (*tokens[:n], targets[n - 1]) in expected
+            assert tokens[1:n] == targets[: n - 1]
+            assert {*tokens[n:]} <= {end}
+
+
+def test_generated_pairs_are_read_so_too(like_gpt2: Path):
+    corpus = load_corpus("en-fr", reading=CorpusReading(tokens=str(like_gpt2)))
+    assert corpus.train[0].alignment is None  # it counts in words
+    tokenizer = tokenizer_of(corpus, "encoder_decoder")
+    pairs = corpus.train[:6]
+    batch = next(batches_for(pairs, tokenizer, "encoder_decoder", max_seq_len=200, batch_size=6, seed=0))
+    end, pad = tokenizer.eos_id, tokenizer.pad_id
+    sources = {(*ids_of(like_gpt2, pair.source), end) for pair in pairs}
+    assert {tuple(i for i in row if i != pad) for row in batch.inputs[0].tolist()} == sources
+    targets = {(end, *ids_of(like_gpt2, pair.target)) for pair in pairs}
+    assert {tuple(i for i in row if i != pad) for row in batch.inputs[1].tolist()} == targets
+
+
+def test_a_portrait_belongs_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: Path):
+    name, reading = write_text(tmp_path), CorpusReading(tokens=str(like_gpt2), division="lines")
+    before = fingerprint_of_source(str(like_gpt2))
+    made = portrait_of(name, reading=reading)
+    assert (made.tokenizer_kind, made.vocab_size, made.unknown_share) == ("foreign", 301, 0.0)
+    assert kept_portrait(name, reading, "decoder_only") == made
+    (like_gpt2 / "README.md").write_text("not a part of it")
+    assert fingerprint_of_source(str(like_gpt2)) == before
+    (like_gpt2 / "tokenizer_config.json").write_text("{}")
+    assert fingerprint_of_source(str(like_gpt2)) != before
+    assert kept_portrait(name, reading, "decoder_only") is None
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("{folder}/nothing here", "there is no folder .*nothing here with a tokenizer; .* owner/name"),
+        ("{folder}/empty", "the folder .*empty has no tokenizer in it; give one with a tokenizer.json"),
+        ("{folder}/broken", "tokenizer.json is damaged, or of a type that is not known here; copy it again"),
+        ("no-such/model", "no-such/model.* (connection|offline|reached)"),
+    ],
+)
+def test_what_is_no_tokenizer_is_refused_in_a_sentence(tmp_path: Path, source: str, said: str):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "tokenizer.json").write_text("{")
+    with pytest.raises(CorpusError, match=said) as caught:
+        foreign_tokenizer(source.format(folder=tmp_path), "decoder_only")
+    assert "\n" not in str(caught.value)
+
+
+def test_its_vocabulary_is_its_own():
+    with pytest.raises(CorpusError, match=r"the vocabulary is that of the tokenizer some/one; leave out vocab_size"):
+        CorpusReading(tokens="some/one", vocab_size=300)
+
+
+def test_gpt2(shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    folder = shutil.copytree(shared_data / "tokenizers" / "gpt2", tmp_path / "gpt2")
+    path = tmp_path / "book.txt"
+    path.write_text("Chapter 1\n\n\n\nIt was a bright cold day" + " and the clocks were striking thirteen." * 20)
+    corpus = load_corpus(str(path), reading=CorpusReading(tokens=str(folder), division="stream"))
+    tokenizer = tokenizer_of(corpus, "decoder_only")
+    assert (tokenizer.vocab_size, tokenizer.bos_id, tokenizer.eos_id, tokenizer.pad_id) == (50257, 50256, 50256, None)
+    beginning = [14126, 352, 628, 198, 198, 1026, 373, 257, 6016, 4692, 1110]
+    assert tokenizer.encode(path.read_text())[:11] == beginning
+    batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=10, batch_size=10_000, seed=0, stride=1)
+    stream = tokenizer.encode("".join(text.text for text in corpus.train))
+    batch = next(batches)
+    rows = {
+        (tuple(row[1:]), tuple(targets))
+        for row, targets in zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True)
+    }
+    n_windows = len(stream) - 10
+    assert batches.n_rows == n_windows
+    assert rows == {(tuple(stream[i + 1 : i + 10]), tuple(stream[i + 1 : i + 11])) for i in range(n_windows)}
+    assert (tuple(beginning[1:10]), tuple(beginning[1:11])) in rows

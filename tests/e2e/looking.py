@@ -1,0 +1,56 @@
+"""What a person would call broken on a page: texts that lie on one another or are cut off; and waiting for a page."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from playwright.sync_api import Page
+
+_LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+_IDLE = """([text]) => {
+  const app = document.querySelector('[data-testid="stApp"]');
+  const address = new URLSearchParams(location.search);
+  return app?.dataset.testScriptState === "notRunning" && app.dataset.testConnectionState === "CONNECTED"
+    && !document.querySelector('[data-testid="stSkeleton"], [data-stale="true"]')
+    && (text === null || address.get("text") === text);
+}"""
+_SETTLED = """() => new Promise(resolve => {
+  const boxes = () => [...document.querySelectorAll('[data-testid="stMain"] *')].slice(0, 2000).map(
+    e => { const b = e.getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; }).join();
+  let before = "", same = 0;
+  const look = () => {
+    const now = boxes();
+    same = now === before ? same + 1 : 0;
+    before = now;
+    if (same >= 3) resolve(); else setTimeout(look, 60);
+  };
+  look();
+})"""
+
+
+def wait(page: Page, text: str | None = None) -> None:
+    """Return when the page has answered and nothing on it moves; with a text, when it is the one in the address."""
+    page.wait_for_timeout(160)  # until then the page may not have heard of the last act
+    page.wait_for_function(_IDLE, arg=[text])
+    page.evaluate(_SETTLED)
+
+
+def type_text(page: Page, text: str) -> None:
+    """Type into the box that every page shares, and wait for the answer."""
+    box = page.locator(".st-key-hl-bar").locator("input[type=text], textarea").first
+    box.click()
+    box.fill(text)
+    box.press("Enter")
+    wait(page, text)
+
+
+def faults(page: Page) -> list[str]:
+    """Return, in words, each text that lies on another one and each that is cut off."""
+    found: dict[str, Any] = page.evaluate(_LOOK)
+    assert found["n"] > 20, "there is hardly a text on this page"
+    return [*found["cut"], *found["overlapping"]]
+
+
+def view_of(page: Page) -> dict[str, str]:
+    """Return what the address says of the view."""
+    return {name: values[-1] for name, values in parse_qs(urlsplit(page.url).query).items()}

@@ -1,0 +1,225 @@
+"""Models that somebody else trained: what they are called, the text that they read alone, and texts of token ids."""
+
+import html
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+import transformer_core as tc
+from pages.shared import continuing, models
+from tests.pages.conftest import (
+    PROMPTS,
+    figure_of,
+    overview_of,
+    shown_code,
+    url_of,
+    values_of,
+    words_of,
+)
+from tests.pages.small_gpt2 import save_small_gpt2
+from transformer_core.weights.bring_in import bring_in
+
+OpenApp = Callable[..., AppTest]
+PAGES = (
+    "explore/heads.py",
+    "explore/decoding.py",
+    "explore/compare.py",
+    "learn/steps.py",
+    "learn/positions.py",
+    "learn/masks.py",
+    "learn/architecture.py",
+    "models/models.py",
+)
+PROMPT = "the cat sees a dog because it was"
+
+pytestmark = [pytest.mark.slow]
+
+
+@pytest.fixture(scope="session")
+def with_imported(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with "tales", trained here, "small" from elsewhere, "ids" without a tokenizer, "new", not trained."""
+    place = tmp_path_factory.mktemp("imported")
+    shutil.copytree(three_kinds / "tales", place / "checkpoints" / "tales")
+    for name in ("small", "ids"):
+        save_small_gpt2(place / name)
+    (place / "ids" / "tokenizer.json").unlink()
+    for name in ("small", "ids"):
+        bring_in(str(place / name), place / "checkpoints" / name)
+    model, tokenizer = tc.load(place / "checkpoints" / "small")
+    tc.save(place / "checkpoints" / "new", model, tokenizer, {"title": "New", "examples": [PROMPT]})
+    return place / "checkpoints"
+
+
+@pytest.fixture(autouse=True)
+def here(with_imported: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The app finds these models."""
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(with_imported))
+    return with_imported
+
+
+def text_of(app: AppTest) -> str:
+    """All words that the page wrote, as a person reads them."""
+    return html.unescape(words_of(app))
+
+
+def test_what_is_said_of_where_a_model_was_trained(open_app: OpenApp):
+    told = {name: card.claim() for name, card in models.available().items()}
+    assert told["small"].endswith("trained elsewhere") and told["ids"].endswith("trained elsewhere")
+    assert told["new"].endswith("not trained")
+    assert "trained on en-fr" in told["tales"]
+    app = open_app(model="small")
+    assert sorted(app.selectbox(key="model").options) == [
+        *("New", "Tales", "ids (trained elsewhere)", "small (trained elsewhere)"),
+    ]
+    for page in ("explore/heads.py", "models/models.py"):
+        app.switch_page(page).run()
+        assert not app.exception
+        assert "trained elsewhere" in text_of(app).lower() and "not trained" not in text_of(app)
+
+
+def test_the_heads_of_the_text_alone_are_shown(open_app: OpenApp, here: Path):
+    app = open_app(model="small", text=PROMPT, attention="decoder", layer="0", head="1")
+    assert not app.exception
+    model, tokenizer = tc.load(here / "small")
+    ids = tokenizer.encode(PROMPT)
+    with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
+        logits = model(torch.tensor([ids]))
+    pattern = acts["decoder.blocks.0.self_attn.hook_pattern"][0, 1].numpy()
+    trace = next(trace for trace in figure_of(app)["data"] if trace["name"] == "attention")
+    np.testing.assert_allclose(np.nan_to_num(values_of(trace)), pattern, atol=1e-6)
+    assert overview_of(app)[0]["groups"][0]["keys"] == len(ids) == 8
+    best = tokenizer.labels([int(logits[0, -1].argmax())])[0]
+    probability = logits[0, -1].softmax(-1).max()
+    assert f"<bdi>{best}</bdi> {probability:.2f}" in text_of(app)  # what would come next
+    namespace: dict[str, np.ndarray] = {}
+    exec(compile(shown_code(app), "shown", "exec"), namespace)
+    np.testing.assert_allclose(np.asarray(namespace["pattern"]), pattern, atol=1e-6)
+
+
+def test_a_text_is_continued_when_that_is_asked_for(open_app: OpenApp, here: Path):
+    app = open_app(model="small", text=PROMPT)
+    assert "continue" not in url_of(app) and "shapes" not in figure_of(app)["layout"]
+    app.toggle(key="view-continue-box").set_value(True).run()
+    assert not app.exception
+    assert url_of(app)["continue"] == "on"
+    model, tokenizer = tc.load(here / "small")
+    tokens = tc.greedy_decode(model, torch.tensor([tokenizer.encode(PROMPT)]), max_new_tokens=8).tokens[0].tolist()
+    n_read = len(tokens) - (tokens[-1] == tokenizer.eos_id)
+    assert overview_of(app)[0]["groups"][0]["keys"] == n_read > 8
+    layout = figure_of(app)["layout"]
+    lines = {(s["x0"], s["y0"], s["x1"], s["y1"]) for s in layout["shapes"] if s["type"] == "line"}
+    end = n_read - 0.5
+    assert lines == {(-0.5, 7.5, end, 7.5), (7.5, -0.5, 7.5, end)}  # between the text and what was written
+    assert "generated from token 8 on" in layout["xaxis"]["title"]["text"]
+    app.toggle(key="view-continue-box").set_value(False).run()
+    assert "continue" not in url_of(app) and overview_of(app)[0]["groups"][0]["keys"] == 8
+
+
+def test_a_model_of_ours_continues_unless_it_is_told_not_to(open_app: OpenApp):
+    app = open_app(model="tales")
+    n_continued = overview_of(app)[0]["groups"][0]["keys"]
+    assert (
+        "continue" not in url_of(app) and "generated from token" in figure_of(app)["layout"]["xaxis"]["title"]["text"]
+    )
+    app.toggle(key="view-continue-box").set_value(False).run()
+    assert url_of(app)["continue"] == "off" and overview_of(app)[0]["groups"][0]["keys"] < n_continued
+    again = open_app(**url_of(app))
+    assert again.text_input(key="text").value == PROMPTS[0]
+    assert overview_of(again)[0]["groups"][0]["keys"] == overview_of(app)[0]["groups"][0]["keys"]
+    for page in PAGES:
+        again.switch_page(page).run()
+        assert not again.exception, page
+    assert url_of(again)["continue"] == "off"  # on all pages
+
+
+def test_a_large_model_shows_the_text_first_and_what_it_writes_later(
+    open_app: OpenApp, here: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(continuing, "LARGE", 0)
+    app = open_app(**{"model": "small", "text": PROMPT, "continue": "on"})
+    assert not app.exception
+    assert "Writing the continuation" in text_of(app)
+    assert overview_of(app)[0]["groups"][0]["keys"] == 8
+    app.run()  # as the part that waits does, as soon as all is drawn
+    app.session_state["awaited-continuation"].future.result(60)
+    app.run()
+    assert "Writing the continuation" not in text_of(app)
+    assert overview_of(app)[0]["groups"][0]["keys"] > 8
+    app.text_input(key="text").set_value("the dog").run()
+    assert overview_of(app)[0]["groups"][0]["keys"] == 2
+    app.toggle(key="view-continue-box").set_value(False).run()
+    assert "Writing the continuation" not in text_of(app) and not app.exception
+
+
+def test_token_ids_are_read_and_written_on_all_pages(open_app: OpenApp, here: Path):
+    app = open_app(model="ids")
+    assert app.text_input(key="text").value == " ".join(str(11 * i // 9) for i in range(1, 9))  # an example
+    app.text_input(key="text").set_value("1, 2 3,4 1").run()
+    assert not app.exception
+    assert figure_of(app)["layout"]["xaxis"]["ticktext"] == ["1", "2", "3", "4", "1"]
+    app.toggle(key="view-continue-box").set_value(True).run()
+    model, _ = tc.load(here / "ids")
+    tokens = tc.greedy_decode(model, torch.tensor([[1, 2, 3, 4, 1]]), max_new_tokens=11).tokens[0].tolist()
+    read = tokens[:-1] if tokens[-1] == 0 else tokens
+    assert f"… {' '.join(map(str, read[5:]))}" in text_of(app)
+    for page in PAGES:
+        app.switch_page(page).run()
+        assert not app.exception, page
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 2 11 99", "token ids 11, 99 are out of range; this model has the ids 0 to 10"),
+        ("the cat", "reads token ids such as 464 3290 318, and “the” is not one"),
+        ("مرحبا", "and “مرحبا” is not one"),
+        ("👩‍👩‍👧", "is not one"),
+    ],
+)
+def test_what_is_no_token_id_is_said(open_app: OpenApp, text: str, said: str):
+    app = open_app(model="ids", text=text)
+    assert not app.exception
+    assert [warning.value.count(said) for warning in app.warning] == [1]
+
+
+def test_words_give_way_to_an_example_where_ids_are_read(open_app: OpenApp):
+    app = open_app(model="small", text=PROMPT)
+    app.selectbox(key="model").select("ids").run()
+    assert not app.exception and not app.warning
+    assert str(app.text_input(key="text").value).replace(" ", "").isdecimal()
+
+
+def test_a_text_of_another_script_or_none(open_app: OpenApp):
+    for text in ("مرحبا بالعالم", "👩‍👩‍👧", ""):
+        app = open_app(model="small", text=text)
+        for page in PAGES:
+            app.switch_page(page).run()
+            assert not app.exception, (text, page)
+    assert "Type a text above, or choose an example, to see what the model does with it." in text_of(app)
+
+
+def test_the_box_of_a_long_text_closes_and_shows_the_text_whole(open_app: OpenApp):
+    app = open_app(model="small", text=PROMPT)
+    app.session_state["long-text-open"] = True
+    long_text = "the cat sees a dog because " * 4
+    app.text_area(key="long-text").set_value(long_text)
+    app.button[[button.label for button in app.button].index("Analyse")].click().run()
+    assert not app.exception
+    assert app.session_state["long-text-open"] is False
+    assert f"<p class='hl-small hl-whole' dir='auto'>{long_text.strip()}</p>" in words_of(app)
+
+
+def test_a_cut_continuation_ends_with_a_mark(open_app: OpenApp):
+    assert "<div class='hl-answer hl-cut'" in words_of(open_app(model="tales"))
+
+
+def test_the_card_of_a_model_without_a_tokenizer(here: Path):
+    card = json.loads((here / "ids" / "card.json").read_text(encoding="utf-8"))
+    assert card["tokenizer"] == "ids" and card["description"].endswith("so its texts are token ids.")
+    assert "tokenizer" not in json.loads((here / "small" / "card.json").read_text(encoding="utf-8"))

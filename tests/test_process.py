@@ -1,0 +1,55 @@
+"""A process keeps what its tensors free: the same size asked for again costs no fresh pages."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+ASK_AGAIN = """
+import resource, sys
+import torch
+from transformer_core.process import keep_freed_memory
+
+if sys.argv[1] == "keep":
+    keep_freed_memory()
+for _ in range(16):
+    torch.ones(12_000_000) * 2
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(5):
+    torch.ones(12_000_000) * 2
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it is glibc that is told")
+def test_freed_memory_is_used_again():
+    fresh, kept = (
+        int(subprocess.run([sys.executable, "-c", ASK_AGAIN, how], capture_output=True, check=True, text=True).stdout)
+        for how in ("leave", "keep")
+    )
+    assert fresh > 100, "pages of 5 x 48 MB, which may be large ones"
+    assert kept < fresh / 10
+
+
+LEFT_ALONE = """
+import os
+before = dict(os.environ)
+import transformer_core as tc
+tc.presets.tiny(20), tc.load, tc.capture
+assert dict(os.environ) == before, {name for name in os.environ if os.environ[name] != before.get(name)}
+"""
+
+
+def test_importing_the_library_leaves_the_environment_alone():
+    without = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    subprocess.run([sys.executable, "-c", LEFT_ALONE], check=True, env=without)
+
+
+@pytest.mark.parametrize("asked, expected", [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
+def test_commands_and_the_app_let_threads_sleep_unless_told_otherwise(asked: dict[str, str], expected: str):
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"} | asked
+    for run in ("import sys; sys.argv = ['headlight', '--help']; import transformer_core.__main__", "import app"):
+        code = f"import atexit, os; atexit.register(lambda: print(os.environ['OMP_WAIT_POLICY'])); {run}"
+        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True)
+        assert ended.stdout.split()[-1] == expected, ended.stderr

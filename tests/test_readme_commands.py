@@ -1,0 +1,162 @@
+"""The commands of README do what it says: run as they stand, or, where they take minutes, for two steps."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from torch.distributed.run import get_args_parser
+
+import transformer_core as tc
+from tests.corpora.written import chapter
+from tests.weights.test_load import add_tokenizer
+from transformer_core.cli.main import make_parser
+from transformer_core.cli.settings import READING_FIELDS, parse_settings
+from transformer_core.corpora import CORPORA
+from transformer_core.model.presets import PRESETS
+from transformer_core.weights.hub import HubId
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)  # each with its language
+COMMANDS = [
+    shlex.split(command, comments=True)
+    for language, block in BLOCKS
+    if not language and not block.startswith("title:")
+    for command in block.replace("\\\n", " ").splitlines()
+    if command
+]
+OURS = ["python", "-m", "transformer_core"]
+TWO_STEPS = ["--steps", "2"]  # at the end of a training of minutes
+
+
+def parsed(words: list[str]) -> Namespace:
+    """Parse the words behind `transformer_core` as the program does; an option that is not there ends the test."""
+    return make_parser().parse_args(words)
+
+
+def of(name: str) -> list[list[str]]:
+    """The words behind `transformer_core` of each such command that is started without torchrun, in README's order."""
+    return [command[3:] for command in COMMANDS if command[:4] == [*OURS, name]]
+
+
+def run(*words: str, place: Path) -> str:
+    """Run a command in a folder of its own; return what it printed."""
+    told = os.environ | {"PYTHONPATH": str(ROOT), "HEADLIGHT_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "transformer_core", *words], cwd=place, env=told, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_each_is_of_a_kind_that_is_checked_here():
+    kinds = {tuple(command[: 4 if command[0] == "python" else 1]) for command in COMMANDS}
+    ours = {(*OURS, name) for name in ("train", "decode", "inspect", "import")}
+    assert kinds == ours | {("make",), ("torchrun",)}
+
+
+def test_make_has_its_targets():
+    inline = [shlex.split(words) for words in re.findall(r"`(make [a-z]+)`", README)]
+    targets = {command[1] for command in COMMANDS + inline if command[0] == "make"}
+    assert targets == {"run", "test", "check", "bench"}
+    told = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert told and targets == set(told[1].split())
+
+
+@pytest.mark.training
+def test_a_model_is_trained_kept_and_asked(tmp_path: Path):
+    trained, (asked,) = of("train")[0], of("decode")
+    kept = parsed(trained).keep
+    assert str(kept) == asked[1]
+    assert "step 2 of 2" in run(*trained, *TWO_STEPS, place=tmp_path)
+    assert (tmp_path / kept / "card.json").is_file()
+    answer = run(*asked, place=tmp_path)
+    assert answer.count("\n") == 1
+
+
+@pytest.mark.training
+def test_what_is_inspected_is_what_is_trained_on(tmp_path: Path):
+    (inspected,), trained = of("inspect"), of("train")[1]
+    readings = [parse_settings(parsed(words).set).reading for words in (inspected, trained)]
+    assert readings[0] == readings[1]
+    (tmp_path / parsed(inspected).corpus).write_text(chapter(seed=3, n_paragraphs=60), encoding="utf-8")
+    portrait = json.loads(run(*inspected, "--json", place=tmp_path))
+    assert "a character; there are" in run(*inspected, place=tmp_path)
+    run(*trained, *TWO_STEPS, place=tmp_path)
+    _, tokenizer = tc.load(tmp_path / parsed(trained).keep)
+    assert tokenizer.vocab_size == portrait["vocab_size"]
+
+
+def test_every_training_can_begin():
+    """The corpus is one that is made here, or a file; the preset, and every setting, is there, also in the text."""
+    ours = [command[command.index("transformer_core") + 1 :] for command in COMMANDS if "transformer_core" in command]
+    for words in ours:
+        options = parsed(words)
+        if words[0] == "train":
+            assert options.preset in PRESETS
+        if words[0] in ("train", "inspect"):
+            assert options.corpus in CORPORA or options.corpus == "my-book.txt"
+            parse_settings(options.set)
+        if words[0] == "import":
+            assert HubId.read(options.source)
+    settings = re.findall(r"--set\s([\w.]+=[\w.]+)", README)
+    assert len(settings) >= 9
+    for setting in settings:
+        found = parse_settings([setting])
+        assert bool(found.reading) == (setting.split("=")[0] in READING_FIELDS)
+    for preset in re.findall(r"`--preset ([a-z-]+)`|`(tiny-[a-z-]+)`", README):
+        assert "".join(preset) in PRESETS
+    named = re.search(r"takes a name \((.*?) hold pairs; (.*?) hold texts\)", README, re.DOTALL)
+    assert named and set(re.findall(r"`([\w-]+)`", named[0])) == set(CORPORA)
+
+
+def test_torchrun_takes_what_it_is_given():
+    commands = [command[1:] for command in COMMANDS if command[0] == "torchrun"]
+    assert len(commands) == 2
+    for words in commands:
+        options = get_args_parser().parse_args(words)
+        assert options.module and options.nproc_per_node == "4"
+        given = [word for word in (options.training_script, *options.training_script_args) if word != "--"]
+        assert given[0] == "transformer_core"
+        assert parsed(given[1:]).device == "cuda"
+
+
+def test_its_description_of_torchs_transformer_is_read(tmp_path: Path):
+    (described,) = (block for language, block in BLOCKS if language == "json")
+    values = json.loads(described)
+    layers = nn.TransformerEncoderLayer(16, values["n_heads"], 32, batch_first=True)
+    model = nn.ModuleDict(
+        {
+            "embed": nn.Embedding(61, 16),
+            "encoder": nn.TransformerEncoder(layers, 1, enable_nested_tensor=False),
+            "out": nn.Linear(16, 61),
+        }
+    )
+    (tmp_path / "config.json").write_text(described)
+    save_file(model.state_dict(), tmp_path / "model.safetensors")
+    add_tokenizer(tmp_path)
+    loaded, _ = tc.load(tmp_path)
+    assert loaded.config.n_heads == values["n_heads"] and loaded.config.scale_embeddings
+    assert loaded(torch.tensor([[5, 6, 7]])).shape == (1, 3, 61)
+
+
+def test_variables_and_folders_that_it_names_are_read_somewhere():
+    code = "".join(path.read_text() for room in ("pages", "transformer_core") for path in (ROOT / room).rglob("*.py"))
+    names = set(re.findall(r"`(HEADLIGHT_\w+)`", README))
+    assert len(names) == 2 and all(f'"{name}"' in code for name in names)
+
+
+def test_the_catalogue_of_a_new_language_can_be_printed():
+    (command,) = re.findall(r"`python (-m pages\.languages \w+)`", README)
+    done = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("msgid") > 500

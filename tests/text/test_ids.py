@@ -1,0 +1,86 @@
+"""Token ids as text: read, said back, and refused where the model has none of that number."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.text.refusals import refusal
+from transformer_core.config import Architecture
+from transformer_core.errors import TextError
+from transformer_core.text.grouping import word_labels, word_places
+from transformer_core.text.ids import IdTokenizer
+from transformer_core.text.tokenizer import Tokenizer
+
+
+def tokenizer(vocab_size: int = 50257, **special: int | None) -> IdTokenizer:
+    return IdTokenizer(vocab_size, special)
+
+
+@pytest.mark.parametrize(
+    "text", ["464 3290 318", "464, 3290, 318", "[464, 3290, 318]", " 464\t3290;318 ", "0464 003290 318", "464,3290,318"]
+)
+def test_ids_are_read_however_they_are_written(text: str):
+    assert tokenizer().encode(text) == [464, 3290, 318]
+    assert tokenizer().encode_for(text, "decoder_only") == [464, 3290, 318]
+
+
+def test_what_is_decoded_is_encoded_again():
+    ids = [0, 7, 50256, 7, 7, 12]
+    assert tokenizer(eos=50256).decode(ids) == "0 7 50256 7 7 12"
+    assert tokenizer().encode(tokenizer().decode(ids)) == ids
+    assert tokenizer(eos=50256).labels(ids) == ["0", "7", "50256", "7", "7", "12"]
+    assert tokenizer(eos=50256).labels_for("0, 007 50256", "decoder_only") == ["0", "7", "50256"]
+    assert tokenizer(eos=50256).is_special(ids) == [i == 50256 for i in ids]
+
+
+def test_each_id_is_a_word_of_its_own():
+    one = tokenizer(eos=3)
+    places = word_places(one, [11, 2, 3, 11])
+    assert places == (0, 1, 2, 3)
+    assert word_labels(one.labels([11, 2, 3, 11]), places) == ("11", "2", "3", "11")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "read"),
+    [("encoder_decoder", [5, 6, 1]), ("decoder_only", [5, 6]), ("encoder_only", [5, 6])],
+)
+def test_only_the_text_of_an_encoder_decoder_gets_its_end(architecture: Architecture, read: list[int]):
+    assert tokenizer(9, eos=1).encode_for("5 6", architecture) == read
+    assert tokenizer(9, eos=1).encode_for("5 6 1", architecture) == [5, 6, 1]
+    assert tokenizer(9).encode_for("5 6", architecture) == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("50257", "token id 50257 is out of range"),
+        ("3 99999 4 50257 99999", "token ids 99999, 50257 are out of range"),
+        ("9" * 5000, f"token id {'9' * 20} is out of range"),
+        (" ".join(str(60_000 + i) for i in range(7)), "60000, 60001, 60002, 60003, 60004 … are out of range"),
+    ],
+)
+def test_ids_out_of_range_are_named_with_the_range(text: str, named: str):
+    with pytest.raises(TextError, match="the ids 0 to 50256") as caught:
+        tokenizer().encode(text)
+    assert named in str(caught.value)
+    assert tokenizer().encode("050256") == [50256]
+
+
+@pytest.mark.parametrize("text", ["The cat", "464 dog", "-5", "3.5", "٣", "____", "👩‍👩‍👧"])
+def test_words_are_refused_with_what_is_expected(text: str):
+    with pytest.raises(TextError, match="reads token ids such as 464 3290 318"):
+        tokenizer().encode(text)
+
+
+def test_nothing_is_no_token():
+    assert tokenizer().encode("  ") == [] == tokenizer().encode_for("", "decoder_only")
+
+
+def test_it_is_saved_with_its_model(tmp_path: Path):
+    path = tmp_path / "tokenizer.json"
+    tokenizer(11, pad=0, bos=None, eos=1).save(path)
+    again = Tokenizer.load(path)
+    assert (again.kind, again.vocab_size) == ("ids", 11)
+    assert (again.pad_id, again.bos_id, again.eos_id, again.unk_id, again.mask_id) == (0, None, 1, None, None)
+    path.write_text(path.read_text().replace('"eos": 1', '"eos": 11'))
+    assert "damaged" in refusal(Tokenizer.load, path)

@@ -1,0 +1,77 @@
+"""A run with a tokenizer from a folder: it is recorded, saved with the model, and the run goes on exactly."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.corpora.test_foreign_tokens import END, write_tokenizer
+from tests.training.small_runs import MODEL, TRAINING, corpus, go_on, logged, work
+from transformer_core.cli.settings import parse_settings
+from transformer_core.corpora import CorpusReading
+from transformer_core.errors import CorpusError, RunError
+from transformer_core.training import begin as beginning
+from transformer_core.training.begin import Settings
+from transformer_core.training.job import Job
+from transformer_core.weights.checkpoint import load, read_card
+
+__all__ = ["corpus"]  # a fixture
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_tokenizer(tmp_path / "Like GPT-2", bos_token=END, eos_token=END, pad_token=None)
+
+
+def begin(path: Path, corpus: Path, folder: Path, **training: object) -> Job:
+    settings = Settings(
+        model=MODEL, training=TRAINING | training, reading={"tokens": str(folder), "division": "stream"}
+    )
+    return beginning.begin(path, corpus_name=str(corpus), preset="tiny-decoder", settings=settings)
+
+
+def test_a_run_records_its_tokenizer_and_goes_on_exactly(tmp_path: Path, corpus: Path, folder: Path):
+    work(begin(tmp_path / "whole", corpus, folder, stride=3))
+    work(begin(tmp_path / "broken", corpus, folder, stride=3), until=5)
+    shutil.rmtree(folder)  # the run has its own
+    work(go_on(tmp_path / "broken"))
+    assert logged(tmp_path / "broken") == logged(tmp_path / "whole")
+
+    asked = json.loads((tmp_path / "whole" / "run.json").read_text())
+    assert asked["training"]["stride"] == 3 and asked["reading"]["tokens"] == str(folder)
+    assert len(asked["tokenizer_fingerprint"]) == 64
+    assert f"tokens={folder}" in asked["command"] and "stride=3" in asked["command"]
+    model, tokenizer = load(tmp_path / "whole" / "last")
+    assert (model.config.vocab_size, model.config.pad_id, model.config.bos_id, model.config.eos_id) == (
+        301,
+        None,
+        300,
+        300,
+    )
+    assert tokenizer.encode_for("a c e", "decoder_only")[0] == 300
+    assert read_card(tmp_path / "whole" / "last")["corpus"]["reading"]["tokens"] == str(folder)
+
+
+def test_a_run_that_was_never_saved_needs_the_same_tokenizer(tmp_path: Path, corpus: Path, folder: Path):
+    begin(tmp_path / "run", corpus, folder).directory.release()
+    write_tokenizer(folder, special=(END, "<other>"), bos_token=END, eos_token="<other>")
+    with pytest.raises(RunError, match=r"the tokenizer .*Like GPT-2 is no longer the one that this run was begun with"):
+        go_on(tmp_path / "run")
+
+
+def test_a_stride_is_for_running_texts_and_leaves_nothing_out(tmp_path: Path, corpus: Path):
+    for reading, stride, said in (
+        ({"division": "lines"}, 1, "stride is for the windows of a running text; set division=stream"),
+        ({"division": "stream"}, 9, r"stride \(9\) must be at most max_seq_len \(8\)"),
+    ):
+        settings = Settings(model=MODEL, training=TRAINING | {"stride": stride}, reading=reading)
+        with pytest.raises(CorpusError, match=said):
+            beginning.begin(tmp_path / "run", corpus_name=str(corpus), preset="tiny-decoder", settings=settings)
+        assert not (tmp_path / "run").exists()
+
+
+def test_the_command_line_takes_a_folder_with_capitals():
+    assigned = parse_settings(["tokens=../Data/GPT-2", "stride=1"])
+    assert CorpusReading(**assigned.reading).tokenizer_source == "../Data/GPT-2"
+    assert assigned.training == {"stride": 1}

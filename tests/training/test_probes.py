@@ -1,0 +1,139 @@
+"""Direct tests of a model: a healthy one cannot fail them, whatever its weights are, and a mistake shows at once."""
+
+from contextlib import nullcontext
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from tests.training.diagnosis.tiny_runs import not_masked, not_shifted, see_every_token
+from transformer_core.config import Architecture, ModelConfig
+from transformer_core.corpora.batching import IGNORED, Batch, batches_for
+from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.instrument.intervene import intervene
+from transformer_core.model.transformer import Transformer, build
+from transformer_core.text.tokenizer import Kind, OwnTokenizer, train_tokenizer
+from transformer_core.training.probes import probe
+
+TEXTS = [f"{a} {b} {c} {a}" for a in "abcd" for b in "efgh" for c in "ijk"]
+
+
+def random_model(tokenizer: OwnTokenizer, architecture: Architecture, *, seed: int = 0) -> Transformer:
+    """Far from even, so that each token given changes each guess."""
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        architecture=architecture,
+        d_model=32,
+        d_ff=64,
+        n_heads=2,
+        n_encoder_layers=0 if architecture == "decoder_only" else 1,
+        n_decoder_layers=0 if architecture == "encoder_only" else 1,
+        max_seq_len=24,
+        tie_embeddings="none",
+    )
+    model = build(config, seed=seed).eval()
+    with torch.no_grad():
+        for weights in model.parameters():
+            weights.mul_(2)
+    return model
+
+
+def batch_of(items: list, tokenizer: OwnTokenizer, architecture: Architecture) -> Batch:
+    return next(batches_for(items, tokenizer, architecture, max_seq_len=24, batch_size=64, seed=0))
+
+
+@pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_causal_model_never_fails_the_test_of_leakage(kind: Kind, seed: int):
+    tokenizer = train_tokenizer(TEXTS, kind=kind, vocab_size=300)
+    texts, pairs = [Text(text) for text in TEXTS], [Pair(text, text[::-1]) for text in TEXTS]
+    same = [Text("a a a a a") for _ in TEXTS]  # the input is its own target, and shifted all the same
+    cases: list[tuple[list, Architecture]] = [
+        (texts, "decoder_only"),
+        (pairs, "encoder_decoder"),
+        (same, "decoder_only"),
+    ]
+    for items, architecture in cases:
+        model = random_model(tokenizer, architecture, seed=seed)
+        found = probe(model, tokenizer, batch_of(items, tokenizer, architecture), items)
+        assert found["seen_accuracy"] == found["hidden_accuracy"]
+
+
+def answer_in(batch: Batch, model: Transformer) -> None:
+    """Train to say the given token: what unshifted targets, or a missing mask, make of a model."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    for _ in range(300):
+        loss = F.cross_entropy(model(*batch.inputs).flatten(0, 1), batch.targets.flatten(), ignore_index=IGNORED)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@pytest.mark.parametrize(
+    ("mistake", "architecture"),
+    [("not shifted", "decoder_only"), ("no mask", "decoder_only"), ("not masked", "encoder_only")],
+)
+def test_a_model_that_was_given_its_answers_fails_it(mistake: str, architecture: Architecture):
+    tokenizer = train_tokenizer(TEXTS, kind="word", mask=architecture == "encoder_only")
+    texts = [Text(text) for text in TEXTS]
+    model = random_model(tokenizer, architecture)
+    batch = batch_of(texts, tokenizer, architecture)
+    if mistake != "no mask":
+        batch = (not_shifted if mistake == "not shifted" else not_masked)(batch)
+    unmasked = {"decoder.blocks.*.self_attn.hook_mask": see_every_token}
+    with intervene(model, unmasked) if mistake == "no mask" else nullcontext():
+        answer_in(batch, model)
+        found = probe(model, tokenizer, batch, texts)
+    assert found["seen_accuracy"] > 0.7
+    assert found["hidden_accuracy"] < found["seen_accuracy"] - 0.3
+
+
+def test_the_rest_against_a_naive_loop(turns: Corpus):
+    """One pair after another, without padding."""
+    tokenizer = train_tokenizer(turns.training_texts(), kind="word")
+    pairs = [Pair("a", ""), Pair("x b", "Y"), *turns.held_out, turns.held_out[0]]
+    model = random_model(tokenizer, "encoder_decoder")
+    batch = batch_of(pairs, tokenizer, "encoder_decoder")
+    found = probe(model, tokenizer, batch, pairs)
+    losses, early = [], []
+    n_unknown = n_targets = 0
+    for pair in pairs:
+        tgt = tokenizer.encode(pair.target, bos=True, eos=True)
+        with torch.no_grad():
+            logits = model(torch.tensor([tokenizer.encode(pair.source, eos=True)]), torch.tensor([tgt[:-1]]))[0]
+        losses += F.cross_entropy(logits, torch.tensor(tgt[1:]), reduction="none").tolist()
+        n_unknown, n_targets = n_unknown + tgt.count(tokenizer.unk_id), n_targets + len(tgt) - 1
+        if pair.target:
+            early.append(logits[0].softmax(-1)[tokenizer.eos_id].item())
+    assert found["training_loss"] == pytest.approx(sum(losses) / len(losses), rel=1e-4)
+    assert found["early_end"] == pytest.approx(sum(early) / len(early), rel=1e-4)
+    assert found["unknown"] == pytest.approx(n_unknown / n_targets) and n_unknown
+    assert found["empty_target"] == pytest.approx(1 / len(pairs))
+    assert found["same_target"] == pytest.approx(2 / len(pairs))
+    assert 0 <= found["cut_outputs"] <= 1
+
+
+def test_a_source_is_worth_what_its_absence_costs(turns: Corpus):
+    tokenizer = train_tokenizer(turns.training_texts(), kind="word")
+    pairs = list(turns.train)
+    model, deaf = random_model(tokenizer, "encoder_decoder"), random_model(tokenizer, "encoder_decoder")
+    batch = batch_of(pairs, tokenizer, "encoder_decoder")
+    answer_in(batch, model)
+    with torch.no_grad():
+        for name, weights in deaf.named_parameters():
+            if "cross_attn" in name:
+                weights.zero_()
+    assert probe(model, tokenizer, batch, pairs)["source_gain"] > 1
+    assert probe(deaf, tokenizer, batch, pairs)["source_gain"] == pytest.approx(0, abs=1e-5)
+    assert "source_gain" not in probe(model, tokenizer, batch, pairs[:1])  # there is no other source
+
+
+def test_the_model_stays_as_it_was(turns: Corpus):
+    tokenizer = train_tokenizer(turns.training_texts(), kind="word")
+    model = random_model(tokenizer, "encoder_decoder")
+    before = {name: weights.clone() for name, weights in model.named_parameters()}
+    for is_training in (True, False):
+        model.train(is_training)
+        probe(model, tokenizer, batch_of(list(turns.train), tokenizer, "encoder_decoder"), turns.held_out)
+        assert model.training == is_training
+    assert all(torch.equal(weights, before[name]) for name, weights in model.named_parameters())

@@ -1,0 +1,146 @@
+"""What is wrong with a corpus before it is trained on: too little, too long, the same again and again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from transformer_core.corpora.portrait import CorpusPortrait
+from transformer_core.language import say, say_number
+
+_FEW_HELD_OUT = 10  # fewer texts, or windows, tell little
+_DETERMINED = 0.05  # nats: below it the token before tells the next one
+_MOST_UNKNOWN = 0.1  # share of the tokens in validation
+_MANY_COPIES = 0.5  # share of texts, or pairs
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that a person should know before a training."""
+
+    sentence: str  # what it is, why it matters, and what to do
+    is_fatal: bool = False  # the training cannot begin
+
+
+def check(portrait: CorpusPortrait, *, max_seq_len: int, batch_size: int) -> list[Finding]:
+    """Return what is wrong with a corpus for some training, the worst first.
+
+    Args:
+        portrait: of the corpus.
+        max_seq_len: tokens that the model takes.
+        batch_size: pairs, or windows of texts, a step.
+    """
+    long = [*_too_long(portrait, max_seq_len)]
+    others = (*_the_same(portrait), *_too_little(portrait, max_seq_len, batch_size), *_unknown(portrait))
+    return long + [Finding(sentence) for sentence in others]
+
+
+def n_rows(portrait: CorpusPortrait, max_seq_len: int) -> int:
+    """Return how many pairs, or windows of texts, an epoch has, at least."""
+    if portrait.items == "pairs":
+        return portrait.n_train
+    return max(portrait.n_train if portrait.items == "texts" else 1, portrait.n_train_tokens // max_seq_len)
+
+
+def _too_long(portrait: CorpusPortrait, max_seq_len: int) -> Iterator[Finding]:
+    """Find texts beyond what the model takes: those of pairs are refused, others are cut."""
+    for side, lengths in portrait.lengths.items():
+        n_around = 2 if portrait.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
+        n = lengths.n_above(max_seq_len - n_around)
+        values = {"most": max_seq_len, "longest": lengths.longest + 1}
+        if not n:
+            continue
+        if side == "source":
+            sentence = say_number(
+                n,
+                "{n:,} source is longer than the model takes: {longest:,} tokens, its end included, of {most:,} at "
+                "most. Raise max_seq_len to {longest:,}, or shorten it.",
+                "{n:,} sources are longer than the model takes: up to {longest:,} tokens, their end included, of "
+                "{most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
+                **values,
+            )
+        elif side == "target":
+            sentence = say_number(
+                n,
+                "{n:,} target is longer than the model takes: {longest:,} tokens, its end included, of {most:,} at "
+                "most. Raise max_seq_len to {longest:,}, or shorten it.",
+                "{n:,} targets are longer than the model takes: up to {longest:,} tokens, their end included, of "
+                "{most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
+                **values,
+            )
+        else:
+            sentence = say_number(
+                n,
+                "{n:,} text is longer than the {most:,} tokens that the model takes, and is cut into pieces, which do "
+                "not see each other. With a larger max_seq_len it would stay whole.",
+                "{n:,} texts are longer than the {most:,} tokens that the model takes, and are cut into pieces, which "
+                "do not see each other. With a larger max_seq_len they would stay whole.",
+                **values,
+            )
+        yield Finding(sentence, is_fatal=portrait.items == "pairs")
+
+
+def _the_same(portrait: CorpusPortrait) -> Iterator[str]:
+    """Find that there is nothing, or little, to be learnt."""
+    if portrait.n_used_tokens == 1:
+        token = portrait.frequent[0].token
+        yield say(
+            "All of it is one token, {token}, again and again, so there is nothing to learn. Give another text.",
+            token=token,
+        )
+    elif portrait.bigram_loss < _DETERMINED:
+        yield say(
+            "The same comes again and again: each token follows from the one before (bigram baseline {loss:.2f} nats), "
+            "so a model learns nothing that a table could not tell. Give a more varied text.",
+            loss=portrait.bigram_loss,
+        )
+    if portrait.items == "pairs":
+        if portrait.n_different == 1:
+            yield say(
+                "All targets are equal, so a model need not read its source. Look whether the second column is the "
+                "right one."
+            )
+        elif portrait.n_copied > _MANY_COPIES * portrait.n_train:
+            yield say(
+                "{n:,} of {all:,} targets equal their source, so the model learns to copy. Look whether that is meant.",
+                n=portrait.n_copied,
+                all=portrait.n_train,
+            )
+        if lengths := portrait.lengths.get("target"):
+            empty = dict(lengths.counts).get(0, 0)
+            if empty:
+                yield say("{n:,} targets have no token; the model learns to end at once for these.", n=empty)
+    elif portrait.items == "texts" and portrait.n_different <= _MANY_COPIES * portrait.n_train:
+        yield say(
+            "Only {n:,} of {all:,} texts differ; the others are copies, which the model learns by heart. Remove them.",
+            n=portrait.n_different,
+            all=portrait.n_train,
+        )
+
+
+def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> Iterator[str]:
+    """Find that there is too little for a batch, or for a validation."""
+    rows = n_rows(portrait, max_seq_len)
+    if rows < batch_size:
+        yield say(
+            "The training set is smaller than one batch: {n:,} of {batch_size:,} pairs or windows, so each step sees "
+            "all of it and the model learns it by heart. Give more text, or lower the batch size.",
+            n=rows,
+            batch_size=batch_size,
+        )
+    held_out = portrait.n_held_out
+    if portrait.items == "stretches":
+        held_out = max(1, portrait.n_held_out_tokens // max_seq_len)
+    if held_out < _FEW_HELD_OUT:
+        yield say(
+            "The validation set is very small ({n:,}), so validation loss and accuracy are rough. Give more text for "
+            "better ones.",
+            n=held_out,
+        )
+
+
+def _unknown(portrait: CorpusPortrait) -> Iterator[str]:
+    if portrait.unknown_share > _MOST_UNKNOWN:
+        yield say(
+            "{share:.0%} of the tokens in the validation set are unknown: the training set does not have them. Choose "
+            "subwords or characters as tokens, or give more text.",
+            share=portrait.unknown_share,
+        )

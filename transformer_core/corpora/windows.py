@@ -1,0 +1,27 @@
+"""The first windows of a stream of tokens as a decoder learns from them: what it is given, and what it is to say."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def first_windows(
+    stream: NDArray[Any], *, length: int, stride: int, n: int, bos_id: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the decoder's inputs and targets, both [window, pos].
+
+    The targets are the stream in windows; the inputs are the stream shifted right behind the token that begins a text,
+    in the same windows. So below each input stands the token that comes next.
+
+    Args:
+        stream: tokens, [pos]; where it has fewer than `length`, there is no window.
+        length: tokens of a window.
+        stride: tokens from the beginning of one window to that of the next.
+        n: windows at most.
+        bos_id: stands before the first token.
+    """
+    targets = np.asarray(stream[: length + stride * (n - 1)]).astype(np.int64)
+    given = np.append(bos_id, targets[:-1])
+    places = np.arange(0, len(targets) - length + 1, stride)[:n, None] + np.arange(length)  # window pos
+    return given[places], targets[places]

@@ -1,0 +1,74 @@
+"""Attention by torch's fused kernel, which never stores the pattern; the formula written out is in `attention.py`."""
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from transformer_core.model.distance_bias import PositionBias
+from transformer_core.model.masks import AttentionMask
+
+WrittenMask = Bool[Tensor, "#batch #head #query #key"]
+Mask = WrittenMask | AttentionMask
+MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cross-attention: its keys are the source's
+Bias = Float[Tensor, "#batch #head query key"]
+
+_STRETCH = 1024  # queries whose mask or bias is written out at a time
+
+
+def scaled_dot_product_attention(
+    q: Float[Tensor, "batch head query d_head"],
+    k: Float[Tensor, "batch head key d_head"],
+    v: Float[Tensor, "batch head key d_head"],
+    mask: Mask | None = None,
+    *,
+    bias: Bias | PositionBias | None = None,
+    scale: float | None = None,
+) -> Float[Tensor, "batch head query d_head"]:
+    """Return softmax(Q K^T / sqrt(d_head) + bias) V by torch's fused kernel, which never stores the pattern.
+
+    Args:
+        q: queries.
+        k: keys.
+        v: values.
+        mask: True = may attend; None allows everything. A rule is written out for a stretch of queries at a time.
+        bias: of the positions; like the mask.
+        scale: factor in place of 1 / sqrt(d_head).
+
+    Returns:
+        for each query the weighted sum of the values; 0 where nothing may be attended to.
+
+    Source: Vaswani et al. 2017, sec. 3.2.1, eq. (1); Dao et al. 2022 for the kernel.
+    """
+    if isinstance(mask, AttentionMask) and mask.allows_everything:
+        mask = None
+    if bias is None and isinstance(mask, AttentionMask) and mask.is_look_ahead_only:
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
+    if bias is None and not isinstance(mask, AttentionMask):
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+    stretches = [slice(first, first + _STRETCH) for first in range(0, q.shape[2], _STRETCH)]
+    z = [
+        F.scaled_dot_product_attention(q[:, :, queries], k, v, attn_mask=_added(mask, bias, queries, q), scale=scale)
+        for queries in stretches
+    ]
+    return z[0] if len(z) == 1 else torch.cat(z, dim=2)
+
+
+def _added(mask: Mask | None, bias: Bias | PositionBias | None, queries: slice, like: Tensor) -> Tensor:
+    """Return mask and bias of some queries as the kernel takes them: a mask alone as booleans, else one sum."""
+    allowed = rows_of(mask, queries)
+    added = rows_of(bias, queries)
+    if added is None:
+        assert allowed is not None, "without a mask and a bias there is nothing to add"
+        return allowed
+    added = added.to(like.dtype)
+    return added if allowed is None else torch.where(allowed, added, -math.inf)
+
+
+def rows_of(part: Mask | Bias | PositionBias | None, queries: slice) -> Tensor | None:
+    """Return some queries' rows of a mask or a bias, be it a rule or written out."""
+    if part is None or isinstance(part, Tensor):
+        return part if part is None or part.shape[2] == 1 else part[:, :, queries]
+    return part.write_out(queries)

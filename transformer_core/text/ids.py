@@ -1,0 +1,114 @@
+"""Token ids as text, "464 3290 318": for models that came without a tokenizer."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, SupportsInt
+
+from transformer_core.config import Architecture, ModelConfig
+from transformer_core.errors import TextError
+from transformer_core.language import say, say_number
+from transformer_core.text.interface import Tokenizer
+from transformer_core.text.labels import Token
+
+_WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
+_MOST_NAMED = 5  # ids that an error names
+_ROLES = ("pad", "bos", "eos")
+
+
+class IdTokenizer(Tokenizer):
+    """Reads and writes tokens as their numbers: "464 3290 318" or "464, 3290, 318"; a label is the number itself."""
+
+    def __init__(self, vocab_size: int, special: Mapping[str, int | None]) -> None:
+        """Make one for a vocabulary.
+
+        Args:
+            vocab_size: of the model.
+            special: the token of each role, None where there is none: "pad", "bos", "eos".
+        """
+        self.kind = "ids"
+        self._vocab_size = vocab_size
+        self.pad_id, self.bos_id, self.eos_id = (special.get(role) for role in _ROLES)
+        self.unk_id = self.mask_id = None
+
+    @classmethod
+    def of(cls, config: ModelConfig) -> "IdTokenizer":
+        """Return the one that fits a model."""
+        return cls(config.vocab_size, {"pad": config.pad_id, "bos": config.bos_id, "eos": config.eos_id})
+
+    @classmethod
+    def from_values(cls, about: Mapping[str, Any]) -> "IdTokenizer":
+        """Make one of what `save` wrote.
+
+        Raises:
+            Exception: it does not fit together; the caller says so calmly.
+        """
+        vocab_size = int(about["vocab_size"])
+        special = {role: None if about[role] is None else int(about[role]) for role in _ROLES}
+        if vocab_size < 1 or any(i is not None and not 0 <= i < vocab_size for i in special.values()):
+            raise ValueError("a token that is not in the vocabulary")
+        return cls(vocab_size, special)
+
+    @property
+    def vocab_size(self) -> int:
+        """Number of tokens, the special ones included."""
+        return self._vocab_size
+
+    def decode(self, ids: Iterable[SupportsInt]) -> str:
+        """Return the numbers of tokens; special ones are not left out, since they are no less readable."""
+        return " ".join(self.tokens(ids))
+
+    def tokens(self, ids: Iterable[SupportsInt]) -> list[str]:
+        """Return each token's number."""
+        return [str(i) for i in self._known(ids)]
+
+    def _ids(self, text: str) -> list[int]:
+        return [i for i, _ in self._cut(text)]
+
+    def _cut(self, text: str) -> list[tuple[int, str]]:
+        """Return the tokens of a text, each as typed.
+
+        Raises:
+            TextError: something is no token id, or not one of this model.
+        """
+        pieces = _WRITTEN.findall(text)
+        for piece in pieces:
+            if not (piece.isascii() and piece.isdecimal()):
+                raise TextError(
+                    say(
+                        "this model came without a tokenizer and reads token ids such as 464 3290 318, and “{piece}” "
+                        "is not one",
+                        piece=piece[:30],
+                    )
+                )
+        last = str(self.vocab_size - 1)
+        beyond = [piece for piece in pieces if (len(piece.lstrip("0")), piece.lstrip("0")) > (len(last), last)]
+        if beyond:
+            named = list(dict.fromkeys(piece[:20] for piece in beyond))
+            raise TextError(
+                say_number(
+                    len(named),
+                    "token id {ids} is out of range; this model has the ids 0 to {last}",
+                    "token ids {ids} are out of range; this model has the ids 0 to {last}",
+                    ids=", ".join(named[:_MOST_NAMED]) + (" …" if len(named) > _MOST_NAMED else ""),
+                    last=last,
+                )
+            )
+        return [(int(piece), piece) for piece in pieces]
+
+    def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
+        """Return the ids as typed; for an encoder-decoder, whose texts end in <eos>, with that behind them."""
+        read = self._cut(text)
+        is_open = architecture == "encoder_decoder" and (not read or read[-1][0] != self.eos_id)
+        if is_open and self.eos_id is not None:
+            read.append((self.eos_id, ""))
+        return read
+
+    def _token(self, i: int) -> Token:
+        is_special = i in (self.pad_id, self.bos_id, self.eos_id)
+        return Token(name=str(i)) if is_special else Token(text=str(i).encode(), starts_anew=True)
+
+    def _to_json(self) -> str:
+        about = {"kind": self.kind, "vocab_size": self.vocab_size}
+        about |= dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id), strict=True))
+        return json.dumps({"headlight": about}) + "\n"

@@ -1,0 +1,142 @@
+"""Guided attention: one head of the encoder learns from examples which noun each pronoun stands for.
+
+Translation alone does not ask a head for that: a model can find the gender of "it" in its decoder as well, and then no
+pattern of the encoder shows it. A corpus that knows what its pronouns stand for (`Pair.antecedents`) can ask.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import Batches
+from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.errors import ConfigError
+from transformer_core.instrument.capture import capture
+from transformer_core.language import say
+from transformer_core.model.transformer import Transformer
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.objective import TrainingLoss
+
+
+def guidance_loss(
+    pattern: Float[Tensor, "batch query key"], antecedents: Bool[Tensor, "batch query key"]
+) -> Float[Tensor, ""]:
+    """Return the mean, over the pronouns, of the cross-entropy H(antecedents, pattern).
+
+    loss = -1/n sum over pronouns q of sum over keys k of G[q, k] log A[q, k], where A is the pattern of the guided head
+    and G[q] spreads 1 evenly over the tokens that the pronoun q stands for.
+
+    Args:
+        pattern: of one head; each row sums to 1.
+        antecedents: True where the query is a pronoun and the key a token of what it stands for.
+
+    Returns:
+        nats per pronoun; 0 where there is no pronoun.
+
+    Source: Garg et al. 2019, "Jointly Learning to Align and Translate with Transformer Models", sec. 4.2.
+    Differs: they guide a head of cross-attention towards word alignments; here it is a head of self-attention, as in
+    Strubell et al. 2018 ("Linguistically-Informed Self-Attention"), who guide one towards syntactic heads.
+    """
+    is_pronoun = antecedents.any(dim=-1)  # [batch, query]
+    if not is_pronoun.any():
+        return pattern.new_zeros(())
+    rows, given = pattern[is_pronoun], antecedents[is_pronoun].to(pattern.dtype)  # [pronoun, key]
+    log_weights = rows.clamp_min(torch.finfo(rows.dtype).tiny).log()  # a weight that is rounded to 0 has no logarithm
+    return -(given / given.sum(dim=-1, keepdim=True) * log_weights).sum(dim=-1).mean()
+
+
+class GuidedTrainingLoss(nn.Module):
+    """A model with both of its losses at the end: that of its targets, and that of its guided head."""
+
+    def __init__(self, model: Transformer, *, smoothing: float, layer: int, head: int) -> None:
+        """Keep the model, the smoothing of its targets, and which head of its encoder is guided."""
+        super().__init__()
+        self.of_targets = TrainingLoss(model, smoothing=smoothing)
+        self.site, self.head = _site(layer), head
+
+    def forward(
+        self,
+        inputs: tuple[Int[Tensor, "batch _"], ...],
+        targets: Int[Tensor, "batch pos"],
+        antecedents: Bool[Tensor, "batch query key"],
+    ) -> Float[Tensor, "2"]:
+        """Return the mean loss in nats per target that counts, and the guidance loss in nats per pronoun.
+
+        Args:
+            inputs: what the model reads, the source first.
+            targets: as for `label_smoothed_cross_entropy`.
+            antecedents: as for `guidance_loss`, of the source.
+        """
+        with capture(self.of_targets.model, self.site, detach=False) as acts:
+            loss = self.of_targets(inputs, targets)
+        return torch.stack([loss, guidance_loss(acts[self.site][:, self.head].float(), antecedents)])
+
+
+def refuse_unguidable(training: TrainingConfig, model: ModelConfig, corpus: Corpus) -> None:
+    """Check that there are such a head, and pronouns of which it is known what they stand for.
+
+    Raises:
+        ConfigError: there are not.
+    """
+    if training.guided is None:
+        return
+    if not has_antecedents(corpus.train) or model.architecture != "encoder_decoder":
+        raise ConfigError(
+            say(
+                "guided_head needs a corpus that knows what each pronoun of a source stands for, as en-fr does, and "
+                "{corpus} does not; leave guided_head out, or choose en-fr",
+                corpus=corpus.name,
+            )
+        )
+    layer, head = training.guided
+    if layer >= model.n_encoder_layers or head >= model.n_heads:
+        raise ConfigError(
+            say(
+                "guided_head ({guided_head}) is not there: the encoder has layers 0 to {last_layer}, each with heads 0 "
+                "to {last_head}; choose one of these",
+                guided_head=training.guided_head,
+                last_layer=model.n_encoder_layers - 1,
+                last_head=model.n_heads - 1,
+            )
+        )
+
+
+def has_antecedents(items: Sequence[Pair] | Sequence[Text]) -> bool:
+    """Whether these are pairs that say what the pronouns of their sources stand for; all of a corpus do, or none."""
+    first = items[0] if len(items) else None
+    return isinstance(first, Pair) and first.antecedents is not None
+
+
+@torch.inference_mode()
+def antecedent_shares(model: Transformer, batches: Batches) -> Float[Tensor, "layer head"] | None:
+    """Return how often each head of the encoder has its largest weight of a pronoun on what the pronoun stands for.
+
+    Args:
+        model: in evaluation mode.
+        batches: one epoch of them is read.
+
+    Returns:
+        shares of all pronouns, in [0, 1]; None where there is no pronoun, or the batches know nothing of them.
+    """
+    sites = [_site(layer) for layer in range(model.config.n_encoder_layers)]
+    n_right, n_pronouns = torch.zeros(len(sites), model.config.n_heads, dtype=torch.int64), 0
+    device = next(model.parameters()).device
+    for _ in range(batches.batches_per_epoch):
+        batch = next(batches).to(device)
+        if batch.antecedents is None:
+            return None
+        with capture(model, *sites) as acts:
+            model.encode(batch.inputs[0])
+        row, query = batch.antecedents.any(dim=-1).nonzero(as_tuple=True)  # of each pronoun
+        for layer, site in enumerate(sites):
+            keys = acts[site][row, :, query].argmax(dim=-1)  # [pronoun, head]
+            n_right[layer] += batch.antecedents[row[:, None], query[:, None], keys].sum(dim=0).cpu()
+        n_pronouns += len(row)
+    return n_right.double() / n_pronouns if n_pronouns else None
+
+
+def _site(layer: int) -> str:
+    return f"encoder.blocks.{layer}.self_attn.hook_pattern"
