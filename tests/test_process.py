@@ -32,6 +32,8 @@ def test_freed_memory_is_used_again():
     assert kept < fresh / 10
 
 
+WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+
 LEFT_ALONE = """
 import os
 before = dict(os.environ)
@@ -42,14 +44,25 @@ assert dict(os.environ) == before, {name for name in os.environ if os.environ[na
 
 
 def test_importing_the_library_leaves_the_environment_alone():
-    without = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
+    without = {name: value for name, value in os.environ.items() if name not in WAITING}
     subprocess.run([sys.executable, "-c", LEFT_ALONE], check=True, env=without)
 
 
-@pytest.mark.parametrize("asked, expected", [({}, "PASSIVE"), ({"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE")])
-def test_commands_and_the_app_let_threads_sleep_unless_told_otherwise(asked: dict[str, str], expected: str):
-    environment = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"} | asked
-    for run in ("import sys; sys.argv = ['headlight', '--help']; import transformer_core.__main__", "import app"):
-        code = f"import atexit, os; atexit.register(lambda: print(os.environ['OMP_WAIT_POLICY'])); {run}"
-        ended = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True)
-        assert ended.stdout.split()[-1] == expected, ended.stderr
+IN_COMMANDS = "import sys; sys.argv = ['headlight', '--help']; import transformer_core.__main__"
+
+
+@pytest.mark.parametrize(
+    "run, asked, expected",
+    [
+        (IN_COMMANDS, {}, "PASSIVE 3000"),
+        (IN_COMMANDS, {"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE None"),
+        (IN_COMMANDS, {"GOMP_SPINCOUNT": "0"}, "PASSIVE 0"),
+        ("import app", {}, "PASSIVE None"),
+        ("import app", {"OMP_WAIT_POLICY": "ACTIVE"}, "ACTIVE None"),
+    ],
+)
+def test_threads_sleep_unless_told_otherwise_in_commands_after_a_while(run: str, asked: dict[str, str], expected: str):
+    environment = {name: value for name, value in os.environ.items() if name not in WAITING} | asked
+    code = f"import atexit, os; atexit.register(lambda: print(*(os.environ.get(name) for name in {WAITING}))); {run}"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, text=True)
+    assert " ".join(ended.stdout.split()[-2:]) == expected, ended.stderr
