@@ -8,6 +8,7 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
+from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
@@ -63,8 +64,9 @@ class Writing:
         """
         n_read = 0 if self.cache is None else self.cache.n_positions
         unread = torch.tensor([row[n_read:] for row in self.rows], device=self.device)
-        logits = self.model.decode(unread, self.memory, self.src, self.cache)
-        log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+        with threads_for(self.model.config, unread.numel()):
+            logits = self.model.decode(unread, self.memory, self.src, self.cache)
+            log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
         if self.config.never_written is not None:
             log_probs[..., self.config.never_written] = -math.inf
         return log_probs
@@ -94,7 +96,8 @@ class Writing:
             return
         self.rows = [self.rows[row].copy() for row in rows]
         if self.cache is not None:
-            self.cache.reorder(rows)
+            with threads_for(self.model.config, len(rows)):
+                self.cache.reorder(rows)
 
     @property
     def filler(self) -> int:

@@ -22,6 +22,7 @@ from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.outlook import Candidate, Outlook
 from transformer_core.decoding.settings import Sampling
 from transformer_core.decoding.steps import check_writes, room_for
+from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, handling, named_hook_points
 from transformer_core.language import say
@@ -240,7 +241,8 @@ class DecodingTree:
         memory = None if self._memory is None else self._memory.expand(n_rows, -1, -1)
         src = None if self._src is None else self._src.expand(n_rows, -1)
         looked: dict[HookPoint, Tensor] = {}
-        with handling({point: partial(_keep, looked, point) for points in self._points for point in points}):
+        handlers = {point: partial(_keep, looked, point) for points in self._points for point in points}
+        with handling(handlers), threads_for(self.model.config, tokens.numel()):
             logits = self.model.decode(tokens, memory, src, cache)
         logits = logits.float().cpu()  # [row, new, vocab]; this waits for the device
         ms = (perf_counter() - start) * 1e3
