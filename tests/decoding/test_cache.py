@@ -167,7 +167,7 @@ def test_what_was_taken_stays_as_it_was():
     taken = cache.taken(1)
     before = taken.clone()
     model.decode(TGT[:, 3:5], store=cache)
-    cache.reorder([1, 1])
+    cache.reorder(torch.tensor([1, 1]))
     assert torch.equal(taken, before)
     assert taken.shape == (2, 2, 2, 2 * 3, 4)  # [batch, pos, layer, both_heads, d_head]
     assert KeyValueCache.of(taken, ()).n_positions == 2

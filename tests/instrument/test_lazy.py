@@ -178,7 +178,7 @@ def test_what_a_cache_does_later_changes_nothing(decoder: tc.Transformer):
         decoder.decode(tokens, store=cache)
     (pattern,) = lazily.patterns.values()
     before = pattern.full()
-    cache.reorder([1, 1])
+    cache.reorder(torch.tensor([1, 1]))
     decoder.decode(tokens[:, :3], store=cache)
     assert torch.equal(pattern.full(), before)
 

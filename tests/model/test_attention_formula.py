@@ -172,29 +172,3 @@ def test_scores_by_hand():
     bias = torch.tensor([[[[0.5, -1.0]]]])
     assert attention_scores(q, k, bias=bias, scale=1.0).tolist() == [[[[11.5, 14.0]]]]
     assert attention_scores(q, k, mask, bias=bias, scale=1.0).tolist() == [[[[11.5, -math.inf]]]]
-
-
-@pytest.mark.parametrize("n_keys", [1, 7, 64, 513, 2049])
-def test_a_pattern_over_its_scores_is_the_same_pattern(n_keys: int):
-    scores = attention_scores(
-        torch.randn(2, 3, 5, 8), torch.randn(2, 3, n_keys, 8), torch.ones(1, 1, 5, n_keys).tril().bool()
-    )
-    expected = attention_pattern(scores.clone())
-    address = scores.data_ptr()
-    found = attention_pattern(scores, overwrite=True)
-    assert torch.equal(found, expected) and found.data_ptr() == address
-    torch.testing.assert_close(found.sum(dim=-1), torch.ones(2, 3, 5))
-
-
-@pytest.mark.parametrize(
-    ("mask", "something"),
-    [
-        (AttentionMask.within(torch.tensor([[4, 5, 6]]), 0, is_causal=True, window=2), True),
-        (AttentionMask.within(torch.tensor([[4, 5, 0]]), 0, is_causal=True), False),
-        (AttentionMask.of_keys(torch.tensor([[4, 5]]), None, n_queries=3), True),
-    ],
-)
-def test_a_rule_without_padding_always_allows_something(mask: AttentionMask, something: bool):
-    assert mask.always_allows_something == something
-    if something:
-        assert bool(mask.write_out().any(dim=-1).all())

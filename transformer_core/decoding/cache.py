@@ -22,32 +22,33 @@ class GrowingStore:
 
     def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """Add keys and values [batch, head, new, d_head], and return those of all positions so far."""
-        n_heads, first = k.shape[1], self.n_positions
-        self.n_positions += k.shape[2]
+        first, n_new = self.n_positions, k.shape[2]
+        self.n_positions += n_new
         if self.k_v is None or self.k_v.shape[2] < self.n_positions:
             room = (self.n_positions + _CHUNK - 1) // _CHUNK * _CHUNK
-            grown = k.new_empty(k.shape[0], 2 * n_heads, room, k.shape[3])
+            grown = k.new_empty(k.shape[0], 2 * k.shape[1], room, k.shape[3])
             if self.k_v is not None:
                 grown[:, :, :first] = self.k_v[:, :, :first]
             self.k_v = grown
-        self.k_v[:, :n_heads, first : self.n_positions] = k
-        self.k_v[:, n_heads:, first : self.n_positions] = v
-        keys, values = self.k_v[:, :, : self.n_positions].split(n_heads, dim=1)
+        keys, values = self.written.chunk(2, dim=1)
+        keys.narrow(2, first, n_new).copy_(k)
+        values.narrow(2, first, n_new).copy_(v)
         return keys, values
 
     @property
     def written(self) -> Float[Tensor, "batch both_heads pos d_head"]:
         """Keys and, behind them, values of all positions so far."""
         assert self.k_v is not None, "nothing was read yet"
-        return self.k_v[:, :, : self.n_positions]
+        return self.k_v.narrow(2, 0, self.n_positions)
 
     def repeat(self, n_times: int) -> None:
         """Keep each row `n_times`, one beside the other."""
         self.k_v = self.written.repeat_interleave(n_times, dim=0)
 
-    def copy_rows(self, sources: Tensor, targets: Tensor) -> None:
-        """Write some rows in the place of others."""
-        self.written[targets] = self.written[sources]
+    def reorder(self, rows: Tensor) -> None:
+        """Go on with these rows in this order."""
+        assert self.k_v is not None, "nothing was read yet"
+        self.k_v = self.k_v.index_select(0, rows)
 
 
 class FixedStore:
@@ -124,9 +125,7 @@ class KeyValueCache:
             block.self_attn.repeat(n_times)
             block.cross_attn.repeat(n_times)
 
-    def reorder(self, rows: list[int]) -> None:
+    def reorder(self, rows: Tensor) -> None:
         """Go on with these rows in this order, one of them several times perhaps; each row's source stays the same."""
-        moved = [(source, target) for target, source in enumerate(rows) if source != target]
-        sources, targets = torch.tensor(moved).T
         for block in self.blocks:
-            block.self_attn.copy_rows(sources, targets)
+            block.self_attn.reorder(rows)

@@ -97,7 +97,7 @@ class Writing:
         self.rows = [self.rows[row].copy() for row in rows]
         if self.cache is not None:
             with threads_for(self.model.config, len(rows)):
-                self.cache.reorder(rows)
+                self.cache.reorder(torch.tensor(rows, device=self.device))
 
     @property
     def filler(self) -> int:

@@ -1,8 +1,7 @@
 """Attention: the formula as free functions, and the module that owns the projections.
 
 Watched, attention is written out (scores, mask, softmax, values, each a hook point); unwatched, it takes torch's fused
-kernel, in `sdpa.py`. The tests hold both to the same numbers. (Compiled, a short pattern is written out too: see
-`_SHORT`.)
+kernel, in `sdpa.py`. The tests hold both to the same numbers.
 """
 
 import math
@@ -12,18 +11,14 @@ from typing import Protocol, runtime_checkable
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.compiler import is_compiling
 
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint, SourcePoint, is_watched
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.dropout import Dropout
-from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.sdpa import Bias, Mask, WrittenMask, rows_of, scaled_dot_product_attention
-
-_SHORT = 128  # keys up to which it is quicker to write patterns out, where the compiler joins all that is not a product
 
 
 def attention_scores(
@@ -55,19 +50,9 @@ def attention_scores(
 
 
 def attention_pattern(
-    attn_scores: Float[Tensor, "batch head query key"], *, never_empty: bool = False, overwrite: bool = False
+    attn_scores: Float[Tensor, "batch head query key"],
 ) -> Float[Tensor, "batch head query key"]:
-    """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf).
-
-    Args:
-        attn_scores: from `attention_scores`.
-        never_empty: each row has something to attend to, so that nobody has to look for those that have not.
-        overwrite: besides, nobody else needs the scores: put the pattern into their memory.
-    """
-    if overwrite:
-        return torch.softmax(attn_scores, dim=-1, out=attn_scores)
-    if never_empty:
-        return attn_scores.softmax(dim=-1)
+    """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf)."""
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
 
@@ -163,26 +148,16 @@ class MultiHeadAttention(nn.Module):
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z, by the fused kernel unless somebody looks inside."""
-        pattern = None
-        is_written_out = is_watched(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active
-        if is_written_out or (is_compiling() and k.shape[2] <= _SHORT):
-            written_mask = rows_of(mask, slice(None)) if mask is not None else None
+        keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
+        if is_watched(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active:
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
-            keys, values = self._for_each_head(k), self._for_each_head(v)
-            attn_scores = attention_scores(q, keys, written_mask, bias=written_bias, scale=self.scale)
-            never_empty = not is_watched(self.hook_attn_scores) and (
-                mask is None or (isinstance(mask, AttentionMask) and mask.always_allows_something)
-            )
-            overwrite = never_empty and not attn_scores.requires_grad
-            attn_scores = self.hook_attn_scores(attn_scores)
-            pattern = self.hook_pattern(attention_pattern(attn_scores, never_empty=never_empty, overwrite=overwrite))
+            attn_scores = attention_scores(q, keys, rows_of(mask, slice(None)), bias=written_bias, scale=self.scale)
+            pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
         if is_watched(self.pattern_source):
             self.pattern_source(PatternSource(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
-        if pattern is not None:
-            return self.dropout_pattern(pattern) @ values
-        return scaled_dot_product_attention(
-            q, self._for_each_head(k), self._for_each_head(v), mask, bias=bias, scale=self.scale
-        )
+        if pattern is None:
+            return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
+        return self.dropout_pattern(pattern) @ values
 
     def _for_each_head(self, x: Tensor) -> Tensor:
         """Repeat keys or values [batch, kv_head, key, d_head] for all the heads of queries that they serve."""

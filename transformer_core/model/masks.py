@@ -173,11 +173,6 @@ class AttentionMask:
         return self.window is not None and self.window < self.n_keys
 
     @property
-    def always_allows_something(self) -> bool:
-        """Whether every query may attend to something: without padding it may at least to itself, or to all."""
-        return self.is_real is None
-
-    @property
     def allows_everything(self) -> bool:
         """Whether no key is hidden from any query."""
         hides_later = self.is_causal and self.n_keys > self.n_earlier + 1
