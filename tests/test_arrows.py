@@ -34,6 +34,7 @@ FLOORS = [
         "transformer_core.language",
         "transformer_core.process",
         "transformer_core.reasons",
+        "transformer_core.shipped",
     ),
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from transformer_core.weights.checkpoint import read_card, save
     from transformer_core.weights.load import load
 
+__version__ = "0.1.0"
+
 __all__ = [
     "Activations",
     "Decoding",

@@ -2,9 +2,6 @@
 
 import sys
 
-from transformer_core.cli.main import main
-from transformer_core.process import keep_freed_memory, let_waiting_threads_sleep
+from transformer_core.cli.console import run_command
 
-let_waiting_threads_sleep(turns=3000)
-keep_freed_memory()
-sys.exit(main(sys.argv[1:]))
+sys.exit(run_command(sys.argv[1:]))

@@ -71,7 +71,7 @@ def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
             request = (run.request if run else None) or {}
             corpus: Mapping[str, Any] = {"seed": request.get("corpus_seed", 0), "reading": request.get("reading", {})}
         else:
-            corpus = read_card(models.ROOT / Path(weights.source.path))["corpus"]
+            corpus = read_card(models.place_of(weights.source.path))["corpus"]
         return int(corpus.get("seed", 0)), CorpusReading(**corpus.get("reading", {}))
     except (AttributeError, HeadlightError, KeyError, TypeError, ValueError):  # a card that somebody else wrote
         return 0, AS_MADE

@@ -14,7 +14,7 @@ from pages.explore.heads_code import KEEP
 from pages.shared import decoding_state, state, takeaway
 from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
-from pages.shared.models import ROOT, ModelCard
+from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.figures.alignment import alignment_matrix
@@ -97,7 +97,7 @@ def _pair(scene: Scene) -> "FoundPair | None":
 def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
     """Return name and seed of the corpus of pairs that a model was trained on, if it is one that is made here."""
     try:
-        corpus = json.loads((ROOT / card.path / "card.json").read_text(encoding="utf-8"))["corpus"]
+        corpus = json.loads((place_of(card.path) / "card.json").read_text(encoding="utf-8"))["corpus"]
         name, seed = str(corpus["name"]), int(corpus["seed"])
     except (OSError, LookupError, TypeError, ValueError):
         return None  # a model that was brought in from elsewhere, or not trained yet

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pages.shared import kept, models, state
-from pages.shared.models import ROOT, ModelCard
+from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
 from transformer_core.language import language, mark, say
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from transformer_core.lessons.run import Run
     from transformer_core.lessons.six_words import SixWords
 
-SHIPPED = ROOT / "pages" / "learn" / "lessons"
+SHIPPED = APP / "pages" / "learn" / "lessons"
 MOST_MIB = 192  # of all runs
 OWN = "own."  # what the names of a teacher's lessons begin with
 _OF_HEAD = ("text", "target", "attention", "layer", "head", "model")
@@ -71,7 +71,7 @@ def _read(
     shipped, own = folders
     pages = {page: (*fields, *_OF_HEAD) for page, (_, fields) in PAGES.items()}
     return (
-        *read_lessons(shipped, of_language, root=ROOT, pages=pages),
+        *read_lessons(shipped, of_language, root=APP, pages=pages),
         *read_lessons(own, of_language, root=ROOT, pages=pages, before=OWN, group=say("Your own")),
     )
 
@@ -144,7 +144,7 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
 
     def make() -> "Run":
         model, tokenizer = source.load()
-        return run(model, tokenizer, text, target=target, mistake=mistake, card=read_card(models.folder() / card.name))
+        return run(model, tokenizer, text, target=target, mistake=mistake, card=read_card(models.place_of(card.path)))
 
     return runs.get((source, text, target, mistake), make)
 

@@ -19,13 +19,14 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError
 from transformer_core.language import ENGLISH, language, mark, say, say_again, say_number
 from transformer_core.model.presets import transformer_base
+from transformer_core.shipped import APP, IS_INSTALLED, MODELS, shipped_model
 from transformer_core.weights.folder import reading
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path.cwd() if IS_INSTALLED else APP  # of the users' own: models, runs and lessons
 SHIPPED = ("en-fr", "dates", "stories", "induction", "fill-in")  # the first is what a new visitor sees
 CPU = "cpu"
 MOST_MIB = 2048  # of all models that are kept loaded
@@ -117,18 +118,27 @@ class ModelCard:
 
 
 def folder() -> Path:
-    """Return where the models are: `checkpoints`, or what HEADLIGHT_CHECKPOINTS says."""
-    return Path(os.environ.get("HEADLIGHT_CHECKPOINTS", ROOT / "checkpoints")).resolve()
+    """Return where the users' own models are: `checkpoints`, or what HEADLIGHT_CHECKPOINTS says.
+
+    In a checkout the models that come with Headlight are there too.
+    """
+    return Path(os.environ.get("HEADLIGHT_CHECKPOINTS", ROOT / MODELS)).resolve()
+
+
+def place_of(path: str) -> Path:
+    """Return the folder of a model from its path as one writes it at the project's root."""
+    place = ROOT / path
+    return place if place.exists() else shipped_model(path) or place
 
 
 def is_shipped(name: str) -> bool:
     """Return whether the model of this name comes with Headlight."""
-    return name in SHIPPED and folder() == ROOT / "checkpoints"
+    return name in SHIPPED and folder() == ROOT / MODELS
 
 
 def at_root(path: Path) -> str:
     """Return the path as one writes it at the project's root."""
-    return str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
+    return next((str(path.relative_to(root)) for root in (ROOT, APP) if path.is_relative_to(root)), str(path))
 
 
 def available(page: str = "") -> dict[str, ModelCard]:
@@ -139,8 +149,11 @@ def available(page: str = "") -> dict[str, ModelCard]:
     Args:
         page: on the pages of shapes and sizes, the paper's base model is there too.
     """
+    places = {place.name: place for place in folder().glob("[!.]*")}
+    if folder() == ROOT / MODELS:
+        places = {name: APP / MODELS / name for name in SHIPPED} | places
     cards = {}
-    for place in sorted(folder().glob("[!.]*"), key=lambda place: _rank(place.name)):
+    for place in sorted(places.values(), key=lambda place: _rank(place.name)):
         try:
             cards[place.name] = _card(place)
         except (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError):
@@ -257,7 +270,7 @@ def load(path: str, version: str, device: str = CPU, precision: str = PRECISIONS
         with on(device):
             if path == PAPER_BASE:
                 return _built_paper_base(device, precision)
-            return tc.load(ROOT / path, device=device, dtype=precision)
+            return tc.load(place_of(path), device=device, dtype=precision)
 
     return loaded((path, version, device, precision), make)
 
@@ -266,7 +279,7 @@ def _built_paper_base(device: str, precision: str) -> "tuple[Transformer, Tokeni
     """Build the paper's base model as the lines that pages show do."""
     from transformer_core.devices import choose_precision
 
-    _, tokenizer = tc.load(folder() / SHIPPED[0])
+    _, tokenizer = tc.load(place_of(at_root(folder() / SHIPPED[0])))
     model = tc.build(transformer_base(tokenizer.vocab_size), seed=0).eval()
     return model.to(device, choose_precision(precision)), tokenizer
 

@@ -82,7 +82,7 @@ def folder() -> Path:
 @st.cache_resource(show_spinner=False, on_release=Launcher.close)
 def launcher() -> Launcher:
     """Return the one launcher of this server."""
-    return Launcher()
+    return Launcher(models.ROOT)
 
 
 def available() -> dict[str, Run]:

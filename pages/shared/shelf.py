@@ -128,12 +128,12 @@ def whole_card(path: str) -> dict[str, Any]:
     """
     from transformer_core.weights.checkpoint import read_card
 
-    return read_card(models.ROOT / path)
+    return read_card(models.place_of(path))
 
 
 def n_bytes(card: ModelCard) -> int:
     """Return how many bytes the model takes on the disk; 0 where it is gone."""
-    return _size(models.folder() / card.name)
+    return _size(models.place_of(card.path))
 
 
 def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
@@ -160,7 +160,7 @@ def pack(card: ModelCard) -> bytes:
     """
     from transformer_core.weights.archive import pack as pack_folder
 
-    return pack_folder(models.folder() / card.name)
+    return pack_folder(models.place_of(card.path))
 
 
 def unpack(file: BufferedIOBase, wanted: str) -> str:
@@ -315,7 +315,7 @@ def _tokenizer(path: str, version: str) -> Any:
     from transformer_core.text.interface import Tokenizer
     from transformer_core.weights.checkpoint import TOKENIZER, existing, reading_folder
 
-    return reading_folder(models.ROOT / path, lambda place: Tokenizer.load(existing(place, TOKENIZER)))
+    return reading_folder(models.place_of(path), lambda place: Tokenizer.load(existing(place, TOKENIZER)))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.shared.models import ROOT
+from pages.shared.models import place_of
 
 WHERE = "# Put this file into Headlight's folder, beside app.py, and run it there: python redraw.py\n"
 LIBRARIES = ("torch", "numpy", "streamlit", "plotly")
@@ -60,7 +60,7 @@ def versions() -> Mapping[str, str]:
 
 def _model(path: str) -> dict[str, Any]:
     """Tell which model it is: where, by which weights, from which seed; as much as its folder says."""
-    folder = ROOT / path
+    folder = place_of(path)
     told: dict[str, Any] = {"path": path if not Path(path).is_absolute() else folder.name}
     try:
         weights = (folder / "model.safetensors").stat()

@@ -4,13 +4,24 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from transformer_core import __version__
 from transformer_core.cli import decode, import_, inspect, ready, train, trial
 from transformer_core.errors import HeadlightError
 
+PROGRAM = "python -m transformer_core"
+COMMANDS = {"train": train, "trial": trial, "decode": decode, "import": import_, "inspect": inspect, "ready": ready}
 
-def main(arguments: Sequence[str]) -> int:
+
+def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
     """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
-    options = make_parser().parse_args(arguments)
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        print(
+            f"error: there is no command {arguments[0]!r}; choose one of {', '.join(COMMANDS)} "
+            f"(`{program} --help` says what each does)",
+            file=sys.stderr,
+        )
+        return 2
+    options = make_parser(program).parse_args(arguments)
     try:
         status: int = options.run_command(options)
     except HeadlightError as error:
@@ -22,17 +33,19 @@ def main(arguments: Sequence[str]) -> int:
     return status
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """Return what reads the words of a command; `run_command` of what it returns does the work."""
+def make_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
+    """Return what reads the words of a command; `run_command` of what it returns does the work.
+
+    Args:
+        program: what the commands are called by.
+    """
     parser = argparse.ArgumentParser(
-        prog="python -m transformer_core",
+        prog=program,
         description="Train a Transformer that can be watched, and translate with it.",
+        epilog="Without a command, the app starts." if program != PROGRAM else None,
     )
+    parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    train.add_command(commands)
-    trial.add_command(commands)
-    decode.add_command(commands)
-    import_.add_command(commands)
-    inspect.add_command(commands)
-    ready.add_command(commands)
+    for command in COMMANDS.values():
+        command.add_command(commands)
     return parser

@@ -17,7 +17,7 @@ from transformer_core.reasons import reason
 
 _ROOT = Path(__file__).resolve().parents[2]  # where `python -m transformer_core` finds the package
 _NICENESS = 5  # whoever looks at the app comes first
-_COMMAND = (sys.executable, "-m", "transformer_core", "ready")
+_COMMAND = (sys.executable, "-P", "-m", "transformer_core", "ready")
 _TOLD_CHARACTERS = 2000  # of the end of a log
 
 
@@ -51,9 +51,13 @@ class Launcher:
     """Starts trainings; thread-safe.
 
     The processes live on when this one ends: each is a session of its own, and prints into a file.
+
+    Args:
+        folder: where they run; relative paths among their arguments begin there.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path = _ROOT) -> None:
+        self._folder = folder
         self._lock = threading.Lock()
         self._ready: subprocess.Popen[str] | None = None
         self._started: list[Started] = []
@@ -136,7 +140,7 @@ class Launcher:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 start_new_session=True,
-                cwd=_ROOT,
+                cwd=self._folder,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *_python_path()])},
             )
             with suppress(OSError):

@@ -11,6 +11,7 @@ from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError
 from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
+from transformer_core.shipped import shipped_model
 from transformer_core.text.foreign import has_tokenizer, load_foreign
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
@@ -58,7 +59,8 @@ def load(
         source: a checkpoint folder of ours, a Hugging Face folder, a file of weights (nanoGPT's ckpt.pt, or one with a
             config.json beside it), or, where there is no such folder, the id of a model
             of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit behind it if need be. A model of
-            the Hub is downloaded once, and needs no network after that. A path object is always a folder.
+            the Hub is downloaded once, and needs no network after that. A path object is always a folder. The models
+            that come with Headlight are found from everywhere, as "checkpoints/en-fr".
         device: where the model goes: "cpu", "cuda", "cuda:1", "mps", or "auto", the best there is.
         dtype: precision of the weights, "float32", "bfloat16", ...; None: our own models as they were saved, others in
             float32.
@@ -95,6 +97,8 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
     folder = Path(source)
     if not isinstance(source, str) or reading_folder(folder, Path.exists):
         return Source(folder, str(source))
+    if shipped := shipped_model(source):
+        return Source(shipped, source)
     from transformer_core.weights.hub import HubId, fetch  # slow to import, and not needed for folders
 
     hub_id = HubId.read(source)
