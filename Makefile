@@ -1,6 +1,6 @@
 # Headlight. Each target sets up what it needs by itself, on any machine with Python 3.11+ and make.
 # Stamps in .venv remember what is installed, so a second call costs seconds. To start afresh, delete .venv.
-.PHONY: run test check bench
+.PHONY: run test check docs bench
 .DELETE_ON_ERROR:
 
 PYTHON := .venv/bin/python
@@ -29,6 +29,10 @@ check: .venv/dev.stamp
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
 	$(PYTHON) -m pytest -q tests/test_arrows.py
+
+# Writes the API reference to docs/api/index.html.
+docs: .venv/dev.stamp
+	$(PYTHON) -m tests.docs.api
 
 # Measures, and prints tables; asserts nothing about time.
 bench: .venv/bench.stamp

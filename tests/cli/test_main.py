@@ -39,6 +39,7 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--resume"], "error: run holds no run; leave out --resume"),
         (["train", "--run", "taken", "--corpus", "copy"], "error: taken is not empty"),
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken holds something"),
+        (["dance"], "error: there is no command 'dance'; choose one of train, trial, decode, import, inspect"),
         (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
     ],
@@ -62,7 +63,7 @@ def test_an_error_is_one_sentence_and_status_2(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["dance"], ["train"], ["train", "--run", "run", "--corpus", "copy", "--preset", "huge"], ["decode", "folder"]],
+    [[], ["train"], ["train", "--run", "run", "--corpus", "copy", "--preset", "huge"], ["decode", "folder"]],
 )
 def test_a_command_that_cannot_be_read_is_explained(arguments: list[str], capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as exit_:

@@ -20,7 +20,7 @@ from transformer_core.model.attention import PatternSource
 Kept = TypeVar("Kept")
 
 
-class _ByName(Mapping[str, Kept]):
+class ByName(Mapping[str, Kept]):
     """What a capture has kept, by the name of the site; of several forward passes, the last, unless `each` is asked."""
 
     def __init__(self, *, every: bool = False) -> None:
@@ -73,7 +73,7 @@ class _ByName(Mapping[str, Kept]):
         return site in self._values
 
 
-class Activations(_ByName[Tensor]):
+class Activations(ByName[Tensor]):
     """The activations that a capture has kept, by the name of the site; of several forward passes, the last."""
 
     def stack(self, stem: str, *, attention: str | None = None) -> Float[Tensor, "layer ..."]:
@@ -104,7 +104,7 @@ class Activations(_ByName[Tensor]):
         return torch.stack([self[name] for name in names])
 
 
-class LazyActivations(_ByName[Tensor | LazyPattern]):
+class LazyActivations(ByName[Tensor | LazyPattern]):
     """What a lazy capture has kept: patterns that are computed where one looks, tensors at all other sites."""
 
     @property
@@ -197,7 +197,7 @@ def _capturing_lazily(
     check_reached(wanted, activations)
 
 
-def _keeping(kept: _ByName[Any], name: str, detach: bool) -> Handler:
+def _keeping(kept: ByName[Any], name: str, detach: bool) -> Handler:
     def keep(value: Tensor) -> Tensor:
         kept.add(name, value.detach() if detach else value)
         return value
@@ -205,7 +205,7 @@ def _keeping(kept: _ByName[Any], name: str, detach: bool) -> Handler:
     return keep
 
 
-def _keeping_lazily(kept: _ByName[Any], name: str, detach: bool) -> Handler:
+def _keeping_lazily(kept: ByName[Any], name: str, detach: bool) -> Handler:
     def keep(source: PatternSource) -> PatternSource:
         kept.add(name, LazyPattern(source, detach=detach))
         return source

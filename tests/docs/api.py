@@ -1,0 +1,51 @@
+"""The API reference, made from the docstrings: `python -m tests.docs.api` writes it to docs/api, for `make docs`."""
+
+import shutil
+import sys
+import warnings
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from unittest.mock import patch
+
+import markdown2
+import pdoc
+import pdoc.render
+
+import transformer_core as tc
+from transformer_core import figures
+
+CORE = Path(tc.__file__).parent
+API = CORE.parent / "docs" / "api"
+INNER = {"__init__", "__main__", "cli", "language", "lessons", "process", "reasons", "shipped"}  # for the app alone
+ROOMS = [
+    f"transformer_core.{path.stem}"
+    for path in sorted(CORE.iterdir())
+    if (path.suffix == ".py" or (path / "__init__.py").is_file()) and path.stem not in INNER
+]
+
+
+def write(folder: Path) -> None:
+    """Write the reference; what was in the folder is replaced.
+
+    Raises:
+        UserWarning: a docstring or a signature cannot be shown.
+    """
+    for name in tc.__all__:
+        getattr(tc, name)  # loaded when first asked for, and pdoc does not ask
+    figures.__all__.remove("Figure")  # it is plotly's
+    tc.__doc__ = "\n".join([tc.__doc__ or "", "Its modules:", "", *map(_told, ROOMS)])
+    shutil.rmtree(folder, ignore_errors=True)
+    pdoc.render.configure(docformat="google", show_source=False, footer_text=f"Headlight {tc.__version__}")
+    with warnings.catch_warnings(), patch("markdown2.markdown", partial(markdown2.markdown, safe_mode="escape")):
+        warnings.simplefilter("error")
+        pdoc.pdoc("transformer_core", *ROOMS, r"!transformer_core\.corpora\.", output_directory=folder)
+
+
+def _told(room: str) -> str:
+    """Return a line about a room, which pdoc makes a link to it."""
+    return f"- `{room}`: {(import_module(room).__doc__ or '').splitlines()[0]}"
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]) if len(sys.argv) > 1 else API)

@@ -1,0 +1,152 @@
+"""What `pip install .` gives: the library with its types, the command, and the app with the models that come along."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+import transformer_core as tc
+from pages.shared import models
+from tests import installed
+from tests.conftest import ROOT
+from transformer_core import shipped
+from transformer_core.cli import console
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+SHIPPED = [f"checkpoints/{name}" for name in models.SHIPPED]
+SENTENCE = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of the working tree."""
+    return installed.build(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the commands of an environment that Headlight was installed in."""
+    return installed.install(wheel, tmp_path_factory.mktemp("environment"))
+
+
+def run(*command: str | Path, place: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder, with nothing that points to the checkout."""
+    told = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"OMP_NUM_THREADS": "1"}
+    return subprocess.run([*map(str, command)], cwd=place, env=told, capture_output=True, text=True)
+
+
+def files(*places: str) -> set[str]:
+    """The files of the checkout that are one of the places, or lie there."""
+    found = (path for place in places for path in ((ROOT / place), *(ROOT / place).rglob("*")) if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if "__pycache__" not in path.parts}
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_all_that_is_read_at_run_time_and_nothing_of_ones_own(wheel: Path):
+    held = set(zipfile.ZipFile(wheel).namelist())
+    library, app = files("transformer_core"), files("app.py", "pages", ".streamlit/config.toml", *SHIPPED)
+    for kind in ("transformer_core/py.typed", "/languages/de/errors.po", "card.json", "model.safetensors"):
+        assert any(path.endswith(kind) for path in library | app), kind
+    assert {path.rpartition(".")[2] for path in app} >= {"py", "js", "css", "svg", "md", "po", "toml", "safetensors"}
+    about = {path for path in held if ".dist-info/" in path}
+    assert held - about == library | {f"headlight/{path}" for path in app}
+
+
+@pytest.mark.slow
+def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: Path):
+    code = "import json, importlib.metadata as m, transformer_core as tc; card = tc.load('checkpoints/induction')[0]\n"
+    code += "print(json.dumps([tc.__version__, m.version('headlight'), tc.__file__, m.requires('headlight')]))"
+    asked = run(commands / "python", "-c", code, place=tmp_path)
+    assert asked.returncode == 0, asked.stderr
+    version, of_package, file, required = json.loads(asked.stdout)
+    assert version == of_package == tc.__version__
+    assert Path(file).is_relative_to(commands.parent)
+    assert len(required) > len(PROJECT["project"]["dependencies"])
+    helped = run(commands / "headlight", "--help", place=tmp_path)
+    assert (helped.returncode, helped.stderr) == (0, "")
+    assert helped.stdout.startswith("usage: headlight") and "Without a command, the app starts." in helped.stdout
+    decoded = run(commands / "headlight", "decode", "checkpoints/en-fr", SENTENCE, place=tmp_path)
+    assert decoded.stdout == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué.\n", decoded.stderr
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.slow
+def test_its_types_are_seen(commands: Path, tmp_path: Path):
+    (tmp_path / "mine.py").write_text("from transformer_core.shipped import shipped_model\nreveal_type(shipped_model)\n")
+    checker = [sys.executable, "-m", "mypy", "--follow-imports=silent", f"--python-executable={commands / 'python'}"]
+    checked = run(*checker, "mine.py", place=tmp_path)
+    assert checked.returncode == 0, checked.stdout
+    assert re.search(r'Revealed type is "def \(path: .* -> pathlib\.Path \| None"', checked.stdout), checked.stdout
+
+
+def test_without_streamlit_one_sentence_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(console, "find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "argv", ["headlight"])
+    assert console.headlight() == 2
+    message = capsys.readouterr().err
+    assert message.startswith("error: ") and "pip install '.[app]'" in message and message.count("\n") == 1
+
+
+def test_without_arguments_the_server_takes_the_place_of_the_command(monkeypatch: pytest.MonkeyPatch):
+    started: list[str] = []
+
+    def start(program: str, words: list[str]) -> None:
+        started.extend(words)
+        raise SystemExit  # this process is the server's from here on
+
+    monkeypatch.setattr(os, "execv", start)
+    monkeypatch.setattr(sys, "argv", ["headlight"])
+    with pytest.raises(SystemExit):
+        console.headlight()
+    assert started[2:] == ["-m", "streamlit", "run", str(ROOT / "app.py")]
+
+
+def test_an_unknown_command_is_told_by_the_name_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(console, "keep_freed_memory", lambda: None)
+    monkeypatch.setattr(sys, "argv", ["headlight", "dance"])
+    assert console.headlight() == 2
+    assert "no command 'dance'" in (message := capsys.readouterr().err) and "`headlight --help`" in message
+
+
+def test_a_shipped_model_is_found_from_everywhere_and_one_that_is_here_comes_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    model, _ = tc.load("checkpoints/induction")
+    assert model.config.architecture == "decoder_only"
+    tokenizer = tc.train_tokenizer(["abc"], kind="character")
+    tc.save(tmp_path / "checkpoints" / "induction", tc.build(tc.presets.tiny(tokenizer.vocab_size)), tokenizer)
+    model, _ = tc.load("checkpoints/induction")
+    assert model.config.architecture == "encoder_decoder"
+    for path in ("en-fr", "checkpoints", "checkpoints/nothing", "checkpoints/en-fr/card.json", "../checkpoints/en-fr"):
+        assert shipped.shipped_model(path) is None
+
+
+def test_every_pin_satisfies_its_bound():
+    extras = PROJECT["project"]["optional-dependencies"]
+    bounds = [Requirement(line) for lines in (PROJECT["project"]["dependencies"], *extras.values()) for line in lines]
+    pins = {
+        (pin := Requirement(line)).name: str(pin.specifier).removeprefix("==")
+        for file in ROOT.glob("requirements*.txt")
+        for line in file.read_text().splitlines()
+        if line and not line.startswith(("#", "-r"))
+    }
+    assert set(pins) <= {bound.name for bound in bounds}
+    assert [str(bound) for bound in bounds if bound.name in pins and pins[bound.name] not in bound.specifier] == []
+
+
+def test_the_models_that_come_along_are_those_that_the_app_lists_first():
+    forced = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert {path for path in forced if path.startswith("checkpoints/")} == {*SHIPPED}
+    assert all(target == f"headlight/{path}" for path, target in forced.items())
