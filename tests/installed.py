@@ -23,7 +23,7 @@ def install(wheel: Path, folder: Path) -> Path:
     (packages,) = folder.glob("lib/python*/site-packages")
     (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if path.endswith("site-packages")))
     python = folder / "bin" / "python"
-    command = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", wheel]
+    command = [sys.executable, "-m", "pip", "--python", str(python), "install", "--no-deps", "--no-index", str(wheel)]
     installed = subprocess.run(command, capture_output=True, text=True)
     assert installed.returncode == 0, installed.stderr
     return folder / "bin"

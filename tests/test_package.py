@@ -79,7 +79,7 @@ def test_it_is_imported_and_asked_in_an_empty_folder(commands: Path, tmp_path: P
 
 @pytest.mark.slow
 def test_its_types_are_seen(commands: Path, tmp_path: Path):
-    (tmp_path / "mine.py").write_text("from transformer_core.shipped import shipped_model\nreveal_type(shipped_model)\n")
+    (tmp_path / "mine.py").write_text("from transformer_core.shipped import shipped_model as f\nreveal_type(f)\n")
     checker = [sys.executable, "-m", "mypy", "--follow-imports=silent", f"--python-executable={commands / 'python'}"]
     checked = run(*checker, "mine.py", place=tmp_path)
     assert checked.returncode == 0, checked.stdout

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from torch.distributed.run import get_args_parser
 import transformer_core as tc
 from tests.corpora.written import chapter
 from tests.weights.test_load import add_tokenizer
-from transformer_core.cli.main import make_parser
+from transformer_core.cli.main import main, make_parser
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.corpora import CORPORA
 from transformer_core.model.presets import PRESETS
@@ -61,13 +62,13 @@ def run(*words: str, place: Path) -> str:
 def test_each_is_of_a_kind_that_is_checked_here():
     kinds = {tuple(command[: 4 if command[0] == "python" else 1]) for command in COMMANDS}
     ours = {(*OURS, name) for name in ("train", "decode", "inspect", "import")}
-    assert kinds == ours | {("make",), ("torchrun",)}
+    assert kinds == ours | {("make",), ("torchrun",), ("pip",), ("headlight",)}
 
 
 def test_make_has_its_targets():
     inline = [shlex.split(words) for words in re.findall(r"`(make [a-z]+)`", README)]
     targets = {command[1] for command in COMMANDS + inline if command[0] == "make"}
-    assert targets == {"run", "test", "check", "bench"}
+    assert targets == {"run", "test", "check", "docs", "bench"}
     told = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert told and targets == set(told[1].split())
 
@@ -81,6 +82,21 @@ def test_a_model_is_trained_kept_and_asked(tmp_path: Path):
     assert (tmp_path / kept / "card.json").is_file()
     answer = run(*asked, place=tmp_path)
     assert answer.count("\n") == 1
+
+
+def test_it_is_installed_with_extras_that_are_there_and_its_command_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """What the command prints where it is installed: tests/test_package.py."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    ((*pip, place),) = (command for command in COMMANDS if command[0] == "pip")
+    assert pip == ["pip", "install"] and re.fullmatch(r"\.\[(\w+)\]", place)
+    assert {place[2:-1], *re.findall(r"`\[(\w+)\]`", README)} <= set(project["optional-dependencies"])
+    start, (_, *words) = (command for command in COMMANDS if command[0] == "headlight")
+    assert start == ["headlight"] and start[0] in project["scripts"]
+    monkeypatch.chdir(ROOT.parent)
+    assert main(words) == 0
+    assert capsys.readouterr().out == "L'animal n'a pas traversé la rue parce qu'elle était trop large.\n"
 
 
 @pytest.mark.training

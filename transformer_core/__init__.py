@@ -6,8 +6,8 @@
 ...     logits = model(src, tgt)
 >>> acts["decoder.blocks.0.cross_attn.hook_pattern"]  # [batch, head, query, key]
 
-`tc.presets` is `transformer_core.model.presets`, configurations to start from. A name is loaded, and torch with it, when
-it is first used: a page or a `--help` need not wait for torch.
+`tc.presets` is `transformer_core.model.presets`, configurations to start from. A name is loaded, and torch with it,
+when it is first used: a page or a `--help` need not wait for torch.
 """
 
 from importlib import import_module

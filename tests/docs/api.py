@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from unittest.mock import patch
 
-import markdown2
+import markdown2  # type: ignore[import-untyped]
 import pdoc
 import pdoc.render
 

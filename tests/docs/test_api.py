@@ -59,7 +59,7 @@ def seen(page: Path) -> Seen:
 
 
 def broken(page: Path, links: list[str]) -> list[str]:
-    """Those of a page's links that lead to no file, or to no mark of an HTML page; those to other sites are not asked."""
+    """Those of a page's links that lead to no file, or to no mark of an HTML page; other sites are not asked."""
     found = []
     for link in links:
         parts = urlsplit(link)

@@ -144,12 +144,16 @@ def is_healthy(url: str) -> bool:
 
 @contextmanager
 def serve(
-    command: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"), *, timeout: float = 300.0
+    command: Sequence[str] = (sys.executable, "-m", "streamlit", "run", "app.py"),
+    *,
+    place: Path = ROOT,
+    timeout: float = 300.0,
 ) -> Iterator[Server]:
     """Run the app on a free port, without a browser of its own, until the block ends; nothing of it stays behind.
 
     Args:
-        command: what starts it, at the project's root.
+        command: what starts it.
+        place: the folder that it is started in.
         timeout: how long it may take to come up, in s.
 
     Raises:
@@ -162,7 +166,7 @@ def serve(
         with log.open("wb") as sink:
             process = subprocess.Popen(
                 command,
-                cwd=ROOT,
+                cwd=place,
                 env=os.environ | settings,
                 stdin=subprocess.DEVNULL,
                 stdout=sink,
