@@ -10,8 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from transformer_core.errors import ConfigError
-from transformer_core.language import mark, say
+from transformer_core.errors import ConfigError, Message
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
 Positions = Literal[
@@ -39,9 +38,9 @@ _LEAST = {  # whole numbers, and the least that each may be
 }
 _MAY_BE_NONE = ("d_head", "n_kv_heads", "sliding_window")
 _IN_WORDS: dict[Architecture, str] = {
-    "encoder_decoder": mark("an encoder-decoder model"),
-    "decoder_only": mark("a decoder-only model"),
-    "encoder_only": mark("an encoder-only model"),
+    "encoder_decoder": Message("an encoder-decoder model"),
+    "decoder_only": Message("a decoder-only model"),
+    "encoder_only": Message("an encoder-only model"),
 }
 _ABOVE_ZERO = (
     "layer_norm_eps",
@@ -173,21 +172,15 @@ class ModelConfig:
                 nearest = get_close_matches(key, known, n=1)
                 if nearest:
                     raise ConfigError(
-                        say(
-                            "the model configuration has no field {key!r}; did you mean {nearest}?",
-                            key=key,
-                            nearest=nearest[0],
-                        )
+                        "the model configuration has no field {key!r}; did you mean {nearest}?",
+                        key=key,
+                        nearest=nearest[0],
                     )
                 raise ConfigError(
-                    say(
-                        "the model configuration has no field {key!r}; known are {known}",
-                        key=key,
-                        known=", ".join(known),
-                    )
+                    "the model configuration has no field {key!r}; known are {known}", key=key, known=", ".join(known)
                 )
         if "vocab_size" not in values:
-            raise ConfigError(say("the model configuration lacks vocab_size, the number of tokens"))
+            raise ConfigError("the model configuration lacks vocab_size, the number of tokens")
         if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)
@@ -198,15 +191,13 @@ class ModelConfig:
             value = getattr(self, name)
             if get_origin(kind) is Literal and value not in get_args(kind):
                 raise ConfigError(
-                    say(
-                        "{name} must be one of {choices}; got {value!r}",
-                        name=name,
-                        choices=", ".join(get_args(kind)),
-                        value=value,
-                    )
+                    "{name} must be one of {choices}; got {value!r}",
+                    name=name,
+                    choices=", ".join(get_args(kind)),
+                    value=value,
                 )
             if kind is bool and not isinstance(value, bool):
-                raise ConfigError(say("{name} must be true or false, got {value!r}", name=name, value=value))
+                raise ConfigError("{name} must be true or false, got {value!r}", name=name, value=value)
 
     def _check_numbers(self) -> None:
         """Counts are whole numbers, probabilities in [0, 1), what divides is above 0, tokens are in the vocabulary."""
@@ -216,83 +207,73 @@ class ModelConfig:
                 continue
             if type(value) is not int or value < least:
                 raise ConfigError(
-                    say(
-                        "{name} must be a whole number of at least {least}, got {value!r}",
-                        name=name,
-                        least=least,
-                        value=value,
-                    )
+                    "{name} must be a whole number of at least {least}, got {value!r}",
+                    name=name,
+                    least=least,
+                    value=value,
                 )
         for name in ("dropout", "dropout_pattern"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
                 raise ConfigError(
-                    say("{name} is a probability and must lie in [0, 1), got {value!r}", name=name, value=value)
+                    "{name} is a probability and must lie in [0, 1), got {value!r}", name=name, value=value
                 )
         for name in _ABOVE_ZERO:
             value = getattr(self, name)
             if not is_number(value) or not value > 0:
-                raise ConfigError(say("{name} must be a number above 0, got {value!r}", name=name, value=value))
+                raise ConfigError("{name} must be a number above 0, got {value!r}", name=name, value=value)
         for name in ("pad_id", "bos_id", "eos_id"):
             value = getattr(self, name)
             if name == "pad_id" and value is None:
                 continue
             if type(value) is not int or not 0 <= value < self.vocab_size:
                 raise ConfigError(
-                    say(
-                        "{name} ({value!r}) must be a token of the vocabulary, 0 to {last}",
-                        name=name,
-                        value=value,
-                        last=self.vocab_size - 1,
-                    )
+                    "{name} ({value!r}) must be a token of the vocabulary, 0 to {last}",
+                    name=name,
+                    value=value,
+                    last=self.vocab_size - 1,
                 )
 
     def _check_stacks(self) -> None:
         """Each stack of the architecture has layers, the other none; each part has the stack that it belongs to."""
         model = _IN_WORDS[self.architecture]
-        for stack, is_there in ((mark("encoder"), self.has_encoder), (mark("decoder"), self.has_decoder)):
+        for stack, is_there in ((Message("encoder"), self.has_encoder), (Message("decoder"), self.has_decoder)):
             name = f"n_{stack}_layers"
             n_layers = getattr(self, name)
             if is_there and not n_layers:
-                raise ConfigError(say("{name} must be at least 1 in {model}, got 0", name=name, model=say(model)))
+                raise ConfigError("{name} must be at least 1 in {model}, got 0", name=name, model=Message(model))
             if not is_there and n_layers:
                 raise ConfigError(
-                    say(
-                        "{model} has no {stack}: {name} must be 0, got {n_layers}",
-                        model=say(model),
-                        stack=say(stack),
-                        name=name,
-                        n_layers=n_layers,
-                    )
+                    "{model} has no {stack}: {name} must be 0, got {n_layers}",
+                    model=Message(model),
+                    stack=Message(stack),
+                    name=name,
+                    n_layers=n_layers,
                 )
         if self.architecture != "encoder_decoder" and self.tie_embeddings == "three_way":
             raise ConfigError(
-                say(
-                    "{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
-                    "embedding is also the last layer's matrix) or none",
-                    model=say(model),
-                )
+                "{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
+                "embedding is also the last layer's matrix) or none",
+                model=Message(model),
             )
         if self.architecture != "encoder_only" and self.n_segments:
             raise ConfigError(
-                say("segments belong to encoder-only models; n_segments must be 0 in {model}", model=say(model))
+                "segments belong to encoder-only models; n_segments must be 0 in {model}", model=Message(model)
             )
         if self.architecture != "encoder_only" and self.unembed_transform:
             raise ConfigError(
-                say("unembed_transform belongs to encoder-only models; it must be false in {model}", model=say(model))
+                "unembed_transform belongs to encoder-only models; it must be false in {model}", model=Message(model)
             )
         if not self.unembed:
             if self.has_decoder:
-                raise ConfigError(say("{model} writes by its last layer; unembed must be true in it", model=say(model)))
+                raise ConfigError("{model} writes by its last layer; unembed must be true in it", model=Message(model))
             for name in ("tie_embeddings", "unembed_transform", "unembed_bias", "scale_logits"):
                 if getattr(self, name) not in (False, "none"):
                     raise ConfigError(
-                        say(
-                            "{name} = {value!r} has no meaning without {where}",
-                            name=name,
-                            value=getattr(self, name),
-                            where="unembed",
-                        )
+                        "{name} = {value!r} has no meaning without {where}",
+                        name=name,
+                        value=getattr(self, name),
+                        where="unembed",
                     )
 
     def _check_heads(self) -> None:
@@ -300,36 +281,30 @@ class ModelConfig:
         if self.d_head is None and self.d_model % self.n_heads:
             fitting = _nearest_divisor(self.d_model, self.n_heads)
             raise ConfigError(
-                say(
-                    "d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {fitting} heads, or set d_head",
-                    d_model=self.d_model,
-                    n_heads=self.n_heads,
-                    fitting=fitting,
-                )
+                "d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {fitting} heads, or set d_head",
+                d_model=self.d_model,
+                n_heads=self.n_heads,
+                fitting=fitting,
             )
         if self.n_heads % self.n_key_value_heads:
             fitting = _nearest_divisor(self.n_heads, self.n_key_value_heads)
             raise ConfigError(
-                say(
-                    "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
-                    "and values serves as many queries; use {fitting}",
-                    n_heads=self.n_heads,
-                    n_kv_heads=self.n_kv_heads,
-                    fitting=fitting,
-                )
+                "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
+                "and values serves as many queries; use {fitting}",
+                n_heads=self.n_heads,
+                n_kv_heads=self.n_kv_heads,
+                fitting=fitting,
             )
 
     def _check_positions(self) -> None:
         """The encoding of positions fits the widths, and what shapes one is set only where it is used."""
         if self.positions.startswith("sinusoidal") and self.d_model % 2:
             raise ConfigError(
-                say(
-                    "sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even",
-                    d_model=self.d_model,
-                )
+                "sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even",
+                d_model=self.d_model,
             )
         if not self.has_rotary_positions:
-            self._refuse_idle("rotary_", mark("positions rotary_halves or rotary_interleaved"))
+            self._refuse_idle("rotary_", Message("positions rotary_halves or rotary_interleaved"))
         else:
             self._check_rotary()
         if self.positions != "relative_buckets":
@@ -337,45 +312,37 @@ class ModelConfig:
             self._refuse_idle("relative_max_distance", "positions relative_buckets")
         elif self.relative_max_distance <= self.n_relative_buckets // 2:
             raise ConfigError(
-                say(
-                    "relative_max_distance ({distance}) must be above half of n_relative_buckets ({n_buckets}): the "
-                    "nearest distances have a bucket each",
-                    distance=self.relative_max_distance,
-                    n_buckets=self.n_relative_buckets,
-                )
+                "relative_max_distance ({distance}) must be above half of n_relative_buckets ({n_buckets}): the "
+                "nearest distances have a bucket each",
+                distance=self.relative_max_distance,
+                n_buckets=self.n_relative_buckets,
             )
 
     def _check_rotary(self) -> None:
         """The rotated part of a head is made of pairs, and the numbers of the scaling are in order."""
         if self.rotary_fraction > 1:
             raise ConfigError(
-                say(
-                    "rotary_fraction is a part of each head and must lie in (0, 1], got {rotary_fraction}",
-                    rotary_fraction=self.rotary_fraction,
-                )
+                "rotary_fraction is a part of each head and must lie in (0, 1], got {rotary_fraction}",
+                rotary_fraction=self.rotary_fraction,
             )
         n_rotated = int(self.head_width * self.rotary_fraction)
         if n_rotated < 2 or n_rotated % 2:
             raise ConfigError(
-                say(
-                    "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {width}, must be "
-                    "even and at least 2; change d_head or rotary_fraction",
-                    n_rotated=n_rotated,
-                    width=self.head_width,
-                )
+                "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {width}, must be "
+                "even and at least 2; change d_head or rotary_fraction",
+                n_rotated=n_rotated,
+                width=self.head_width,
             )
         if self.rotary_scaling == "none":
-            self._refuse_idle("rotary_scaling_factor", mark("rotary_scaling linear or llama3"))
+            self._refuse_idle("rotary_scaling_factor", Message("rotary_scaling linear or llama3"))
         if self.rotary_scaling != "llama3":
             for name in ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len"):
                 self._refuse_idle(name, "rotary_scaling llama3")
         elif not self.rotary_high_freq_factor > self.rotary_low_freq_factor:
             raise ConfigError(
-                say(
-                    "rotary_high_freq_factor ({high}) must be above rotary_low_freq_factor ({low})",
-                    high=self.rotary_high_freq_factor,
-                    low=self.rotary_low_freq_factor,
-                )
+                "rotary_high_freq_factor ({high}) must be above rotary_low_freq_factor ({low})",
+                high=self.rotary_high_freq_factor,
+                low=self.rotary_low_freq_factor,
             )
 
     def _check_feed_forward(self) -> None:
@@ -386,13 +353,11 @@ class ModelConfig:
             self._refuse_idle("parallel_residual", "norm_position pre")
         if self.parallel_residual and (self.d_ff == 0 or self.architecture == "encoder_decoder"):
             raise ConfigError(
-                say(
-                    "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
-                    "and one stack, or parallel_residual to false"
-                )
+                "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
+                "and one stack, or parallel_residual to false"
             )
         if self.d_ff == 0:
-            where = mark("a feed-forward network, so d_ff above 0")
+            where = Message("a feed-forward network, so d_ff above 0")
             self._refuse_idle("gated", where)
             self._refuse_idle("feed_forward_bias", where)
             if not self.unembed_transform:  # which has an activation too
@@ -403,12 +368,10 @@ class ModelConfig:
         for field in fields(self):
             if field.name.startswith(prefix) and getattr(self, field.name) != field.default:
                 raise ConfigError(
-                    say(
-                        "{name} = {value!r} has no meaning without {where}",
-                        name=field.name,
-                        value=getattr(self, field.name),
-                        where=say(where),
-                    )
+                    "{name} = {value!r} has no meaning without {where}",
+                    name=field.name,
+                    value=getattr(self, field.name),
+                    where=Message(where),
                 )
 
 

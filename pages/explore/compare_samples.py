@@ -56,7 +56,7 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
     """
     if not weights.corpus:
         raise CorpusError(
-            say("it is not known what {name} was trained on; paste texts, or take its examples", name=weights.name)
+            "it is not known what {name} was trained on; paste texts, or take its examples", name=weights.name
         )
     return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture, weights.source.version)
 

@@ -95,7 +95,7 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
                 _start(folder, path, reading, architecture)
         except OSError as error:
             raise CorpusError(
-                say("{folder} cannot be written ({error}); make room there", folder=folder.path, error=reason(error))
+                "{folder} cannot be written ({error}); make room there", folder=folder.path, error=reason(error)
             ) from error
     return Analysis(folder=folder, progress=folder.progress())
 

@@ -16,7 +16,7 @@ from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading
@@ -72,7 +72,7 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     found = [kept[step] for step in steps if step in kept]
     read_ones = [moment for moment in found if isinstance(moment, MomentReading)]
     if not read_ones:
-        raise RunError(say("no moment of the film of {run} can be read; train it again", run=run.name))
+        raise RunError("no moment of the film of {run} can be read; train it again", run=run.name)
     shown = f"{run.path} {key} {[moment.step for moment in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
@@ -91,7 +91,7 @@ def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedTex
         HeadlightError: no moment can be read, or the text cannot.
     """
     room = _room(runs.configurations(run)[0], len(moments))
-    trouble: Exception = RunError(say("the film of {run} has no moment", run=run.name))
+    trouble: Exception = RunError("the film of {run} has no moment", run=run.name)
     for step in reversed(moments):
         try:
             return _fixed_by(run, str(run.path), run_readings.version(run), step, text, target, room)
@@ -157,9 +157,9 @@ def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
             if isinstance(moment, MomentReading):
                 return moment
             raise RunError(
-                say("step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=moment.reason)
+                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=moment.reason
             )
-    raise RunError(say("step {step:,} of {run} is there no more; choose another", step=step, run=run.name))
+    raise RunError("step {step:,} of {run} is there no more; choose another", step=step, run=run.name)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

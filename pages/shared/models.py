@@ -16,7 +16,7 @@ from pages.shared import kept, prose
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, Message
 from transformer_core.language import ENGLISH, language, mark, say, say_again, say_number
 from transformer_core.model.presets import transformer_base
 from transformer_core.weights.folder import reading
@@ -219,12 +219,7 @@ def on(device: str) -> Iterator[None]:
         name, other = device_name(device), say("choose the {device}", device=device_name(CPU))
         if not is_full:
             raise DeviceError(
-                say(
-                    "the {name} failed ({error:.150}); {other}",
-                    name=name,
-                    error=str(error).splitlines()[0],
-                    other=other,
-                )
+                "the {name} failed ({error:.150}); {other}", name=name, error=str(error).splitlines()[0], other=other
             ) from error
         ways_out = [
             say("choose bfloat16, which takes half of it"),
@@ -232,11 +227,7 @@ def on(device: str) -> Iterator[None]:
             *([other] if device != CPU else []),
         ]
         raise DeviceError(
-            say(
-                "the {name} has too little memory for this; {ways_out}",
-                name=name,
-                ways_out=say(", or ").join(ways_out),
-            )
+            "the {name} has too little memory for this; {ways_out}", name=name, ways_out=Message(", or ").join(ways_out)
         ) from error
 
 

@@ -9,7 +9,6 @@ from pages.shared import models, readings, runs
 from pages.shared.runs import Run
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -105,7 +104,7 @@ def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
         progress = RunDirectory.open(Path(path)).progress()
         if progress is not None and progress.step == step:
             return tc.load(Path(path) / "last")
-    raise HeadlightError(say("the weights of step {step:,} were replaced by newer ones; look again", step=step))
+    raise HeadlightError("the weights of step {step:,} were replaced by newer ones; look again", step=step)
 
 
 def version(run: Run) -> str:

@@ -157,7 +157,7 @@ def resume(run: Run) -> None:
     corpus = str((run.request or {}).get("corpus", ""))
     if corpus not in CORPORA and not (models.ROOT / corpus).exists():
         raise RunError(
-            say("the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name)
+            "the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name
         )
     start(run.name, ["--resume", "--device", "auto"])
 
@@ -203,7 +203,7 @@ def delete(run: Run) -> None:
         return
     now = find(run.name)
     if now is not None and now.is_at_work:
-        raise RunError(say("{run} is being trained; stop it first", run=run.name))
+        raise RunError("{run} is being trained; stop it first", run=run.name)
     try:
         gone = run.path.with_name(f".{run.name}.deleted")
         shutil.rmtree(gone, ignore_errors=True)
@@ -211,11 +211,9 @@ def delete(run: Run) -> None:
         shutil.rmtree(gone)
     except OSError as error:
         raise RunError(
-            say(
-                "{run} cannot be deleted ({error}); look at the permissions of its folder",
-                run=run.name,
-                error=reason(error),
-            )
+            "{run} cannot be deleted ({error}); look at the permissions of its folder",
+            run=run.name,
+            error=reason(error),
         ) from error
 
 

@@ -249,10 +249,10 @@ def delete(name: str) -> None:
 
     if models.is_shipped(name):
         raise CheckpointError(
-            say("{name} comes with Headlight and stays; only models of your own can be deleted", name=name)
+            "{name} comes with Headlight and stays; only models of your own can be deleted", name=name
         )
     if Path(name).name != name or name.startswith("."):
-        raise CheckpointError(say("{name!r} is not the name of a model; choose one of the list", name=name))
+        raise CheckpointError("{name!r} is not the name of a model; choose one of the list", name=name)
     remove(models.folder() / name)
 
 
@@ -280,7 +280,7 @@ def _refuse_strange_card(name: str) -> None:
     """
     if name not in models.available():
         delete(name)
-        raise CheckpointError(say("its card.json says something else than a model's card does; leave that file out"))
+        raise CheckpointError("its card.json says something else than a model's card does; leave that file out")
 
 
 def _trouble(place: Path) -> str:

@@ -113,7 +113,7 @@ def start(request: TrialRequest) -> None:
         RunError: too many wait already, or it cannot be started.
     """
     if len(at_work()) > MOST_WAITING:
-        raise RunError(say("{n} trials wait already on this machine; wait until one has ended", n=MOST_WAITING))
+        raise RunError("{n} trials wait already on this machine; wait until one has ended", n=MOST_WAITING)
     _forget_oldest()
     name = _free_name(request.kind)
     path = folder() / name

@@ -136,7 +136,7 @@ def _load(
     else:
         network, other = models.load(source.path, source.version)
     if other.tokens(range(other.vocab_size)) != tokenizer.tokens(range(tokenizer.vocab_size)):
-        raise HeadlightError(say("this model was trained with other tokens; choose another one"))
+        raise HeadlightError("this model was trained with other tokens; choose another one")
     return network
 
 
@@ -148,10 +148,8 @@ def _untrained(config: ModelConfig, seed: int) -> "Transformer":
     n = sum(parameters_by_part(config).values())
     if n > _MOST_PARAMETERS:
         raise HeadlightError(
-            say(
-                "a model of {n:,} parameters is too large to be made for a look; choose a smaller shape, or look at it "
-                "when it is trained",
-                n=n,
-            )
+            "a model of {n:,} parameters is too large to be made for a look; choose a smaller shape, or look at it "
+            "when it is trained",
+            n=n,
         )
     return build(config, seed=seed).eval()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from pages.shared import run_readings
 from pages.shared.runs import Run
 from transformer_core.errors import CheckpointError, HeadlightError
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -66,4 +65,4 @@ def _newest_loaded(run: Run) -> int:
         except HeadlightError:
             if is_last:
                 raise
-    raise CheckpointError(say("its first weights come in a moment"))
+    raise CheckpointError("its first weights come in a moment")

@@ -251,11 +251,9 @@ def _pace(
     )
     if stride > model.max_seq_len:
         raise ConfigError(
-            say(
-                "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
-                stride=stride,
-                most=model.max_seq_len,
-            )
+            "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+            stride=stride,
+            most=model.max_seq_len,
         )
     highest = factor * (model.d_model * warmup_steps) ** -0.5
     rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)

@@ -12,7 +12,6 @@ from jaxtyping import Bool, Float, Int
 from transformer_core.analysis.curves import Curve
 from transformer_core.analysis.fixed_text import FixedText, watch
 from transformer_core.errors import CheckpointError, RunError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.film import Film
 from transformer_core.weights.checkpoint import CONFIG, TOKENIZER, WEIGHTS, existing, read_json
@@ -147,11 +146,11 @@ def _take_weights(model: Transformer, film: Film, step: int) -> None:
     """
     path = _weights(film, step)
     if not path.is_file():
-        raise RunError(say("the film has no moment at step {step:,}", step=step))
+        raise RunError("the film has no moment at step {step:,}", step=step)
     files = TensorFiles([path])
     parameters = dict(model.named_parameters())
     if {name: files.shape(name) for name in files} != {name: values.shape for name, values in parameters.items()}:
-        raise CheckpointError(say("{path} does not belong to the config.json beside it", path=path))
+        raise CheckpointError("{path} does not belong to the config.json beside it", path=path)
     with torch.no_grad():
         for name, values in parameters.items():
             values.copy_(files[name])

@@ -10,7 +10,6 @@ import os
 import sys
 
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
 from transformer_core.reasons import reason
 
 
@@ -36,7 +35,7 @@ def run(options: argparse.Namespace) -> int:
         arguments, log = [str(argument) for argument in asked["arguments"]], str(asked["log"])
     except (KeyError, TypeError, ValueError) as error:
         raise HeadlightError(
-            say("standard input must bring one JSON object with arguments and log; got {error}", error=reason(error))
+            "standard input must bring one JSON object with arguments and log; got {error}", error=reason(error)
         ) from error
     _turn_to(log)
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 Alignment = tuple[tuple[int, ...], ...]
 """For each unit, in order, the units that it truly depends on, ascending; an empty tuple: on nothing in the text.
@@ -122,12 +122,12 @@ class Corpus:
         for part in (self.train, self.held_out):
             if not all(isinstance(item, kind) for item in (part if isinstance(part, tuple) else part[:1])):
                 raise CorpusError(
-                    say("{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name)
+                    "{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name
                 )
         if isinstance(self.train, tuple) and isinstance(self.held_out, tuple):
             shared = {_given(item) for item in self.train} & {_given(item) for item in self.held_out}
             if shared:
-                raise CorpusError(say(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared)))
+                raise CorpusError(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared))
 
     @property
     def is_pairs(self) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 from transformer_core.language import mark, say
 
 _BLOCK = 2**20  # bytes that are read at a time
@@ -117,12 +117,10 @@ def decoded(file: BufferedIOBase, codec: str, name: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
             raise CorpusError(
-                say(
-                    "{name}, line {line:,}: the text is damaged there ({reason}); save it anew as UTF-8",
-                    name=name,
-                    line=line,
-                    reason=error.reason,
-                )
+                "{name}, line {line:,}: the text is damaged there ({reason}); save it anew as UTF-8",
+                name=name,
+                line=line,
+                reason=error.reason,
             ) from error
         if "\0" in text:
             raise _binary(name, line + text[: text.index("\0")].count("\n"))
@@ -136,26 +134,22 @@ def _refuse_known(beginning: bytes, name: str) -> None:
     for begins, what, way_out in (*kinds, *_NO_TEXT):
         if beginning.startswith(begins):
             raise CorpusError(
-                say("{name} is {what}, not plain text; {way_out}", name=name, what=say(what), way_out=say(way_out))
+                "{name} is {what}, not plain text; {way_out}", name=name, what=Message(what), way_out=Message(way_out)
             )
     nulls = [beginning[i::2].count(0) for i in (0, 1)]
     if min(nulls) == 0 and max(nulls) > len(beginning) / 8:
         raise CorpusError(
-            say(
-                "{name} seems to be UTF-16 text without the mark that says so; save it as UTF-8 in an editor, or with "
-                "iconv -f UTF-16LE -t UTF-8",
-                name=name,
-            )
+            "{name} seems to be UTF-16 text without the mark that says so; save it as UTF-8 in an editor, or with "
+            "iconv -f UTF-16LE -t UTF-8",
+            name=name,
         )
 
 
 def _binary(name: str, line: int) -> CorpusError:
     return CorpusError(
-        say(
-            "{name} is no text: line {line:,} holds a zero byte, as binary files do; give a file with text in it",
-            name=name,
-            line=line,
-        )
+        "{name} is no text: line {line:,} holds a zero byte, as binary files do; give a file with text in it",
+        name=name,
+        line=line,
     )
 
 
@@ -189,33 +183,27 @@ def _refuse_other_than_western(file: BufferedIOBase, *, name: str, line: int, by
     file.seek(0)
     if n_of[_CONTROL].any():
         raise CorpusError(
-            say(
-                "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and beside it are control "
-                "characters, as in binary files; give a file with text in it",
-                name=name,
-                line=line,
-                byte=f"{byte:02X}",
-            )
+            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and beside it are control "
+            "characters, as in binary files; give a file with text in it",
+            name=name,
+            line=line,
+            byte=f"{byte:02X}",
         )
     if n_characters > n_beyond / 4:  # of the bytes that are no ASCII, about two make such a character
         raise CorpusError(
-            say(
-                "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, though the rest of the text is; mend "
-                "that place, or save the text anew as UTF-8",
-                name=name,
-                line=line,
-                byte=f"{byte:02X}",
-            )
+            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, though the rest of the text is; mend "
+            "that place, or save the text anew as UTF-8",
+            name=name,
+            line=line,
+            byte=f"{byte:02X}",
         )
     if n_of[_UNDEFINED].any() or n_beyond > _MOST_BEYOND_ASCII * n_of.sum():
         raise CorpusError(
-            say(
-                "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and the text is not Windows-1252 "
-                "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8",
-                name=name,
-                line=line,
-                byte=f"{byte:02X}",
-            )
+            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and the text is not Windows-1252 "
+            "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8",
+            name=name,
+            line=line,
+            byte=f"{byte:02X}",
         )
 
 

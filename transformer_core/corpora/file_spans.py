@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.text_files import TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 from transformer_core.reasons import reason
 
 Division = Literal["stretches", "lines", "pairs", "files"]
@@ -189,12 +189,10 @@ def _note(notes: "SpooledTemporaryFile[bytes]", found: NDArray[np.int64]) -> Non
         notes.write(found.tobytes())
     except OSError as error:
         raise CorpusError(
-            say(
-                "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
-                "to another one",
-                folder=gettempdir(),
-                error=reason(error),
-            )
+            "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
+            "to another one",
+            folder=gettempdir(),
+            error=reason(error),
         ) from error
 
 
@@ -212,5 +210,5 @@ def _chosen(notes: "SpooledTemporaryFile[bytes]", files: TextFiles, division: Di
     for _, hashes in _noted(notes):
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]
     if len(smallest) < 2:
-        raise OneTextError(say(_ONLY_ONE[division], path=shown(files.path), n=FEWEST_BYTES))
+        raise OneTextError(_ONLY_ONE[division], path=shown(files.path), n=FEWEST_BYTES)
     return smallest[: max(1, len(smallest) // _HELD_OUT_ONE_IN)]

@@ -52,7 +52,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     """
     path = Path(path)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise CorpusError(say("{path} is neither a file nor a folder; give one of the two", path=shown(path)))
+        raise CorpusError("{path} is neither a file nor a folder; give one of the two", path=shown(path))
     return _of_folder(path, reading) if os.path.isdir(path) else _of_file(path, reading)
 
 
@@ -60,16 +60,14 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     try:
         files = TextFiles(path, [check_text_file(path)])
     except NoTextError as error:
-        raise CorpusError(say("{problem}; give a file with text in it", problem=error)) from error
+        raise CorpusError("{problem}; give a file with text in it", problem=error) from error
     name = path.resolve().stem
     if _is_pair_file(path):
         if reading.division != "auto":
             raise CorpusError(
-                say(
-                    "{path} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
-                    "another ending to read it as text",
-                    path=shown(path),
-                )
+                "{path} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
+                "another ending to read it as text",
+                path=shown(path),
             )
         lines = pair_lines(files)
         refuse_bad_lines(lines, shown(path), skip=reading.skip_bad_lines)
@@ -92,21 +90,19 @@ def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
     for file in files_of(path):
         try:
             if _is_pair_file(file):
-                raise NoTextError(say("{path} holds pairs, to be opened by itself", path=shown(file)))
+                raise NoTextError("{path} holds pairs, to be opened by itself", path=shown(file))
             texts.append(check_text_file(file))
         except NoTextError as error:
             left_out.append(str(error))
     if not texts and not left_out:
         raise CorpusError(
-            say("the folder {path} has no text in it; put text files there, or give another folder", path=shown(path))
+            "the folder {path} has no text in it; put text files there, or give another folder", path=shown(path)
         )
     if not texts:
         raise CorpusError(
-            say(
-                "the folder {path} has no text in it ({found}); put text files there, or give another folder",
-                path=shown(path),
-                found=_first_of(left_out),
-            )
+            "the folder {path} has no text in it ({found}); put text files there, or give another folder",
+            path=shown(path),
+            found=_first_of(left_out),
         )
     division = "files" if reading.division == "auto" else reading.division
 
@@ -209,11 +205,9 @@ def files_of(folder: Path) -> list[Path]:
 
     def refuse(error: OSError) -> None:
         raise CorpusError(
-            say(
-                "the folder {path} cannot be read ({error}); change its permissions",
-                path=error.filename,
-                error=reason(error),
-            )
+            "the folder {path} cannot be read ({error}); change its permissions",
+            path=error.filename,
+            error=reason(error),
         )
 
     paths = []

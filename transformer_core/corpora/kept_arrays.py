@@ -79,12 +79,10 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
             return arrays_in_memory(dtypes, fill)
         except _TooLargeError:
             raise CorpusError(
-                say(
-                    "the cache folder {folder} cannot be written ({error}), and this corpus is too large to do "
-                    "without it; make room there, or set HEADLIGHT_CACHE to another folder",
-                    folder=_chosen_folder(),
-                    error=reason(error),
-                )
+                "the cache folder {folder} cannot be written ({error}), and this corpus is too large to do "
+                "without it; make room there, or set HEADLIGHT_CACHE to another folder",
+                folder=_chosen_folder(),
+                error=reason(error),
             ) from error
 
 

@@ -104,9 +104,7 @@ def refuse_bad_lines(lines: PairLines, name: str, *, skip: bool) -> None:
         pair = pair_in_words(name)
         if lines.first_bad and all(re.search("[,;]", bad.text) for bad in lines.first_bad):
             pair = say("its columns seem to be set apart by commas or semicolons; give it the ending .csv")
-        raise CorpusError(
-            say("{name}: no line is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair)
-        )
+        raise CorpusError("{name}: no line is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair)
     if lines.n_bad and not skip:
         raise BadLinesError(lines, name)
 

@@ -16,7 +16,6 @@ from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.text_files import shown
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 from transformer_core.reasons import reason
 
 
@@ -132,5 +131,5 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
         files = [path] if path.is_file() else files_of(path)
         known = [[str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
     except OSError as error:
-        raise CorpusError(say("{path} cannot be read ({error})", path=shown(path), error=reason(error))) from error
+        raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
     return [*versions, *choices, json.dumps(known)]

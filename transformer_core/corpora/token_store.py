@@ -20,7 +20,7 @@ from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_ar
 from transformer_core.corpora.kept_items import KeptItems
 from transformer_core.corpora.running_text import RunningText
 from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 from transformer_core.text.tokenizer import Tokenizer
 
 OnProgress = Callable[[int, int], None]
@@ -136,7 +136,7 @@ def special_token(token: int | None, does: Task) -> int:
         CorpusError: the tokenizer has no such token.
     """
     if token is None:
-        raise CorpusError(say(_LACKING[does]))
+        raise CorpusError(_LACKING[does])
     return token
 
 

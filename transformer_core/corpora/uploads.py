@@ -107,12 +107,10 @@ def take_in(
                 os.replace(clean, path)
     except OSError as error:
         raise CorpusError(
-            say(
-                "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
-                title=title,
-                folder=folder,
-                error=reason(error),
-            )
+            "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
+            title=title,
+            folder=folder,
+            error=reason(error),
         ) from error
     return TakenIn(path=path, remark=remark)
 
@@ -133,11 +131,9 @@ def _copy(source: Readable, given: Path, title: str) -> None:
             n_bytes += len(block)
             if n_bytes > MOST_BYTES:
                 raise CorpusError(
-                    say(
-                        "{title} has more than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
-                        title=title,
-                        n=MOST_BYTES / 2**30,
-                    )
+                    "{title} has more than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
+                    title=title,
+                    n=MOST_BYTES / 2**30,
                 )
             copy.write(block)
 
@@ -171,13 +167,11 @@ def _tab_separated(texts: Iterable[str], title: str) -> Iterator[str]:
             n_read = rows.line_num
     except csv.Error as error:
         raise CorpusError(
-            say(
-                "{title}: the row that begins in line {line:,} cannot be read as .csv ({error}); look whether a "
-                "quotation mark is missing there",
-                title=title,
-                line=n_read + 1,
-                error=error,
-            )
+            "{title}: the row that begins in line {line:,} cannot be read as .csv ({error}); look whether a "
+            "quotation mark is missing there",
+            title=title,
+            line=n_read + 1,
+            error=error,
         ) from error
 
 
@@ -189,12 +183,10 @@ def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
         yield from (f"{line}\n" for line in lines)
         if len(rest) > _LONGEST_LINE:
             raise CorpusError(
-                say(
-                    "{title} has a line of more than {n:,} characters, and a row of a .csv file is a line; give it "
-                    "as text, or put each pair on a line",
-                    title=title,
-                    n=_LONGEST_LINE,
-                )
+                "{title} has a line of more than {n:,} characters, and a row of a .csv file is a line; give it "
+                "as text, or put each pair on a line",
+                title=title,
+                n=_LONGEST_LINE,
             )
     if rest:
         yield rest

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 STAGES = {
     "begins": mark("loading the libraries"),
@@ -138,10 +138,7 @@ class Watched:
         self._folder.end(self.result)
         if self._is_too_long and kind is KeyboardInterrupt:
             raise CorpusError(
-                say(
-                    "the analysis took more than {n:.0f} minutes; give a shorter text, or a part of it",
-                    n=MOST_SECONDS / 60,
-                )
+                "the analysis took more than {n:.0f} minutes; give a shorter text, or a part of it", n=MOST_SECONDS / 60
             ) from error
 
     def _watch(self) -> None:

@@ -69,14 +69,14 @@ def evaluate(of: Expression, knows: Knows) -> Result:
 
 def _numbers(value: Result, sign: str) -> Values:
     if not isinstance(value, Values):
-        raise ExpressionError(say("“{sign}” needs numbers, and here is {what}", sign=sign, what=in_words(value)))
+        raise ExpressionError("“{sign}” needs numbers, and here is {what}", sign=sign, what=in_words(value))
     return value
 
 
 def _truth(value: Result, sign: str) -> bool:
     if not isinstance(value, bool):
         raise ExpressionError(
-            say("“{sign}” joins comparisons, such as a < b, and here is {what}", sign=sign, what=in_words(value))
+            "“{sign}” joins comparisons, such as a < b, and here is {what}", sign=sign, what=in_words(value)
         )
     return value
 
@@ -105,12 +105,10 @@ def _common_axes(sign: str, one: Values, other: Values) -> tuple[Axis, ...]:
         return one.axes or other.axes
     if [(axis.name, axis.size) for axis in one.axes] != [(axis.name, axis.size) for axis in other.axes]:
         raise ExpressionError(
-            say(
-                "“{sign}” joins numbers of the same shape, and here are {left} and {right}",
-                sign=sign,
-                left=one.in_words(),
-                right=other.in_words(),
-            )
+            "“{sign}” joins numbers of the same shape, and here are {left} and {right}",
+            sign=sign,
+            left=one.in_words(),
+            right=other.in_words(),
         )
     return one.axes
 
@@ -135,7 +133,7 @@ def _compare(sign: str, one: Result, other: Result, within: float | None) -> boo
     if isinstance(one, str) and isinstance(other, str) and sign in ("==", "!=") and within is None:
         return (one == other) == (sign == "==")
     raise ExpressionError(
-        say("{left} and {right} cannot be compared by “{sign}”", left=in_words(one), right=in_words(other), sign=sign)
+        "{left} and {right} cannot be compared by “{sign}”", left=in_words(one), right=in_words(other), sign=sign
     )
 
 

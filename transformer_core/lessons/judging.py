@@ -78,12 +78,13 @@ def check(claims: Check, evidence: Evidence) -> None:
         result = _result(asked, evidence)
         if not isinstance(result, bool):
             raise LessonError(
-                say("a check is a comparison, such as a == b, and this is {what}", what=in_words(result)),
-                line=asked.line,
+                "a check is a comparison, such as a == b, and this is {what}", what=in_words(result), line=asked.line
             )
         if not result:
             raise LessonError(
-                say("this does not hold: {source}{sides}", source=asked.source, sides=_sides(asked, evidence)),
+                "this does not hold: {source}{sides}",
+                source=asked.source,
+                sides=_sides(asked, evidence),
                 line=asked.line,
             )
 
@@ -111,7 +112,7 @@ def _told(told: Told, evidence: Evidence) -> str:
     try:
         words = evidence.told(told.asked.source, told.decimals)
     except ExpressionError as error:
-        raise LessonError(str(error), line=told.asked.line) from error
+        raise LessonError(error.message, line=told.asked.line) from error
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>$#~|:" else letter for letter in words)
 
 
@@ -119,7 +120,7 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
     if isinstance(choice.is_right, Asked):
         result = _result(choice.is_right, evidence)
         if not isinstance(result, bool):
-            raise LessonError(say("“right when” needs a comparison, such as a < b"), line=choice.is_right.line)
+            raise LessonError("“right when” needs a comparison, such as a < b", line=choice.is_right.line)
         return result
     if choice.is_right is not None or question.answer is None:
         return bool(choice.is_right)
@@ -134,14 +135,14 @@ def _result(asked: Asked, evidence: Evidence) -> Values | str | bool:
     try:
         return evidence.answer(asked.expression)
     except ExpressionError as error:
-        raise LessonError(str(error), line=asked.line) from error
+        raise LessonError(error.message, line=asked.line) from error
 
 
 def _single(values: Values, asked: Asked) -> float:
     try:
         return values.number
     except ExpressionError as error:
-        raise LessonError(str(error), line=asked.line) from error
+        raise LessonError(error.message, line=asked.line) from error
 
 
 def _sides(asked: Asked, evidence: Evidence) -> str:

@@ -10,8 +10,7 @@ from tokenizers import Encoding, models
 from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer, encodable, from_zero, typed
 from transformer_core.text.labels import Token, byte_level_text
 
@@ -55,7 +54,7 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
     """
     folder = Path(folder)
     if not folder.is_dir():
-        raise CheckpointError(say("there is no folder {folder!r}; give the path of a model folder", folder=str(folder)))
+        raise CheckpointError("there is no folder {folder!r}; give the path of a model folder", folder=str(folder))
     if _has(folder, _MARIAN):
         from transformer_core.text.marian import load_marian
 
@@ -64,13 +63,11 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
         return _load_fast(folder)
     if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
         return _load_older(folder)
-    layouts = ", ".join(say(" with ").join(layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
+    layouts = ", ".join(Message(" with ").join(layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
     raise CheckpointError(
-        say(
-            "{folder} has no tokenizer, which would be {layouts}; copy the whole model again",
-            folder=folder,
-            layouts=layouts,
-        )
+        "{folder} has no tokenizer, which would be {layouts}; copy the whole model again",
+        folder=folder,
+        layouts=layouts,
     )
 
 
@@ -86,7 +83,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
         try:
             settings.update(json.loads(path.read_text(encoding="utf-8")).items() if path.is_file() else ())
         except (AttributeError, OSError, ValueError, RecursionError) as error:
-            raise CheckpointError(say("{path} is damaged; copy it again", path=path)) from error
+            raise CheckpointError("{path} is damaged; copy it again", path=path) from error
     return settings
 
 
@@ -253,7 +250,7 @@ def _load_fast(folder: Path) -> ForeignTokenizer:
         backend = Backend.from_file(str(path))
     except Exception as error:  # the library raises bare Exception for what it cannot parse
         raise CheckpointError(
-            say("{path} is damaged, or of a type that is not known here; copy it again", path=path)
+            "{path} is damaged, or of a type that is not known here; copy it again", path=path
         ) from error
     vocabulary = backend.get_vocab()
     written = {role: spelling(settings, role, _USUAL[role], vocabulary) for role in _ROLES}
@@ -273,11 +270,9 @@ def _load_older(folder: Path) -> ForeignTokenizer:
         backend = Backend.from_str(theirs.backend_tokenizer.to_str())
     except Exception as error:  # whatever that library, and those below it, make of a damaged file
         raise CheckpointError(
-            say(
-                "the tokenizer in {folder} is damaged, or of a type that cannot be read here; save it as "
-                "tokenizer.json, or copy it again",
-                folder=folder,
-            )
+            "the tokenizer in {folder} is damaged, or of a type that cannot be read here; save it as "
+            "tokenizer.json, or copy it again",
+            folder=folder,
         ) from error
     special = {role: getattr(theirs, f"{role}_token_id", None) for role in _ROLES}
     for role, stand_in in _STAND_INS.items():

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import SupportsInt
 
 from transformer_core.config import Architecture
-from transformer_core.errors import CheckpointError, TextError
-from transformer_core.language import mark, say
+from transformer_core.errors import CheckpointError, Message, TextError
 from transformer_core.reasons import reason
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
-_NO_BEGIN = mark("this tokenizer has no token that begins a text; encode the text without it")
-_NO_END = mark("this tokenizer has no token that ends a text; encode the text without it")
+_NO_BEGIN = Message("this tokenizer has no token that begins a text; encode the text without it")
+_NO_END = Message("this tokenizer has no token that ends a text; encode the text without it")
 
 
 class Tokenizer(ABC):
@@ -178,18 +177,15 @@ class Tokenizer(ABC):
 
             return OwnTokenizer.from_values(values, about)
         except FileNotFoundError as error:
-            raise CheckpointError(say("there is no tokenizer at {path}", path=path)) from error
+            raise CheckpointError("there is no tokenizer at {path}", path=path) from error
         except OSError as error:
             raise CheckpointError(
-                say("the tokenizer {path} cannot be read ({error})", path=path, error=reason(error))
+                "the tokenizer {path} cannot be read ({error})", path=path, error=reason(error)
             ) from error
         except Exception as error:  # the library raises bare Exception for what it cannot parse
             raise CheckpointError(
-                say(
-                    "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model "
-                    "again",
-                    path=path,
-                )
+                "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again",
+                path=path,
             ) from error
 
     @abstractmethod
@@ -221,9 +217,7 @@ class Tokenizer(ABC):
         known, vocab_size = [int(i) for i in ids], self.vocab_size
         for i in known:
             if not 0 <= i < vocab_size:
-                raise TextError(
-                    say("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
-                )
+                raise TextError("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
         return known
 
 
@@ -232,7 +226,7 @@ def _wanted(token: int | None, lacking: str, wanted: bool) -> list[int]:
     if not wanted:
         return []
     if token is None:
-        raise TextError(say(lacking))
+        raise TextError(lacking)
     return [token]
 
 
@@ -244,7 +238,7 @@ def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
     """
     known = [int(i) for i in ids]
     if min(known, default=0) < 0:
-        raise TextError(say("token {i} is not in the vocabulary, which begins with 0", i=min(known)))
+        raise TextError("token {i} is not in the vocabulary, which begins with 0", i=min(known))
     return known
 
 

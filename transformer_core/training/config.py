@@ -7,7 +7,6 @@ from typing import Any, Literal, Self, get_args
 
 from transformer_core.config import is_number
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 Schedule = Literal["paper", "cosine", "constant"]
 OptimizerName = Literal["adam", "adamw"]
@@ -73,72 +72,58 @@ class TrainingConfig:
         ):
             value = getattr(self, name)
             if type(value) is not int or value < 1:
-                raise ConfigError(
-                    say("{name} must be a whole number of at least 1, got {value!r}", name=name, value=value)
-                )
+                raise ConfigError("{name} must be a whole number of at least 1, got {value!r}", name=name, value=value)
         if type(self.seed) is not int or not 0 <= self.seed < 2**32:
             raise ConfigError(
-                say("seed must be a whole number from 0 to {most}, got {seed!r}", most=2**32 - 1, seed=self.seed)
+                "seed must be a whole number from 0 to {most}, got {seed!r}", most=2**32 - 1, seed=self.seed
             )
         if self.stride is not None and (type(self.stride) is not int or self.stride < 1):
             raise ConfigError(
-                say(
-                    "stride must be a whole number of at least 1, or none for windows end to end; got {stride!r}",
-                    stride=self.stride,
-                )
+                "stride must be a whole number of at least 1, or none for windows end to end; got {stride!r}",
+                stride=self.stride,
             )
         if self.accumulate > self.batch_size:
             raise ConfigError(
-                say(
-                    "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
-                    accumulate=self.accumulate,
-                    batch_size=self.batch_size,
-                )
+                "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
+                accumulate=self.accumulate,
+                batch_size=self.batch_size,
             )
         if type(self.film_megabytes) is not int or self.film_megabytes < 0:
             raise ConfigError(
-                say(
-                    "film_megabytes must be a whole number of at least 0, got {film_megabytes!r}",
-                    film_megabytes=self.film_megabytes,
-                )
+                "film_megabytes must be a whole number of at least 0, got {film_megabytes!r}",
+                film_megabytes=self.film_megabytes,
             )
         for name, choices in (("schedule", Schedule), ("optimizer", OptimizerName), ("precision", Precision)):
             value = getattr(self, name)
             if value not in get_args(choices):
                 raise ConfigError(
-                    say(
-                        "{name} must be one of {choices}; got {value!r}",
-                        name=name,
-                        choices=", ".join(get_args(choices)),
-                        value=value,
-                    )
+                    "{name} must be one of {choices}; got {value!r}",
+                    name=name,
+                    choices=", ".join(get_args(choices)),
+                    value=value,
                 )
         for name in ("label_smoothing", "learning_rate_floor", "adam_beta1", "adam_beta2"):
             value = getattr(self, name)
             if not is_number(value) or not 0 <= value < 1:
-                raise ConfigError(say("{name} must lie in [0, 1), got {value!r}", name=name, value=value))
+                raise ConfigError("{name} must lie in [0, 1), got {value!r}", name=name, value=value)
         for name in ("learning_rate_factor", "guidance_weight", "adam_eps"):
             value = getattr(self, name)
             if not is_number(value) or not value > 0:
-                raise ConfigError(say("{name} must be above 0, got {value!r}", name=name, value=value))
+                raise ConfigError("{name} must be above 0, got {value!r}", name=name, value=value)
         if not is_number(self.weight_decay) or self.weight_decay < 0:
-            raise ConfigError(
-                say("weight_decay must be at least 0, got {weight_decay!r}", weight_decay=self.weight_decay)
-            )
+            raise ConfigError("weight_decay must be at least 0, got {weight_decay!r}", weight_decay=self.weight_decay)
         if self.weight_decay and self.optimizer == "adam":
             raise ConfigError(
-                say(
-                    "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
-                    weight_decay=self.weight_decay,
-                )
+                "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
+                weight_decay=self.weight_decay,
             )
         if type(self.compile) is not bool:
-            raise ConfigError(say("compile must be true or false, got {compile!r}", compile=self.compile))
+            raise ConfigError("compile must be true or false, got {compile!r}", compile=self.compile)
         self._check_guided_head()
         self._check_rate_changes()
         if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
             raise ConfigError(
-                say("clip_norm must be above 0, or none for no clipping; got {clip_norm!r}", clip_norm=self.clip_norm)
+                "clip_norm must be above 0, or none for no clipping; got {clip_norm!r}", clip_norm=self.clip_norm
             )
 
     @property
@@ -170,15 +155,12 @@ class TrainingConfig:
             return
         if not isinstance(self.guided_head, str) or not _GUIDED_HEAD.fullmatch(self.guided_head):
             raise ConfigError(
-                say(
-                    "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got "
-                    "{guided_head!r}",
-                    guided_head=self.guided_head,
-                )
+                "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}",
+                guided_head=self.guided_head,
             )
         if self.compile:
             raise ConfigError(
-                say("guided_head needs to look at a pattern, which compile leaves out; leave out one of the two")
+                "guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"
             )
 
     def _check_rate_changes(self) -> None:
@@ -187,18 +169,14 @@ class TrainingConfig:
         for step, factor in self.rate_changes:
             if type(step) is not int or step <= former:
                 raise ConfigError(
-                    say(
-                        "rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}",
-                        step=step,
-                        former=former,
-                    )
+                    "rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}",
+                    step=step,
+                    former=former,
                 )
             if not is_number(factor) or not factor > 0:
                 raise ConfigError(
-                    say(
-                        "rate_changes must multiply by a factor above 0, got {factor!r} at step {step}",
-                        factor=factor,
-                        step=step,
-                    )
+                    "rate_changes must multiply by a factor above 0, got {factor!r} at step {step}",
+                    factor=factor,
+                    step=step,
                 )
             former = step

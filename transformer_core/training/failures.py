@@ -38,25 +38,21 @@ def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
     if is_short_of_memory(error):
         training = directory.request.training
         return RunError(
-            say(
-                "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
-                "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
-                step=step + 1,
-                saved=saved,
-                batch_size=training.batch_size,
-                accumulate=training.accumulate,
-            )
+            "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
+            "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
+            step=step + 1,
+            saved=saved,
+            batch_size=training.batch_size,
+            accumulate=training.accumulate,
         )
     if isinstance(error, OSError):
         is_full = error.errno in _NO_ROOM
         what = say("there is no room left on the disk") if is_full else reason(error)
         return RunError(
-            say(
-                "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
-                path=directory.path,
-                what=what,
-                saved=saved,
-            )
+            "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
+            path=directory.path,
+            what=what,
+            saved=saved,
         )
     if isinstance(error, RunError) and not isinstance(error, NotSavedError):
         return type(error)(f"{error}. {saved}")

@@ -134,11 +134,7 @@ class Film:
         weights = self._place(step) / WEIGHTS
         if not weights.is_file():
             raise RunError(
-                say(
-                    "the film has no moment at step {step:,}; there are {steps}",
-                    step=step,
-                    steps=_listed(self.moments()),
-                )
+                "the film has no moment at step {step:,}; there are {steps}", step=step, steps=_listed(self.moments())
             )
         return read_checkpoint(self.folder, device=device, dtype=dtype, weights=weights)
 
@@ -153,7 +149,7 @@ class Film:
         def read(place: Path) -> tuple[int, Transformer, Tokenizer]:
             values = read_object(place / _MOMENT)
             if values is None:
-                raise RunError(say("{folder} holds no weights yet; ask the run to `look` first", folder=self.now))
+                raise RunError("{folder} holds no weights yet; ask the run to `look` first", folder=self.now)
             return int(values["step"]), *read_checkpoint(
                 self.folder, device=device, dtype=None, weights=place / WEIGHTS
             )
@@ -161,7 +157,7 @@ class Film:
         try:
             return reading(self.now, read)
         except OSError as error:
-            raise CheckpointError(say("{path} cannot be read ({error})", path=self.now, error=reason(error))) from error
+            raise CheckpointError("{path} cannot be read ({error})", path=self.now, error=reason(error)) from error
 
     def _place(self, step: int) -> Path:
         return self.folder / f"{step:06}"

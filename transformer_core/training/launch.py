@@ -81,10 +81,7 @@ class Launcher:
                 process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
             except OSError as error:
                 raise RunError(
-                    say(
-                        "the training cannot be started ({error}); make room, or end other programs",
-                        error=reason(error),
-                    )
+                    "the training cannot be started ({error}); make room, or end other programs", error=reason(error)
                 ) from error
             self._started = [
                 started for started in self._started if started.process.poll() is None or started.trouble()

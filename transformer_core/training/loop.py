@@ -119,20 +119,16 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
         return
     if not math.isfinite(loss):
         raise RunError(
-            say(
-                "the loss became {loss} at step {step:,}; the update was left out. {way_out}",
-                loss=loss,
-                step=step,
-                way_out=_what_to_try(config),
-            )
-        )
-    raise RunError(
-        say(
-            "the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}",
-            norm=gradient_norm,
+            "the loss became {loss} at step {step:,}; the update was left out. {way_out}",
+            loss=loss,
             step=step,
             way_out=_what_to_try(config),
         )
+    raise RunError(
+        "the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}",
+        norm=gradient_norm,
+        step=step,
+        way_out=_what_to_try(config),
     )
 
 
@@ -154,15 +150,13 @@ class _ExplosionWatch:
         self.n_steps = self.n_steps + 1 if loss > self.highest else 0
         if self.n_steps >= _EXPLODED_STEPS:
             raise RunError(
-                say(
-                    "the loss exploded: at step {step:,} it is {loss:,.1f} nats, and has been above {highest:.1f} for "
-                    "{n} steps. {way_out}",
-                    step=step,
-                    loss=loss,
-                    highest=self.highest,
-                    n=self.n_steps,
-                    way_out=_what_to_try(config),
-                )
+                "the loss exploded: at step {step:,} it is {loss:,.1f} nats, and has been above {highest:.1f} for "
+                "{n} steps. {way_out}",
+                step=step,
+                loss=loss,
+                highest=self.highest,
+                n=self.n_steps,
+                way_out=_what_to_try(config),
             )
 
 

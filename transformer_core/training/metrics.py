@@ -84,11 +84,9 @@ class RecordFile:
                 raise ValueError(say("a line is no record of a step"))
         except ValueError as error:  # not JSON, or not UTF-8
             raise RunError(
-                say(
-                    "{path} is damaged ({error}); move it away, and --resume goes on without it",
-                    path=self.path,
-                    error=error,
-                )
+                "{path} is damaged ({error}); move it away, and --resume goes on without it",
+                path=self.path,
+                error=error,
             ) from error
         return records
 

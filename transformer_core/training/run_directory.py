@@ -125,16 +125,14 @@ class RunDirectory:
             RunError: it holds a run, or anything else.
         """
         if path.exists() and not path.is_dir():
-            raise RunError(say("{path} is a file; a run needs a folder of its own", path=path))
+            raise RunError("{path} is a file; a run needs a folder of its own", path=path)
         names = (
             {entry.name for entry in path.iterdir()} if path.is_dir() else set()
         )  # once: another may begin meanwhile
         if "run.json" in names:
-            raise RunError(
-                say("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
-            )
+            raise RunError("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
         if not all(name.startswith(_BEFORE_A_RUN) for name in names):
-            raise RunError(say("{path} is not empty, and what it holds is not a run; choose another folder", path=path))
+            raise RunError("{path} is not empty, and what it holds is not a run; choose another folder", path=path)
 
     def create(self) -> None:
         """Make the folder of a new run, and claim it.
@@ -147,19 +145,13 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             if not self._claim.take() or (self.path / "run.json").exists():  # of two that try at once, one is later
                 self.release()
-                raise RunError(
-                    say("another process has just begun a run in {path}; choose another folder", path=self.path)
-                )
+                raise RunError("another process has just begun a run in {path}; choose another folder", path=self.path)
             write_json(self.path / "run.json", self.request.to_dict())
             self.write_status("queued", step=0)
         except OSError as error:
             self.release()
             raise RunError(
-                say(
-                    "{path} cannot be written ({error}); choose another folder",
-                    path=self.path,
-                    error=reason(error),
-                )
+                "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
             ) from error
 
     @classmethod
@@ -171,16 +163,14 @@ class RunDirectory:
         """
         values = read_object(path / "run.json")
         if values is None:
-            raise RunError(say("{path} holds no run; leave out --resume to begin one there", path=path))
+            raise RunError("{path} holds no run; leave out --resume to begin one there", path=path)
         try:
             return cls(path, RunRequest.from_dict(values))
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise RunError(
-                say(
-                    "{path} was written by another version and cannot be used ({error})",
-                    path=path / "run.json",
-                    error=error,
-                )
+                "{path} was written by another version and cannot be used ({error})",
+                path=path / "run.json",
+                error=error,
             ) from error
 
     def claim(self) -> None:
@@ -196,27 +186,21 @@ class RunDirectory:
             is_taken = not self._claim.take()
             if is_taken and status is not None:
                 raise RunError(
-                    say(
-                        "{path} is being trained by process {process} (step {step:,}); stop that one first",
-                        path=self.path,
-                        process=status.pid,
-                        step=status.step,
-                    )
+                    "{path} is being trained by process {process} (step {step:,}); stop that one first",
+                    path=self.path,
+                    process=status.pid,
+                    step=status.step,
                 )
             if is_taken:
                 raise RunError(
-                    say("another process has just begun a run in {path}; wait a moment and look again", path=self.path)
+                    "another process has just begun a run in {path}; wait a moment and look again", path=self.path
                 )
             settle(self.path / "last")
             commands.clear(self.path)
             self.write_status("queued", step=0 if status is None else status.step)
         except OSError as error:
             raise RunError(
-                say(
-                    "{path} cannot be written ({error}); make room, and try again",
-                    path=self.path,
-                    error=reason(error),
-                )
+                "{path} cannot be written ({error}); make room, and try again", path=self.path, error=reason(error)
             ) from error
 
     def release(self) -> None:
@@ -281,13 +265,11 @@ class RunDirectory:
                 write_json(folder / "training.json", asdict(progress))
         except (OSError, SafetensorError) as error:
             raise NotSavedError(
-                say(
-                    "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
-                    "with --resume",
-                    step=progress.step,
-                    path=self.path,
-                    error=error,
-                )
+                "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
+                "with --resume",
+                step=progress.step,
+                path=self.path,
+                error=error,
             ) from error
 
     def progress(self) -> Progress | None:
@@ -317,11 +299,9 @@ def _read_saved(last: Path) -> SavedRun | None:
         tensors = load_file(last / "optimizer.safetensors")
     except (OSError, SafetensorError) as error:
         raise RunError(
-            say(
-                "the training state in {folder} is damaged ({error}); the weights there can still be used",
-                folder=last,
-                error=error,
-            )
+            "the training state in {folder} is damaged ({error}); the weights there can still be used",
+            folder=last,
+            error=error,
         ) from error
     return SavedRun(
         model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
@@ -334,5 +314,5 @@ def _read_progress(last: Path) -> Progress | None:
         return None if values is None else Progress(**{**values, "position": BatchPosition(**values["position"])})
     except (KeyError, TypeError) as error:
         raise RunError(
-            say("{path} was written by another version ({error})", path=last / "training.json", error=error)
+            "{path} was written by another version ({error})", path=last / "training.json", error=error
         ) from error

@@ -136,7 +136,7 @@ def read_status(path: Path) -> RunStatus | None:
         return status and replace(status, reason=say_again(status.reason))
     except (TypeError, ValueError) as error:
         raise RunError(
-            say("{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error)
+            "{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error
         ) from error
 
 
@@ -180,9 +180,9 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (RecursionError, ValueError) as error:  # nested without end; not JSON, or not UTF-8
-        raise RunError(say("{path} is damaged and cannot be read ({error})", path=path, error=reason(error))) from error
+        raise RunError("{path} is damaged and cannot be read ({error})", path=path, error=reason(error)) from error
     except OSError as error:
-        raise RunError(say("{path} cannot be read ({error})", path=path, error=reason(error))) from error
+        raise RunError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
     if not isinstance(values, Mapping):
-        raise RunError(say("{path} is damaged: it holds no JSON object", path=path))
+        raise RunError("{path} is damaged: it holds no JSON object", path=path)
     return dict(values)

@@ -48,25 +48,19 @@ class TrialDirectory:
             RunError: the folder holds something, or cannot be written.
         """
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RunError(say("{path} is not empty; a trial needs a folder of its own, choose another one", path=path))
+            raise RunError("{path} is not empty; a trial needs a folder of its own, choose another one", path=path)
         directory = cls(path, request)
         try:
             path.mkdir(parents=True, exist_ok=True)
             if not directory._claim.take() or (path / REQUEST).exists():  # of two that try at once, one is later
                 directory.release()
-                raise RunError(
-                    say("another process has just begun a trial in {path}; choose another folder", path=path)
-                )
+                raise RunError("another process has just begun a trial in {path}; choose another folder", path=path)
             write_json(path / REQUEST, request.to_dict() | {"command": request.command}, is_durable=False)
             directory.write_status("queued", step=0)
         except OSError as error:
             directory.release()
             raise RunError(
-                say(
-                    "{path} cannot be written ({error}); choose another folder",
-                    path=path,
-                    error=reason(error),
-                )
+                "{path} cannot be written ({error}); choose another folder", path=path, error=reason(error)
             ) from error
         return directory
 
@@ -79,17 +73,13 @@ class TrialDirectory:
         """
         values = read_object(path / REQUEST)
         if values is None:
-            raise RunError(say("{path} holds no trial", path=path))
+            raise RunError("{path} holds no trial", path=path)
         values.pop("command", None)
         try:
             return cls(path, TrialRequest.from_dict(values))
         except (ConfigError, TypeError) as error:
             raise RunError(
-                say(
-                    "{path} was written by another version and cannot be used ({error})",
-                    path=path / REQUEST,
-                    error=error,
-                )
+                "{path} was written by another version and cannot be used ({error})", path=path / REQUEST, error=error
             ) from error
 
     def standing(self) -> RunStatus | None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from transformer_core.errors import HeadlightError, RunError
-from transformer_core.language import say
 from transformer_core.reasons import reason
 from transformer_core.training.failures import is_short_of_memory
 from transformer_core.training.queue import wait_for_place
@@ -92,7 +91,7 @@ def _train(directory: TrialDirectory, stop_reason: Callable[[], str]) -> Iterato
         yield taken
         arms = [arm for arm in arms if arm.name not in taken.ended]
         if not arms:
-            raise RunError(say("no arm can go on: {reasons}", reasons="; ".join(taken.ended.values())))
+            raise RunError("no arm can go on: {reasons}", reasons="; ".join(taken.ended.values()))
         is_last, is_stopped = number == request.steps, directory.is_asked_to_stop() or bool(stop_reason())
         directory.heartbeat("running", step=number)
         if is_last or is_stopped or number % every == 0:
@@ -139,8 +138,8 @@ def _still_waits(directory: TrialDirectory, n_before: int, stop_reason: Callable
 def _told(error: Exception, directory: TrialDirectory) -> Exception:
     """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours."""
     if is_short_of_memory(error):
-        return RunError(say("there is too little memory for this trial; choose fewer arms, or end other programs"))
+        return RunError("there is too little memory for this trial; choose fewer arms, or end other programs")
     if isinstance(error, OSError):
         told = {"path": directory.path, "error": reason(error)}
-        return RunError(say("{path} cannot be written ({error}); make room, and start again", **told))
+        return RunError("{path} cannot be written ({error}); make room, and start again", **told)
     return error

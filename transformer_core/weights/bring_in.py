@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError
-from transformer_core.language import ENGLISH, say, speaking
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.language import ENGLISH, speaking
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
@@ -48,11 +48,7 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
         save(folder, model, tokenizer, card)
     except OSError as error:
         raise CheckpointError(
-            say(
-                "{folder} cannot be written ({error}); make room, then try again",
-                folder=folder,
-                error=reason(error),
-            )
+            "{folder} cannot be written ({error}); make room, then try again", folder=folder, error=reason(error)
         ) from error
     return card
 
@@ -79,9 +75,9 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any
     """Return what can be said of a model that somebody else trained."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     with speaking(ENGLISH):  # it goes into a file; whoever shows it says it again
-        description = say("Trained elsewhere; brought in from {name}.", name=name)
+        description = Message("Trained elsewhere; brought in from {name}.", name=name)
         if tokenizer.kind == "ids":
-            description += " " + say("It came without a tokenizer, so its texts are token ids.")
+            description += " " + Message("It came without a tokenizer, so its texts are token ids.")
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
         examples = _of_ids(config.vocab_size)

@@ -23,7 +23,6 @@ from torch import Tensor
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, ConfigError
-from transformer_core.language import say
 from transformer_core.weights.options import Options
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
@@ -109,7 +108,7 @@ class Family:
             config = self.read(options)
         except ConfigError as error:
             raise CheckpointError(
-                say("{where} does not describe a model that can be built: {error}", where=where, error=error)
+                "{where} does not describe a model that can be built: {error}", where=where, error=error
             ) from error
         options.finish()
         return config

@@ -9,7 +9,6 @@ import torch
 
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.foreign import has_tokenizer, load_foreign
 from transformer_core.text.ids import IdTokenizer
@@ -104,7 +103,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
-            raise CheckpointError(say("{error}; or is {nearest} meant?", error=error, nearest=nearest)) from error
+            raise CheckpointError("{error}; or is {nearest} meant?", error=error, nearest=nearest) from error
         raise
     return Source(fetched.folder, str(hub_id), fetched.commit)
 

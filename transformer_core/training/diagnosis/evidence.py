@@ -7,7 +7,6 @@ from typing import Any
 
 from transformer_core.config import Architecture
 from transformer_core.errors import RunError
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +40,7 @@ class Evidence:
         for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
             if getattr(self, name) < 1:
                 raise RunError(
-                    say("{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name))
+                    "{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name)
                 )
 
     @property
