@@ -37,7 +37,7 @@ _LEAST = {  # whole numbers, and the least that each may be
     "n_relative_buckets": 4,  # half of them for each direction, half of those for single distances
 }
 _MAY_BE_NONE = ("d_head", "n_kv_heads", "sliding_window")
-_IN_WORDS: dict[Architecture, str] = {
+_IN_WORDS: dict[Architecture, Message] = {
     "encoder_decoder": Message("an encoder-decoder model"),
     "decoder_only": Message("a decoder-only model"),
     "encoder_only": Message("an encoder-only model"),
@@ -241,12 +241,12 @@ class ModelConfig:
             name = f"n_{stack}_layers"
             n_layers = getattr(self, name)
             if is_there and not n_layers:
-                raise ConfigError("{name} must be at least 1 in {model}, got 0", name=name, model=Message(model))
+                raise ConfigError("{name} must be at least 1 in {model}, got 0", name=name, model=model)
             if not is_there and n_layers:
                 raise ConfigError(
                     "{model} has no {stack}: {name} must be 0, got {n_layers}",
-                    model=Message(model),
-                    stack=Message(stack),
+                    model=model,
+                    stack=stack,
                     name=name,
                     n_layers=n_layers,
                 )
@@ -254,19 +254,17 @@ class ModelConfig:
             raise ConfigError(
                 "{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
                 "embedding is also the last layer's matrix) or none",
-                model=Message(model),
+                model=model,
             )
         if self.architecture != "encoder_only" and self.n_segments:
-            raise ConfigError(
-                "segments belong to encoder-only models; n_segments must be 0 in {model}", model=Message(model)
-            )
+            raise ConfigError("segments belong to encoder-only models; n_segments must be 0 in {model}", model=model)
         if self.architecture != "encoder_only" and self.unembed_transform:
             raise ConfigError(
-                "unembed_transform belongs to encoder-only models; it must be false in {model}", model=Message(model)
+                "unembed_transform belongs to encoder-only models; it must be false in {model}", model=model
             )
         if not self.unembed:
             if self.has_decoder:
-                raise ConfigError("{model} writes by its last layer; unembed must be true in it", model=Message(model))
+                raise ConfigError("{model} writes by its last layer; unembed must be true in it", model=model)
             for name in ("tie_embeddings", "unembed_transform", "unembed_bias", "scale_logits"):
                 if getattr(self, name) not in (False, "none"):
                     raise ConfigError(
@@ -363,7 +361,7 @@ class ModelConfig:
             if not self.unembed_transform:  # which has an activation too
                 self._refuse_idle("activation", where)
 
-    def _refuse_idle(self, prefix: str, where: str) -> None:
+    def _refuse_idle(self, prefix: str, where: str | Message) -> None:
         """Check that fields which would change nothing were left as they are."""
         for field in fields(self):
             if field.name.startswith(prefix) and getattr(self, field.name) != field.default:
@@ -371,7 +369,7 @@ class ModelConfig:
                     "{name} = {value!r} has no meaning without {where}",
                     name=field.name,
                     value=getattr(self, field.name),
-                    where=Message(where),
+                    where=where,
                 )
 
 

@@ -26,9 +26,9 @@ class Message:
     values: Mapping[str, "Value"] = field(hash=False)
 
     def __init__(self, template: "str | Message", /, plural: str = "", **values: Any) -> None:
-        known = {}
+        known: dict[str, Value] = {}
         if isinstance(template, Message):
-            template, plural, known = template.template, template.plural, dict(template.values)
+            plural, known, template = template.plural, dict(template.values), template.template
         object.__setattr__(self, "template", template)
         object.__setattr__(self, "plural", plural)
         object.__setattr__(self, "values", known | {name: self._plain(name, value) for name, value in values.items()})
@@ -36,7 +36,7 @@ class Message:
     @classmethod
     def joined(cls, separator: "str | Message", parts: Iterable["str | Message | HeadlightError"]) -> Self:
         """Return several sentences, names or numbers as one message."""
-        values = {f"part_{i}": part for i, part in enumerate(parts)}
+        values: dict[str, Any] = {f"part_{i}": part for i, part in enumerate(parts)}
         return cls("{separator}".join(f"{{{name}}}" for name in values), separator=separator, **values)
 
     @classmethod
@@ -50,16 +50,37 @@ class Message:
             return cls(stored)
         if not isinstance(stored, Mapping) or not isinstance(stored.get("values"), Mapping):
             raise TypeError(f"a message needs a template and values; got {stored!r}")
-        texts = stored.get("template"), stored.get("plural", "")
-        if not all(isinstance(text, str) for text in texts):
+        template, plural = stored.get("template"), stored.get("plural", "")
+        if not isinstance(template, str) or not isinstance(plural, str):
             raise TypeError(f"a message needs a template and values; got {stored!r}")
         values = {n: cls.from_json(v) if isinstance(v, Mapping) else v for n, v in stored["values"].items()}
-        return cls(texts[0], plural=texts[1], **values)
+        message = cls(template, plural=plural, **values)
+        try:
+            str(message)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise TypeError(f"the values do not fit the template; got {stored!r}") from error
+        return message
 
     def as_json(self) -> dict[str, Any]:
         """Return template and values as what JSON can hold."""
         values = {name: value.as_json() if isinstance(value, Message) else value for name, value in self.values.items()}
         return {"template": self.template, **({"plural": self.plural} if self.plural else {}), "values": values}
+
+    def replaced(self, old: str, new: "str | Message") -> Self:
+        """Return it with other words in place of some of its values' words, such as a plain name for a path."""
+        values = {
+            name: value.replaced(old, new)
+            if isinstance(value, Message)
+            else (new if value == old else value.replace(old, str(new)))
+            if isinstance(value, str)
+            else value
+            for name, value in self.values.items()
+        }
+        return type(self)(self.template.replace(old, str(new)), plural=self.plural, **values)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to say."""
+        return bool(self.template)
 
     def __str__(self) -> str:
         """Return it in English."""
@@ -81,6 +102,8 @@ class Message:
 
 
 Value = Message | str | float | None
+NO_MESSAGE = Message("")
+"""Where there is nothing to say; false, as an empty text is."""
 
 
 class HeadlightError(ValueError):

@@ -56,7 +56,8 @@ def say_message(message: Message | HeadlightError) -> str:
     if isinstance(message, HeadlightError):
         return say_message(message.message)
     if message.plural:
-        return say_number(message.values["n"], message.template, message.plural, **message.values)
+        values: dict[str, Any] = dict(message.values)
+        return say_number(values["n"], message.template, message.plural, **values)
     return say(message.template, **message.values)
 
 

@@ -1,7 +1,9 @@
 """Why something failed, as the system and other libraries say it: in English, of which the commonest is known here."""
 
+import re
+from typing import Any
+
 from transformer_core.errors import Message
-from transformer_core.language import say_again
 
 KNOWN = (
     # of the system, on a folder or a file
@@ -74,11 +76,27 @@ KNOWN = (
 )
 
 
-def reason(told: object) -> str:
-    """Return what the system or a library told, in the reader's language where that is known, else as it is.
+_WITH_VALUES = [
+    (known, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(known.template))))
+    for known in KNOWN
+    if "{" in known.template
+]
+
+
+def reason(cause: BaseException | str) -> Message:
+    """Return what the system or a library says, as a message that can be said in another language where it is known.
 
     Args:
-        told: an error, or its words; of the system's errors only what is wrong, since the sentence names the file.
+        cause: an error, or its words; of the system's errors only what is wrong, since the sentence names the file.
     """
-    words = told.strerror if isinstance(told, OSError) else ""
-    return say_again(words or str(told))
+    if isinstance(cause, BaseException) and cause.args and isinstance(cause.args[0], Message):
+        return cause.args[0]
+    return _known((cause.strerror if isinstance(cause, OSError) else "") or str(cause) or type(cause).__name__)
+
+
+def _known(words: str) -> Message:
+    for message, pattern in _WITH_VALUES:
+        if found := pattern.fullmatch(words):
+            parts: dict[str, Any] = found.groupdict()
+            return Message(message, **parts | {name: _known(parts[name]) for name in ("what", "why") if name in parts})
+    return Message(words)

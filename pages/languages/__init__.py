@@ -64,9 +64,11 @@ def _of_script(file: Path) -> Iterator[tuple[int, str]]:
 def _of_module(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
     """Yield the lines and texts of a Python file; pairs where a number decides."""
     for call in calls_for_people(ast.parse(file.read_text(encoding="utf-8"))):
-        texts = tuple(text.value for text in templates(call) if isinstance(text, ast.Constant) and text.value)
-        if texts:
-            yield call.lineno, texts[0] if len(texts) == 1 else texts[:2]
+        match [text.value for text in templates(call) if isinstance(text, ast.Constant) and text.value]:
+            case [str(text)]:
+                yield call.lineno, text
+            case [str(one), str(many)]:
+                yield call.lineno, (one, many)
 
 
 def calls_for_people(tree: ast.Module) -> Iterator[ast.Call]:
@@ -74,13 +76,20 @@ def calls_for_people(tree: ast.Module) -> Iterator[ast.Call]:
     speaks = any(isinstance(n, ast.ImportFrom) and n.module == "transformer_core.language" for n in ast.walk(tree))
     names = {*error_classes(), "Message", *(_FIRST_TEXT if speaks else ())}  # others have a `say` of another meaning
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+        if isinstance(node, ast.Call) and called(node) in names:
             yield node
+
+
+def called(call: ast.Call) -> str:
+    """Return the name of what is called, without the module that it may stand behind; "" for a method."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr if call.func.attr in error_classes() else ""
+    return call.func.id if isinstance(call.func, ast.Name) else ""
 
 
 def templates(call: ast.Call) -> list[ast.expr]:
     """Return the text of such a call, or its two texts where a number decides."""
-    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    name = called(call)
     first = _FIRST_TEXT.get(name, 0)
     plural = [keyword.value for keyword in call.keywords if keyword.arg == "plural"]
     return call.args[first : first + 1 + (name == "say_number")] + plural
@@ -101,10 +110,7 @@ def error_classes() -> frozenset[str]:
 def _of_data() -> Iterator[tuple[str, str]]:
     """Yield the texts that are said though no `say` holds them, and where they are: of what comes with Headlight."""
     from transformer_core.analysis.inventory import field_notes
-    from transformer_core.corpora import CORPORA
 
-    for corpus in CORPORA.values():
-        yield "transformer_core/corpora", corpus.about.description
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
         told = json.loads(card.read_text(encoding="utf-8"))
         for name in ("kind", "title", "description"):

@@ -3,25 +3,27 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedIOBase
 from os.path import isfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from pages.shared import models
 from pages.shared.models import ModelCard
-from transformer_core.errors import CheckpointError, HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import CheckpointError, HeadlightError, Message
+from transformer_core.language import mark, say, say_message
 from transformer_core.reasons import reason
+
+if TYPE_CHECKING:
+    from transformer_core.weights.tensor_files import OnProgress
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
-OnProgress = Callable[[int, int, str], None]
 
 _KINDS = {  # of tokenizers
     "word": mark("one for each word"),
@@ -181,7 +183,7 @@ def unpack(file: BufferedIOBase, wanted: str) -> str:
     return name
 
 
-def bring_in(source: str, *, on_progress: OnProgress) -> str:
+def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     """Load a model from elsewhere, keep it here as a checkpoint, and return the name that it has here.
 
     Args:
@@ -294,8 +296,10 @@ def _trouble(place: Path) -> str:
         existing(place, WEIGHTS)
         read_json(place, CARD)
         ModelConfig.from_dict(read_json(place, CONFIG))
-    except (AttributeError, HeadlightError, TypeError) as error:
-        return str(error).replace(f"{place}/", "").replace(str(place), say("It")).splitlines()[0] + "."
+    except HeadlightError as error:
+        return say_message(error.message.replaced(f"{place}/", "").replaced(str(place), Message("It"))) + "."
+    except (AttributeError, TypeError) as error:
+        return f"{error}."
     except OSError as error:
         return say("It cannot be read ({error}).", error=reason(error))
     return say("Its card.json says something else than a model's card does.")

@@ -12,7 +12,7 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.errors import RunError
+from transformer_core.errors import Message, RunError
 from transformer_core.training.run_status import AT_WORK, RunClaim, RunStatus, read_object, read_status, standing
 
 GOOD = {"state": "running", "step": 3, "pid": 1, "heartbeat": 0.0, "host": "here", "reason": ""}
@@ -35,12 +35,17 @@ def test_what_is_written_is_read(run: Path):
     assert standing(run) is None
     assert claim.take()
     before = time.time()
-    claim.write("paused", step=7, reason="so")
+    claim.write("paused", step=7, reason=Message("so"))
     status = read_status(run)
     assert status is not None
     assert before <= status.heartbeat <= time.time()
     assert status == RunStatus(
-        state="paused", step=7, pid=os.getpid(), heartbeat=status.heartbeat, host=socket.gethostname(), reason="so"
+        state="paused",
+        step=7,
+        pid=os.getpid(),
+        heartbeat=status.heartbeat,
+        host=socket.gethostname(),
+        reason=Message("so"),
     )
     assert status.is_at_work
     assert standing(run) == status
@@ -53,8 +58,8 @@ def test_whose_process_is_gone_has_failed(run: Path, state: str):
     status = standing(run)
     assert status is not None
     assert (status.state, status.step) == ("failed", 3)
-    assert "ended without a word" in status.reason
-    assert "resume goes on from there" in status.reason
+    assert "ended without a word" in str(status.reason)
+    assert "resume goes on from there" in str(status.reason)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,24 @@ from transformer_core.errors import HeadlightError
 
 def main(arguments: Sequence[str]) -> int:
     """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
-    options = make_parser().parse_args(arguments)
     try:
-        status: int = options.run_command(options)
+        return run(arguments)
     except HeadlightError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command, and return its exit status.
+
+    Raises:
+        HeadlightError: what a person can mend.
+    """
+    options = make_parser().parse_args(arguments)
+    status: int = options.run_command(options)
     return status
 
 
@@ -34,5 +43,5 @@ def make_parser() -> argparse.ArgumentParser:
     decode.add_command(commands)
     import_.add_command(commands)
     inspect.add_command(commands)
-    ready.add_command(commands)
+    ready.add_command(commands, run)
     return parser

@@ -56,7 +56,7 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
                 raise ConfigError(
                     "there is no setting {name!r}; did you mean {nearest}?",
                     name=name,
-                    nearest=Message(" or ").join(nearest),
+                    nearest=Message.joined(Message(" or "), nearest),
                 )
             raise ConfigError("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known))
     return assigned

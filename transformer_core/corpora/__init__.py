@@ -94,6 +94,6 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
     raise CorpusError(
         "there is no corpus {name!r}, and no file or folder of that name; did you mean {meant}? known are {known}",
         name=name,
-        meant=Message(" or ").join(map(repr, nearest)),
+        meant=Message.joined(Message(" or "), map(repr, nearest)),
         known=known,
     )

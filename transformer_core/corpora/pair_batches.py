@@ -13,25 +13,24 @@ from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.file_items import FileItems
 from transformer_core.corpora.token_store import OnProgress, special_token, tokenize
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark
+from transformer_core.errors import CorpusError, Message
 from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 
 _TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
-    (False, False): mark(
+    (False, False): Message(
         "the source of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
         "that line, or raise max_seq_len"
     ),
-    (False, True): mark(
+    (False, True): Message(
         "the target of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
         "that line, or raise max_seq_len"
     ),
-    (True, False): mark(
+    (True, False): Message(
         "the source of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
         "shorten that line, or raise max_seq_len"
     ),
-    (True, True): mark(
+    (True, True): Message(
         "the target of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
         "shorten that line, or raise max_seq_len"
     ),

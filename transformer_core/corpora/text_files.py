@@ -12,8 +12,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 _BLOCK = 2**20  # bytes that are read at a time
@@ -134,10 +133,10 @@ class TextFiles:
         file = self.files[number]
         return file, int(self.ends[number]) - file.size
 
-    def place(self, address: int) -> str:
+    def place(self, address: int) -> Message:
         """Name file and line of an address, for a message."""
         path, line = self.path_and_line(address)
-        return say("{path}, line {line:,}", path=path, line=line)
+        return Message("{path}, line {line:,}", path=path, line=line)
 
     def path_and_line(self, address: int) -> tuple[str, int]:
         """Return the file of an address, as a message names it, and its line, counted from 1."""

@@ -110,7 +110,7 @@ def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
     return returned
 
 
-def _described(x: Tensor) -> str:
+def _described(x: Tensor) -> Message:
     """Return shape, type and device in words."""
     return Message(
         "{dtype} {shape} on {device}",
@@ -134,7 +134,7 @@ def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n
                 "the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
                 "changed there",
                 name=name,
-                what=Message(what),
+                what=what,
                 index=index,
                 n=n,
             )

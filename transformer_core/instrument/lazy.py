@@ -236,7 +236,7 @@ class LazyPattern:
                 if not 0 <= index < n:
                     raise SiteError(
                         "there is no {what} {index} in this pattern of {n}; the last is {last}",
-                        what=Message(what),
+                        what=what,
                         index=index,
                         n=n,
                         last=n - 1,

@@ -85,7 +85,7 @@ class Place:
             meant = [start] if self.positions is None else [*self.positions]
         return min((position for position in meant if start <= position < stop), default=None)
 
-    def missed(self, n_positions: int, n_keys: int) -> tuple[str, int, int] | None:
+    def missed(self, n_positions: int, n_keys: int) -> tuple[Message, int, int] | None:
         """Return what is named behind the end of a text, as (axis, index, how many there are), or None."""
         rows = _POSITION if self.cells is None else _QUERY
         named = [(rows, position, n_positions) for position in self.positions or ()]
@@ -151,7 +151,7 @@ def _cell(cell: Cell) -> Cell:
     return head, query, key
 
 
-def _index(what: str, index: SupportsIndex) -> int:
+def _index(what: Message, index: SupportsIndex) -> int:
     """Return a whole number from 0 on.
 
     Raises:
@@ -159,7 +159,5 @@ def _index(what: str, index: SupportsIndex) -> int:
     """
     is_whole = hasattr(index, "__index__") and not isinstance(index, bool)
     if not is_whole or operator.index(index) < 0:
-        raise InterventionError(
-            "a {what} is a whole number, counted from 0; got {index!r}", what=Message(what), index=index
-        )
+        raise InterventionError("a {what} is a whole number, counted from 0; got {index!r}", what=what, index=index)
     return operator.index(index)

@@ -17,7 +17,7 @@ from transformer_core.figures.token_axes import HEIGHT
 from transformer_core.language import say
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Table, csv_of
 from transformer_core.lessons.evaluation import plain_number
-from transformer_core.lessons.faults import LessonError
+from transformer_core.lessons.faults import ExpressionError, LessonError
 from transformer_core.lessons.value import Values
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
@@ -282,7 +282,7 @@ def _mask(scene: Scene, values: Values) -> np.ndarray:
 def _place(scene: Scene, values: Values, key: str | float) -> int:
     try:
         return values.axes[1].place("key", key)
-    except ValueError as error:
+    except ExpressionError as error:
         raise LessonError(error.message, line=scene.wish.lines["key"]) from error
 
 

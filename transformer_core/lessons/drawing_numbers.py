@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from transformer_core.errors import Message
+from transformer_core.errors import HeadlightError, Message
 from transformer_core.figures.label_bars import label_bars
 from transformer_core.figures.number_panels import number_panels
 from transformer_core.language import grouped, say, say_number
@@ -87,8 +87,8 @@ def draw_matrix(scene: Scene) -> Plot:
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
         raise LessonError(
-            "{n} numbers are too many for a figure; choose with “at”",
-            n=grouped(array.size),
+            "{n:,} numbers are too many for a figure; choose with “at”",
+            n=array.size,
             line=scene.wish.lines["values"],
         )
     return _matrix(
@@ -218,7 +218,7 @@ def draw_beams(scene: Scene) -> Table:
     n_beams, n_tokens = scene.given.get("beams", 4), scene.given.get("tokens", 16)
     try:
         found = searched(scene.run, n_beams, n_tokens)
-    except ValueError as error:
+    except HeadlightError as error:
         raise LessonError(error.message, line=scene.wish.line) from error
     fates = {"kept": say("goes on"), "ended": say("has ended"), "dropped": say("dropped")}
     written = min(int(scene.moved.get("written", 1)), len(found.levels))

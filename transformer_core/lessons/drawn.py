@@ -138,7 +138,7 @@ class Scene:
                 axes = self.of_head("pattern").axes
                 try:
                     return axes[0].place(name, self.given[name])
-                except (ExpressionError, KeyError) as error:
+                except ExpressionError as error:
                     raise LessonError(error.message, line=self.wish.lines[name]) from error
         return None
 

@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.lessons import syntax as tree
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.functions import call
@@ -137,7 +137,7 @@ def _compare(sign: str, one: Result, other: Result, within: float | None) -> boo
     )
 
 
-def in_words(value: Result, decimals: int | None = None) -> str:
+def in_words(value: Result, decimals: int | None = None) -> Message:
     """Return what an expression came to, for a person.
 
     Args:
@@ -145,12 +145,12 @@ def in_words(value: Result, decimals: int | None = None) -> str:
         decimals: of a number; None: four digits that count.
     """
     if isinstance(value, bool):
-        return say("true") if value else say("not true")
+        return Message("true") if value else Message("not true")
     if isinstance(value, str):
-        return f"“{value}”"
+        return Message(f"“{value}”")
     if value.axes:
-        return say("numbers of the shape {shape}", shape=value.in_words())
-    return plain_number(float(value.array), decimals)
+        return Message("numbers of the shape {shape}", shape=value.in_words())
+    return Message(plain_number(float(value.array), decimals))
 
 
 def plain_number(value: float, decimals: int | None = None) -> str:

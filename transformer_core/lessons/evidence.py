@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from transformer_core.errors import HeadlightError
-from transformer_core.language import mark
+from transformer_core.language import mark, say_message
 from transformer_core.lessons.evaluation import evaluate, in_words, plain_number
 from transformer_core.lessons.expression import parse
 from transformer_core.lessons.faults import ExpressionError
@@ -117,7 +117,7 @@ class Evidence:
         if isinstance(result, str):
             return result
         if isinstance(result, bool):
-            return in_words(result)
+            return say_message(in_words(result))
         return plain_number(result.number, decimals)
 
     @property

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from transformer_core.language import say
+from transformer_core.errors import Message
+from transformer_core.language import say_message
 from transformer_core.lessons import syntax as tree
 from transformer_core.lessons.evaluation import in_words, plain_number
 from transformer_core.lessons.evidence import TRAINED, Evidence
@@ -44,7 +45,7 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
         typed = number_typed(given)
         is_right = typed is not None and abs(typed - value) <= question.within
         return Verdict(is_right=is_right, right=plain_number(value), is_computed=True)
-    words = result if isinstance(result, str) else in_words(result)
+    words = result if isinstance(result, str) else say_message(in_words(result))
     return Verdict(is_right=given == words, right=words, is_computed=True)
 
 
@@ -57,14 +58,13 @@ def right_choice(question: Question, evidence: Evidence) -> Choice:
     right = [choice for choice in question.choices if _is_right(choice, question, evidence)]
     if len(right) != 1:
         told = ", ".join(f"“{choice.text}”" for choice in right)
-        what = (
-            say("several choices are right by the model's numbers: {choices}", choices=told)
-            if right
-            else say("none of the choices is right by the model's numbers")
-        )
+        if right:
+            what = [Message("several choices are right by the model's numbers: {choices}", choices=told)]
+        else:
+            what = [Message("none of the choices is right by the model's numbers")]
         if not right and question.answer is not None:
-            what += say(", whose answer is {answer}", answer=in_words(_result(question.answer, evidence)))
-        raise LessonError(what, line=question.line)
+            what.append(Message(", whose answer is {answer}", answer=in_words(_result(question.answer, evidence))))
+        raise LessonError(Message.joined("", what), line=question.line)
     return right[0]
 
 
@@ -128,7 +128,7 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
     if isinstance(result, Values):
         typed = number_typed(choice.text)
         return typed is not None and abs(typed - _single(result, question.answer)) <= question.within
-    return choice.text == (result if isinstance(result, str) else in_words(result))
+    return choice.text == (result if isinstance(result, str) else say_message(in_words(result)))
 
 
 def _result(asked: Asked, evidence: Evidence) -> Values | str | bool:
@@ -145,10 +145,10 @@ def _single(values: Values, asked: Asked) -> float:
         raise LessonError(error.message, line=asked.line) from error
 
 
-def _sides(asked: Asked, evidence: Evidence) -> str:
+def _sides(asked: Asked, evidence: Evidence) -> str | Message:
     """Return what both sides of a comparison came to, in words."""
     found = asked.expression
     if not isinstance(found, tree.Joined) or found.sign not in COMPARISONS:
         return ""
     left, right = (in_words(evidence.answer(side)) for side in (found.left, found.right))
-    return say(" (left is {left}, right is {right})", left=left, right=right)
+    return Message(" (left is {left}, right is {right})", left=left, right=right)

@@ -33,8 +33,7 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
     try:
         return _read(text, name=name, file=file, pages=pages)
     except LessonError as error:
-        error.file = file
-        raise
+        raise error.of(file) from error.__cause__
 
 
 def _read(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str]]) -> Lesson:

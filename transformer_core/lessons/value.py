@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Shaped
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.lessons.faults import ExpressionError
 
 WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there
@@ -44,7 +44,7 @@ class Axis:
                     n=len(found),
                     places=places,
                 )
-            there = ", ".join(f"“{label}”" for label in labels[:30]) or say("numbers only")
+            there = ", ".join(f"“{label}”" for label in labels[:30]) or Message("numbers only")
             raise ExpressionError("there is no {axis} “{label}”, only {there}", axis=name, label=where, there=there)
         place = int(where)
         if place != where or not 0 <= place < self.size:
@@ -92,7 +92,7 @@ class Values:
         for place, axis in enumerate(self.axes):
             if name == axis.name or name in axis.names:
                 return place
-        there = ", ".join(axis.name for axis in self.axes) or say("none")
+        there = ", ".join(axis.name for axis in self.axes) or Message("none")
         raise ExpressionError("there is no axis “{axis}” here, only {there}", axis=name, there=there)
 
     def at(self, name: str, where: "str | float") -> "Values":

@@ -63,11 +63,11 @@ def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
         return _load_fast(folder)
     if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
         return _load_older(folder)
-    layouts = ", ".join(Message(" with ").join(layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
+    layouts = (Message.joined(Message(" with "), layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
     raise CheckpointError(
         "{folder} has no tokenizer, which would be {layouts}; copy the whole model again",
         folder=folder,
-        layouts=layouts,
+        layouts=Message.joined(", ", layouts),
     )
 
 

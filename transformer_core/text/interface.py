@@ -221,7 +221,7 @@ class Tokenizer(ABC):
         return known
 
 
-def _wanted(token: int | None, lacking: str, wanted: bool) -> list[int]:
+def _wanted(token: int | None, lacking: Message, wanted: bool) -> list[int]:
     """Return the token at an end of a sequence, if it is wanted."""
     if not wanted:
         return []

@@ -22,6 +22,7 @@ from transformer_core.devices import choose_device
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
+from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.failures import is_short_of_memory, told
@@ -178,7 +179,7 @@ def go_on(
         failure = told(error, directory, step=step)
         if processes.is_first:
             with suppress(OSError):
-                directory.write_status("failed", step=step, reason=str(failure) or type(failure).__name__)
+                directory.write_status("failed", step=step, reason=reason(failure))
             directory.release()
         if failure is error:
             raise

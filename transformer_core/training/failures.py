@@ -3,8 +3,7 @@
 import errno
 from contextlib import suppress
 
-from transformer_core.errors import HeadlightError, RunError
-from transformer_core.language import say
+from transformer_core.errors import HeadlightError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.run_directory import NotSavedError, RunDirectory
 
@@ -32,9 +31,9 @@ def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
     with suppress(HeadlightError, OSError):
         progress = directory.progress()
     if progress is None:
-        saved = say("Nothing had been saved yet")
+        saved = Message("Nothing had been saved yet")
     else:
-        saved = say("What was saved after step {step:,} is whole", step=progress.step)
+        saved = Message("What was saved after step {step:,} is whole", step=progress.step)
     if is_short_of_memory(error):
         training = directory.request.training
         return RunError(
@@ -47,7 +46,7 @@ def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
         )
     if isinstance(error, OSError):
         is_full = error.errno in _NO_ROOM
-        what = say("there is no room left on the disk") if is_full else reason(error)
+        what = Message("there is no room left on the disk") if is_full else reason(error)
         return RunError(
             "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
             path=directory.path,
@@ -55,5 +54,5 @@ def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
             saved=saved,
         )
     if isinstance(error, RunError) and not isinstance(error, NotSavedError):
-        return type(error)(f"{error}. {saved}")
+        return type(error)(Message.joined(". ", (error, saved)))
     return error

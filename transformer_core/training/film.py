@@ -17,8 +17,7 @@ from typing import Any
 
 import torch
 
-from transformer_core.errors import CheckpointError, RunError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
@@ -183,9 +182,9 @@ def _spread(step: int, steps: int) -> float:
     return math.log1p(step / math.sqrt(steps))
 
 
-def _listed(moments: Sequence[int]) -> str:
+def _listed(moments: Sequence[int]) -> Message:
     if not moments:
-        return say("none")
+        return Message("none")
     if len(moments) <= 12:
-        return ", ".join(map(str, moments))
-    return say("{n} from {first:,} to {last:,}", n=len(moments), first=moments[0], last=moments[-1])
+        return Message(", ".join(map(str, moments)))
+    return Message("{n} from {first:,} to {last:,}", n=len(moments), first=moments[0], last=moments[-1])

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from transformer_core.corpora.batching import Batch
-from transformer_core.errors import RunError
-from transformer_core.language import say
+from transformer_core.errors import Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.gradients import Gradients, clip_gradients
@@ -160,16 +159,16 @@ class _ExplosionWatch:
             )
 
 
-def _what_to_try(config: TrainingConfig) -> str:
+def _what_to_try(config: TrainingConfig) -> Message:
     factor, warmup_steps = config.learning_rate_factor, config.warmup_steps
     if config.clip_norm is not None:
-        return say(
+        return Message(
             "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
             "{warmup_steps:,})",
             factor=factor,
             warmup_steps=warmup_steps,
         )
-    return say(
+    return Message(
         "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
         "{warmup_steps:,}), or clip_norm 1",
         factor=factor,

@@ -26,8 +26,7 @@ from torch import Tensor
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
@@ -76,7 +75,7 @@ class RunRequest:
         for kind, names in _KINDS.items():
             for name in names:
                 if not isinstance(values[name], kind):
-                    raise TypeError(say("{name} is {value!r}", name=name, value=values[name]))
+                    raise HeadlightError("{name} is {value!r}", name=name, value=values[name])
         CorpusReading(**values.get("reading", {}))
         model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
         return cls(**{**values, "model": model, "training": training})
@@ -228,11 +227,11 @@ class RunDirectory:
         """
         return standing(self.path)
 
-    def write_status(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Replace status.json."""
         self._claim.write(state, step=step, reason=reason)
 
-    def heartbeat(self, state: RunState = "running", *, step: int, reason: str = "") -> None:
+    def heartbeat(self, state: RunState = "running", *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Say that the run is alive; written every two seconds at most."""
         self._claim.heartbeat(state, step=step, reason=reason)
 

@@ -15,8 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import mark, say
+from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training import commands
 from transformer_core.training.metrics import RecordFile
@@ -25,7 +24,7 @@ from transformer_core.training.trial import TrialRequest
 from transformer_core.weights.folder import write_json
 
 REQUEST = "trial.json"
-_GONE = mark(
+_GONE = Message(
     "its process ended without a word: it was killed, ran out of memory, or the machine was restarted; start it again"
 )
 
@@ -90,13 +89,13 @@ class TrialDirectory:
         """
         status, said = standing(self.path), read_status(self.path)
         is_gone = status is not None and status.state == "failed" and said is not None and said.is_at_work
-        return replace(status, reason=say(_GONE)) if status is not None and is_gone else status
+        return replace(status, reason=_GONE) if status is not None and is_gone else status
 
-    def write_status(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Replace status.json."""
         self._claim.write(state, step=step, reason=reason)
 
-    def heartbeat(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def heartbeat(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Say that the trial is alive; written every two seconds at most."""
         self._claim.heartbeat(state, step=step, reason=reason)
 

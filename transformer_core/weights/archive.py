@@ -137,14 +137,14 @@ def _take_in(unpacked: Path, new: Path, name: str) -> None:
     """
     try:
         _refuse_boundless(unpacked)
-        model, tokenizer = load(Source(unpacked, Message(_THIS)))
+        model, tokenizer = load(Source(unpacked, _THIS))
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name))
     except HeadlightError as error:
-        raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), Message(_THIS))) from error
+        raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
     except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
         raise CheckpointError(
             "{what} cannot be loaded ({error:.150}); choose another",
-            what=Message(_THIS),
+            what=_THIS,
             error=str(error).splitlines()[0],
         ) from error
 
@@ -156,8 +156,8 @@ def _refuse_boundless(folder: Path) -> None:
         CheckpointError: it does, or is none.
     """
     if is_foreign(folder):
-        opened = open_foreign(folder, where=Message(_THIS))
-        config = family_of(opened.values, where=Message(_THIS)).config(opened.values, where=CONFIG)
+        opened = open_foreign(folder, where=_THIS)
+        config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
         n_tensors = len(opened.files)
     else:
         try:

@@ -211,7 +211,7 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
         raise CheckpointError("{folder} cannot be read ({error})", folder=folder, error=reason(error)) from error
 
 
-def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer) -> None:
+def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer: Tokenizer) -> None:
     """Check that the numbers of the tokenizer mean what the model takes them for.
 
     Models from elsewhere may know more tokens than their tokenizer: their vocabulary was rounded up.

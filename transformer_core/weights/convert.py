@@ -24,7 +24,7 @@ _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
 def convert(
-    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str, place: Place | None = None
+    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str | Message, place: Place | None = None
 ) -> Transformer:
     """Return the model that a foreign config.json and its weights describe, in evaluation mode.
 
@@ -63,7 +63,7 @@ def convert(
     return model.eval()
 
 
-def family_of(values: Mapping[str, Any], *, where: str) -> Family:
+def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     """Return the family that a config.json names.
 
     Raises:
@@ -89,7 +89,7 @@ class _Source:
     """The tensors of a foreign file under the keys of its family's table, checked against it."""
 
     def __init__(
-        self, family: Family, config: ModelConfig, weights: Mapping[str, Tensor], where: str, classes: object
+        self, family: Family, config: ModelConfig, weights: Mapping[str, Tensor], where: str | Message, classes: object
     ) -> None:
         """Find every key of the table in the file, and every key of the file in the table.
 
@@ -232,7 +232,7 @@ class _Source:
                 "was made",
                 where=self._where,
                 name=self._keys[key],
-                reason=Message(ignored.reason),
+                reason=ignored.reason,
             )
         return True
 
@@ -240,16 +240,16 @@ class _Source:
         """Return the keys in the file under which an entry's tensor is there."""
         return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
 
-    def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> str:
+    def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
         """Return the message about keys that are missing or unknown."""
-        saved_as = ""
+        saved_as: str | Message = ""
         if isinstance(classes, list) and classes:
             saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
         if not missing:
             return Message(
                 "{where} holds {name!r}, a weight that a {family} of this config.json does not have; choose another "
                 "version of the model",
-                where=f"{self._where}{saved_as}",
+                where=Message.joined("", (self._where, saved_as)),
                 name=unknown[0],
                 family=family.model_type,
             )
@@ -261,7 +261,7 @@ class _Source:
             way_out = Message("it was saved without the part that scores all tokens; choose a version that has it")
         return Message(
             "{where} lacks the weight {name!r}{instead}; {way_out}",
-            where=f"{self._where}{saved_as}",
+            where=Message.joined("", (self._where, saved_as)),
             name=missing[0],
             instead=instead,
             way_out=way_out,

@@ -22,7 +22,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, ConfigError
+from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.weights.options import Options
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
@@ -76,7 +76,7 @@ class Ignored:
     """Tensors that foreign files may hold beside the weights."""
 
     pattern: str  # a regular expression for the whole key
-    reason: str  # why nothing is lost
+    reason: Message  # why nothing is lost
     holds: Callable[[Tensor, ModelConfig], bool] | None = None  # whether a tensor is what we compute in its place
 
 
@@ -93,7 +93,7 @@ class Family:
     renamed: Mapping[str, str] = field(default_factory=dict)  # parts of keys, as they were in older files
     ignored: tuple[Ignored, ...] = ()
 
-    def config(self, values: Mapping[str, Any], *, where: str = "config.json") -> ModelConfig:
+    def config(self, values: Mapping[str, Any], *, where: str | Message = "config.json") -> ModelConfig:
         """Return our configuration of a foreign config.json.
 
         Args:

@@ -28,7 +28,7 @@ class ForeignModel:
     files: TensorFiles | StateDict  # that hold them
 
 
-def open_foreign(place: Path, *, where: str, on_progress: OnProgress | None = None) -> ForeignModel:
+def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
     """Open a model's files; its tensors are read when they are asked for.
 
     Args:
@@ -52,7 +52,7 @@ def open_foreign(place: Path, *, where: str, on_progress: OnProgress | None = No
     return ForeignModel(folder=folder, values=values, weights=weights, files=files)
 
 
-def _described(folder: Path, files: TensorFiles | StateDict, where: str) -> Mapping[str, Any]:
+def _described(folder: Path, files: TensorFiles | StateDict, where: str | Message) -> Mapping[str, Any]:
     """Return what is said of a model: in the config.json beside its weights, or, as nanoGPT does, in their file."""
     if (folder / CONFIG).is_file():
         return read_json(folder, CONFIG)

@@ -22,7 +22,6 @@ from huggingface_hub.utils import tqdm
 
 from transformer_core.devices import in_words
 from transformer_core.errors import CheckpointError, Message
-from transformer_core.language import language, speaking
 from transformer_core.weights.convert import family_of
 from transformer_core.weights.hub_errors import explained
 from transformer_core.weights.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
@@ -240,14 +239,8 @@ class _Transfer:
 
     def _waiting(self, work: Callable[[], Result], report: Callable[[], None]) -> Result:
         """Return what `work` returns, which is done in another thread while this one reports."""
-        reader = language()  # who asks is not known in another thread
-
-        def in_this_language() -> Result:
-            with speaking(reader):
-                return work()
-
         with ThreadPoolExecutor(max_workers=1) as executor:
-            future = executor.submit(in_this_language)
+            future = executor.submit(work)
             try:
                 report()
                 while not wait([future], timeout=_SECONDS).done:

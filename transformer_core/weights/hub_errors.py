@@ -48,7 +48,7 @@ def explained(error: BaseException, repo: str, revision: str | None, file: str |
     raise error
 
 
-def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> str:
+def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message:
     """Return the sentence for what the Hub refuses."""
     status = error.response.status_code
     if isinstance(error, GatedRepoError):
@@ -99,7 +99,7 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> str:
     return Message("the Hub refuses {repo} (HTTP {status}); look at {place}", repo=repo, status=status, place=place)
 
 
-def _unreachable(repo: str, why: str) -> str:
+def _unreachable(repo: str, why: Message) -> Message:
     """Return the sentence for a model that is not here, with nobody to ask."""
     return Message(
         "there is no folder {repo!r}, no model of this id is whole in the cache of the Hub, and the Hub cannot be "
@@ -109,7 +109,7 @@ def _unreachable(repo: str, why: str) -> str:
     )
 
 
-def _not_written(error: OSError, repo: str, file: str | None) -> str:
+def _not_written(error: OSError, repo: str, file: str | None) -> Message:
     """Return the sentence for what did not come onto the disk."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return Message(

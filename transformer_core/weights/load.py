@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from transformer_core.devices import choose_precision
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.foreign import has_tokenizer, load_foreign
 from transformer_core.text.ids import IdTokenizer
@@ -31,7 +31,7 @@ class Source:
     """A model that lies in a folder, and what it is called."""
 
     folder: Path
-    name: str  # the path as it was given, or the id
+    name: str | Message  # the path as it was given, or the id
     commit: str | None = None  # the version, of a model of the Hub
 
 

@@ -42,7 +42,7 @@ class Options:
     A value of null counts as absent, as it does in the library that writes these files.
     """
 
-    def __init__(self, values: Mapping[str, Any], *, where: str) -> None:
+    def __init__(self, values: Mapping[str, Any], *, where: str | Message) -> None:
         """Begin to read.
 
         Args:
@@ -160,7 +160,7 @@ class Options:
             raise self.error(name, Message("an object is expected"))
         return Options(values, where=f"{self.where}: {name}")
 
-    def must_be(self, name: str, only: Any, because: str) -> None:
+    def must_be(self, name: str, only: Any, because: Message) -> None:
         """Check an option that this version supports with one value only; absent it counts as that.
 
         Raises:
@@ -179,7 +179,7 @@ class Options:
         Raises:
             CheckpointError: an option that may change what the model computes, and that is unknown here.
         """
-        self.must_be("quantization_config", None, Message(_QUANTIZED))
+        self.must_be("quantization_config", None, _QUANTIZED)
         for name, value in self._values.items():
             is_off = value is None or (not isinstance(value, str) and not value) or value == ""
             is_setting = name.startswith("_") or name.endswith(("_token_id", "_ids"))
@@ -194,7 +194,7 @@ class Options:
                     ),
                 )
 
-    def error(self, name: str, why: str) -> CheckpointError:
+    def error(self, name: str, why: Message) -> CheckpointError:
         """Return the error about an option's value, for whoever raises it."""
         return CheckpointError(
             "{where}: {name} = {value} is not supported; {why}",

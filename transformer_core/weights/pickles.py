@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 from transformer_core.weights.tensor_files import OnProgress
 
@@ -63,7 +63,7 @@ def _loaded(path: Path) -> Any:
 class StateDict(Mapping[str, Tensor]):
     """The tensors of one or several files of `torch.save` by their keys, without what wrappers put in front of them."""
 
-    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: str = "") -> None:
+    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
         """Read the files.
 
         Args:

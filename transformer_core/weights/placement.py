@@ -54,7 +54,12 @@ class Placement:
 
 
 def plan(
-    config: ModelConfig, *, device: str | torch.device, device_map: DeviceMap | None, dtype: torch.dtype, where: str
+    config: ModelConfig,
+    *,
+    device: str | torch.device,
+    device_map: DeviceMap | None,
+    dtype: torch.dtype,
+    where: str | Message,
 ) -> Placement:
     """Return where the parts of a model go.
 
@@ -292,10 +297,10 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
     return places
 
 
-def _too_large(where: str, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> str:
+def _too_large(where: str | Message, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> Message:
     """Return the message about a model that a device has no room for."""
     half = needed * torch.bfloat16.itemsize // dtype.itemsize
-    told = {
+    told: dict[str, Any] = {
         "where": where,
         "needed": in_words(needed),
         "precision": str(dtype).removeprefix("torch."),

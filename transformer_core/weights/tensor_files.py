@@ -10,12 +10,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer_core.errors import CheckpointError, Message
+from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
-OnProgress = Callable[[int, int, str], None]
+OnProgress = Callable[[int, int, Message], None]
 """Is told the bytes that are done, the bytes in all, and of what, in words; called by the thread that waits."""
 
 _DTYPES = {  # as the format names them
@@ -35,7 +35,9 @@ class TensorFiles(Mapping[str, Tensor]):
     process until somebody writes on it.
     """
 
-    def __init__(self, paths: Sequence[Path], *, on_progress: OnProgress | None = None, what: str = "") -> None:
+    def __init__(
+        self, paths: Sequence[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE
+    ) -> None:
         """Open the files.
 
         Args:
@@ -132,7 +134,7 @@ class TensorFiles(Mapping[str, Tensor]):
         return tensor.untyped_storage().data_ptr() in self._mapped
 
 
-def find_tensor_files(folder: Path, *, where: str) -> list[Path]:
+def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
     """Return the files in which a model's folder keeps its weights: one, or the parts that an index names.
 
     Files of safetensors come before those of torch.save.
@@ -174,7 +176,7 @@ def weight_files(folder: Path) -> list[Path]:
     )
 
 
-def only_pickles(where: str, pickle: str) -> str:
+def only_pickles(where: str | Message, pickle: str) -> Message:
     """Return the message for a model of the Hub whose weights are in pickles, which are not fetched."""
     return Message(
         "{where} keeps its weights in {pickle}, a pickle, and the Hub's pickles are not fetched; choose a version with "

@@ -18,7 +18,7 @@ from transformer_core.corpora.en_fr.sentences import draw_sentence
 from transformer_core.corpora.en_fr.slips import with_slip
 from transformer_core.corpora.en_fr.split import is_held_out
 from transformer_core.corpora.generated import GeneratedCorpus
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 
 __all__ = ["MAX_WORDS", "MIN_WORDS", "N_HELD_OUT", "N_TRAIN", "en_fr", "pronoun", "translate"]
 
@@ -67,7 +67,9 @@ en_fr = GeneratedCorpus(
     about=Corpus(
         name="en-fr",
         title="English to French",
-        description="English sentences and their French translations, from a small grammar: who does what, and why.",
+        description=Message(
+            "English sentences and their French translations, from a small grammar: who does what, and why."
+        ),
         examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
         tokenizer_kind="word",
         measures={"pronoun": pronoun},

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_core.config import Architecture
-from transformer_core.errors import RunError
+from transformer_core.errors import NO_MESSAGE, Message, RunError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class Evidence:
     unigram_entropy: float | None = None  # nats a held-out target, by how often each token comes in training
     bigram_entropy: float | None = None  # nats a held-out target, by which token follows which in training
     is_stopped: bool = False  # somebody stopped it, and it can go on
-    failure: str = ""  # why the run failed, in English as its file says; "" where it did not
+    failure: Message = NO_MESSAGE  # why the run failed; none where it did not
 
     def __post_init__(self) -> None:
         """Check the counts that logarithms and quotients are taken of."""

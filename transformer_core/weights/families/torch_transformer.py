@@ -65,7 +65,7 @@ class Renamed(Mapping[str, Tensor]):
 
 
 def described(
-    values: Mapping[str, Any], tensors: Mapping[str, Tensor], *, where: str
+    values: Mapping[str, Any], tensors: Mapping[str, Tensor], *, where: str | Message
 ) -> tuple[dict[str, Any], Mapping[str, Tensor]]:
     """Return the description with what the tensors say beside it, and the tensors under the keys of the table.
 
