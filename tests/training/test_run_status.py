@@ -12,6 +12,7 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.german import in_german
 from transformer_core.errors import Message, RunError
 from transformer_core.training.run_status import AT_WORK, RunClaim, RunStatus, read_object, read_status, standing
 
@@ -50,6 +51,27 @@ def test_what_is_written_is_read(run: Path):
     assert status.is_at_work
     assert standing(run) == status
     claim.release()
+
+
+def test_a_reason_is_stored_as_template_and_values(run: Path):
+    claim = RunClaim(run)
+    assert claim.take()
+    why = RunError("there is too little memory for this trial; choose fewer arms, or end other programs").message
+    claim.write("failed", step=7, reason=Message("{what}. {saved}", what=why, saved=Message("so")))
+    stored = json.loads((run / "status.json").read_text())["reason"]
+    assert (stored["template"], [*stored["values"]]) == ("{what}. {saved}", ["what", "saved"])
+    status = read_status(run)
+    assert status is not None
+    assert str(status.reason).startswith("there is too little memory")
+    assert in_german(status.reason).startswith("für diesen Versuch ist zu wenig Speicher da")
+    claim.release()
+
+
+def test_a_reason_of_an_older_file_is_shown_as_it_is(run: Path):
+    (run / "status.json").write_text(json.dumps(GOOD | {"state": "failed", "reason": "the disk is full {so}"}))
+    status = read_status(run)
+    assert status is not None
+    assert str(status.reason) == in_german(status.reason) == "the disk is full {so}"
 
 
 @pytest.mark.parametrize("state", AT_WORK)

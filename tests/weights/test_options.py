@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.german import in_german
-from transformer_core.errors import CheckpointError
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.weights.options import Options
 
 
@@ -52,7 +52,7 @@ def test_what_was_read_or_named_idle_is_not_unknown():
         (lambda options: options.choice("a", {"y": 1}, "y"), "a = 'x' is not supported; this version knows y"),
         (lambda options: options.token("a", 0), "the number of a token is expected"),
         (lambda options: options.inside("a"), "an object is expected"),
-        (lambda options: options.must_be("a", "y", "only y is"), "a = 'x' is not supported; only y is"),
+        (lambda options: options.must_be("a", "y", Message("only y is")), "a = 'x' is not supported; only y is"),
         (lambda options: options.whole("b"), "config.json lacks b, so it does not describe a whole model"),
         (lambda options: options.number("c"), "config.json lacks c"),
     ],
