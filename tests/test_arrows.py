@@ -41,6 +41,16 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
 CARRY_PLOTLY = ("pages.shared.server", "pages.shared.components")
 
+# Of the core these alone may ask for words in the reader's language; all else raises and returns what can be said.
+SPEAK = (
+    "transformer_core.language",
+    "transformer_core.cli",
+    "transformer_core.lessons",
+    "transformer_core.figures",
+    "transformer_core.analysis",
+    "transformer_core.training.diagnosis",
+)
+
 # Names that say nothing of what is in the file.
 VAGUE_STEMS = ("util", "helper", "common", "manager", "misc")
 
@@ -105,6 +115,7 @@ def faults(path: Path, root: Path) -> Iterator[str]:
     in_core = module.split(".")[0] == "transformer_core"
     in_cli = room in FLOORS[FLOOR_OF["transformer_core.cli"]]
     is_page = room == "pages.<section>"
+    may_speak = tuple(f"{name}." for name in SPEAK)
 
     if room not in FLOOR_OF:
         yield f"{where}: {room} is no room of the design"
@@ -116,6 +127,8 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         target, library = room_of(name), name.split(".")[0]
         if target and FLOOR_OF.get(target, -1) < FLOOR_OF[room]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
+        if in_core and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
+            yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
         if in_core and library == "streamlit":
             yield f"{where}:{line}: streamlit stops above transformer_core"
         if library == "plotly" and room != "transformer_core.figures" and module not in CARRY_PLOTLY:
@@ -169,6 +182,9 @@ def test_page_files_lie_in_a_section():
         ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),
         ("pages/explore/heads.py", "import torch", "no tensor arithmetic"),
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
+        ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),
+        ("transformer_core/training/loop.py", "def f():\n    from ..language import mark", "knows no reader"),
+        ("transformer_core/config.py", "from transformer_core import language", "knows no reader"),
         ("transformer_core/model/block.py", "print('here')", "only the command line prints"),
         ("transformer_core/model/utils.py", "", "name the file"),
         ("transformer_core/model/manager_of_heads.py", "", "name the file"),
@@ -200,6 +216,9 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("transformer_core/corpora/en_fr/grammar.py", "from ..corpus import Pair\nfrom ...errors import CorpusError"),
         ("transformer_core/decoding/greedy.py", "from transformer_core import hooks"),
         ("transformer_core/figures/heatmap.py", "import plotly.graph_objects as go"),
+        ("transformer_core/figures/heatmap.py", "from transformer_core.language import say"),
+        ("transformer_core/training/diagnosis/level.py", "from transformer_core.language import say"),
+        ("transformer_core/training/loop.py", "from transformer_core.errors import Message"),
     ],
 )
 def test_an_import_that_points_down_is_no_fault(tmp_path: Path, file: str, source: str):

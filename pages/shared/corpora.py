@@ -149,7 +149,7 @@ def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> N
     progress, name = analysis.progress, Path(asked[0]).name
     share = progress.n_done / progress.n_in_all if progress.n_in_all else 0.0
     with st.container(border=True, key="hl-analysis"):
-        words = say("Analysing {name}: {stage} …", name=name, stage=say(STAGES.get(progress.stage, progress.stage)))
+        words = say("Analysing {name}: {stage} …", name=name, stage=STAGES.get(progress.stage, progress.stage))
         if progress.n_in_all:
             words = say("{words} {done:,} of {all:,}", words=words, done=progress.n_done, all=progress.n_in_all)
         st.progress(min(1.0, share), prose.plain(words))

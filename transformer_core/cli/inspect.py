@@ -108,7 +108,7 @@ def _warn(portrait: "CorpusPortrait") -> None:
     if found:
         print(f"\nWorth knowing before it is trained on with --preset {preset}:")
     for finding in found:
-        print(textwrap.fill(finding.sentence, width=100, initial_indent="  ", subsequent_indent="    "))
+        print(textwrap.fill(str(finding.sentence), width=100, initial_indent="  ", subsequent_indent="    "))
 
 
 def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusPortrait]") -> None:

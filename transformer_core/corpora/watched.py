@@ -21,15 +21,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark
+from transformer_core.errors import CorpusError, Message
 
 STAGES = {
-    "begins": mark("loading the libraries"),
-    "reads": mark("reading the text"),
-    "vocabulary": mark("making the vocabulary"),
-    "encodes": mark("encoding the text as tokens"),
-    "counts": mark("counting tokens"),
+    "begins": Message("loading the libraries"),
+    "reads": Message("reading the text"),
+    "vocabulary": Message("making the vocabulary"),
+    "encodes": Message("encoding the text as tokens"),
+    "counts": Message("counting tokens"),
 }
 
 MOST_SECONDS = 3600.0  # that such work may take
