@@ -28,6 +28,7 @@ FLOORS = [
     ("transformer_core.text",),
     (
         "transformer_core.hooks",
+        "transformer_core.checked_fields",
         "transformer_core.config",
         "transformer_core.devices",
         "transformer_core.errors",

@@ -4,12 +4,12 @@ Said once, for readers who have the paper open: the paper's h is `n_heads`, its 
 = d_v is `d_head`.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from difflib import get_close_matches
-from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Self
 
+from transformer_core.checked_fields import AboveZero, Count, CountOrZero, Probability, at_least, check_fields
 from transformer_core.errors import ConfigError, Message
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
@@ -30,26 +30,11 @@ Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
 
-_LEAST = {  # whole numbers, and the least that each may be
-    **dict.fromkeys(("vocab_size", "d_model", "n_heads", "d_head", "n_kv_heads", "max_seq_len", "sliding_window"), 1),
-    **dict.fromkeys(("rotary_original_len", "relative_max_distance"), 1),
-    **dict.fromkeys(("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments"), 0),
-    "n_relative_buckets": 4,  # half of them for each direction, half of those for single distances
-}
-_MAY_BE_NONE = ("d_head", "n_kv_heads", "sliding_window")
 _IN_WORDS: dict[Architecture, Message] = {
     "encoder_decoder": Message("an encoder-decoder model"),
     "decoder_only": Message("a decoder-only model"),
     "encoder_only": Message("an encoder-only model"),
 }
-_ABOVE_ZERO = (
-    "layer_norm_eps",
-    "rotary_base",
-    "rotary_fraction",
-    "rotary_scaling_factor",
-    "rotary_low_freq_factor",
-    "rotary_high_freq_factor",
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,33 +47,33 @@ class ModelConfig:
     Source: Vaswani et al. 2017, table 3 (base).
     """
 
-    vocab_size: int  # tokens; one vocabulary for source and target (sec. 5.1)
+    vocab_size: Count  # tokens; one vocabulary for source and target (sec. 5.1)
     architecture: Architecture = "encoder_decoder"  # which stacks there are
-    d_model: int = 512  # width of the residual stream
-    d_ff: int = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
-    n_heads: int = 8  # attention heads a layer; the paper's h
-    d_head: int | None = None  # width of one head; None: d_model / n_heads, as in the paper
-    n_kv_heads: int | None = None  # heads of keys and values, shared by groups (Ainslie et al. 2023); None: n_heads
-    n_encoder_layers: int = 6  # the paper's N; 0 where there is no encoder
-    n_decoder_layers: int = 6  # the paper's N; 0 where there is no decoder
-    max_seq_len: int = 512  # tokens; longest source, and longest target
+    d_model: Count = 512  # width of the residual stream
+    d_ff: CountOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
+    n_heads: Count = 8  # attention heads a layer; the paper's h
+    d_head: Count | None = None  # width of one head; None: d_model / n_heads, as in the paper
+    n_kv_heads: Count | None = None  # heads of keys and values, shared by groups (Ainslie et al. 2023); None: n_heads
+    n_encoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no encoder
+    n_decoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no decoder
+    max_seq_len: Count = 512  # tokens; longest source, and longest target
 
     positions: Positions = "sinusoidal_interleaved"  # sec. 3.5; "learned" is table 3, row (E)
-    rotary_base: float = 10000.0  # of the wavelengths (Su et al. 2021, sec. 3.2.2: theta)
-    rotary_fraction: float = 1.0  # part of each head, in (0, 1], that is rotated
+    rotary_base: AboveZero = 10000.0  # of the wavelengths (Su et al. 2021, sec. 3.2.2: theta)
+    rotary_fraction: AboveZero = 1.0  # part of each head, in (0, 1], that is rotated
     rotary_scaling: RotaryScaling = "none"  # how a context longer than that of the training is reached
-    rotary_scaling_factor: float = 1.0  # times as long
-    rotary_low_freq_factor: float = 1.0  # llama3: wavelengths above original_len / this are stretched whole
-    rotary_high_freq_factor: float = 4.0  # llama3: wavelengths below original_len / this are left
-    rotary_original_len: int = 8192  # llama3: tokens, context of the training
-    n_relative_buckets: int = 32  # of distances (Raffel et al. 2020, sec. 2.1)
-    relative_max_distance: int = 128  # tokens; farther ones share the last bucket
+    rotary_scaling_factor: AboveZero = 1.0  # times as long
+    rotary_low_freq_factor: AboveZero = 1.0  # llama3: wavelengths above original_len / this are stretched whole
+    rotary_high_freq_factor: AboveZero = 4.0  # llama3: wavelengths below original_len / this are left
+    rotary_original_len: Count = 8192  # llama3: tokens, context of the training
+    n_relative_buckets: Annotated[int, at_least(4)] = 32  # of distances (Raffel et al. 2020, sec. 2.1)
+    relative_max_distance: Count = 128  # tokens; farther ones share the last bucket
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
     final_norm: bool = False  # post-norm: normalize each stack's output once more (torch.nn.Transformer); pre-norm does
     parallel_residual: bool = False  # x + Attn(LN1(x)) + FFN(LN2(x)): both read the same x (Black et al. 2022)
-    layer_norm_eps: float = 1e-5  # added to the variance; the paper names none, this is torch's
+    layer_norm_eps: AboveZero = 1e-5  # added to the variance; the paper names none, this is torch's
     embedding_norm: bool = False  # normalize the sum of the embeddings (Devlin et al. 2019, code)
     activation: Activation = "relu"  # sec. 3.3; GELU: Hendrycks and Gimpel 2016; SiLU: Elfwing et al. 2017
     gated: bool = False  # activation(x W_gate) * (x W_up) (Shazeer 2020)
@@ -96,25 +81,25 @@ class ModelConfig:
     attention_bias: AttentionBias = "all"  # in q, k, v and out; eq. of sec. 3.2.2 has none, common practice has
     qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
     scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
-    sliding_window: int | None = None  # keys a query sees, its own included (Beltagy et al. 2020); None: all
+    sliding_window: Count | None = None  # keys a query sees, its own included (Beltagy et al. 2020); None: all
     scale_embeddings: bool = True  # times sqrt(d_model), sec. 3.4
-    n_segments: int = 0  # kinds of segments with an embedding each (Devlin et al. 2019); 0: none
+    n_segments: CountOrZero = 0  # kinds of segments with an embedding each (Devlin et al. 2019); 0: none
     tie_embeddings: Tying = "three_way"  # source, target, last matrix shared (sec. 3.4); "target": the last two
     unembed: bool = True  # the last linear layer, which makes logits; False: final states only, and no predictions
     unembed_transform: bool = False  # a layer and a normalization before the last one (Devlin et al. 2019, code)
     unembed_bias: bool = False  # one number a token, added to the logits
     scale_logits: bool = False  # final states times d_model^-0.5 (Raffel et al. 2020, code)
 
-    dropout: float = 0.1  # probability, on each sub-layer's output and on embedding + positions (sec. 5.4)
-    dropout_pattern: float = 0.0  # probability, on the attention pattern; not in the paper's text, common elsewhere
+    dropout: Probability = 0.1  # probability, on each sub-layer's output and on embedding + positions (sec. 5.4)
+    dropout_pattern: Probability = 0.0  # on the attention pattern; not in the paper's text, common elsewhere
     pad_id: int | None = 0  # token that fills up shorter sequences and is never attended to; None: there is none
     bos_id: int = 1  # token that the decoder starts with
     eos_id: int = 2  # token that ends a sequence
 
     def __post_init__(self) -> None:
         """Check every field, and the fields against each other."""
-        self._check_choices()
-        self._check_numbers()
+        check_fields(self)
+        self._check_tokens()
         self._check_stacks()
         self._check_heads()
         self._check_positions()
@@ -185,43 +170,8 @@ class ModelConfig:
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)
 
-    def _check_choices(self) -> None:
-        """Choices are among the known ones, switches are true or false: what comes from a file can be anything."""
-        for name, kind in get_type_hints(type(self)).items():
-            value = getattr(self, name)
-            if get_origin(kind) is Literal and value not in get_args(kind):
-                raise ConfigError(
-                    "{name} must be one of {choices}; got {value!r}",
-                    name=name,
-                    choices=", ".join(get_args(kind)),
-                    value=value,
-                )
-            if kind is bool and not isinstance(value, bool):
-                raise ConfigError("{name} must be true or false, got {value!r}", name=name, value=value)
-
-    def _check_numbers(self) -> None:
-        """Counts are whole numbers, probabilities in [0, 1), what divides is above 0, tokens are in the vocabulary."""
-        for name, least in _LEAST.items():
-            value = getattr(self, name)
-            if value is None and name in _MAY_BE_NONE:
-                continue
-            if type(value) is not int or value < least:
-                raise ConfigError(
-                    "{name} must be a whole number of at least {least}, got {value!r}",
-                    name=name,
-                    least=least,
-                    value=value,
-                )
-        for name in ("dropout", "dropout_pattern"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 <= value < 1:
-                raise ConfigError(
-                    "{name} is a probability and must lie in [0, 1), got {value!r}", name=name, value=value
-                )
-        for name in _ABOVE_ZERO:
-            value = getattr(self, name)
-            if not is_number(value) or not value > 0:
-                raise ConfigError("{name} must be a number above 0, got {value!r}", name=name, value=value)
+    def _check_tokens(self) -> None:
+        """Special tokens are in the vocabulary."""
         for name in ("pad_id", "bos_id", "eos_id"):
             value = getattr(self, name)
             if name == "pad_id" and value is None:
@@ -371,11 +321,6 @@ class ModelConfig:
                     value=getattr(self, field.name),
                     where=where,
                 )
-
-
-def is_number(value: object) -> bool:
-    """Return whether `value` is a finite number and no boolean; what comes from a file can be anything."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:

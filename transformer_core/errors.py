@@ -87,7 +87,12 @@ class Message:
         text = self.plural if self.plural and self.values["n"] != 1 else self.template
         return text.format(**self.values) if self.values else text
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """Return the words alone, for {name!r} in another message; of one that lacks values its template."""
+        try:
+            return str(self)
+        except KeyError:
+            return self.template
 
     def _plain(self, name: str, value: object) -> "Value":
         if isinstance(value, HeadlightError):

@@ -25,7 +25,8 @@ def portrait(folder: Path, name: str, content: str, **reading: Any) -> CorpusPor
 
 
 def told(found: CorpusPortrait, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
-    return "\n".join(str(finding.sentence) for finding in check(found, max_seq_len=max_seq_len, batch_size=batch_size))
+    findings = check(found, max_seq_len=max_seq_len, batch_size=batch_size)
+    return "\n".join(str(finding.sentence) for finding in findings)
 
 
 def test_of_sound_corpora_nothing_is_told(tmp_path: Path):

@@ -11,13 +11,10 @@ from torch import Tensor
 
 from tests.model import by_hand
 from tests.model.building import odd_config
-from transformer_core.model.attention import (
-    attention_pattern,
-    attention_scores,
-    scaled_dot_product_attention,
-)
+from transformer_core.model.attention import attention_pattern, attention_scores
 from transformer_core.model.distance_bias import PositionBias, RelativeBuckets
 from transformer_core.model.masks import AttentionMask
+from transformer_core.model.sdpa import scaled_dot_product_attention
 
 
 def written_out(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None) -> Tensor:

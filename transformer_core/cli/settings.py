@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import NoneType, UnionType
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer_core.config import ModelConfig
@@ -64,7 +64,7 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
 
 def _parse(name: str, text: str, kind: Any) -> Any:
     """Read a text as a value of a field's type."""
-    if isinstance(kind, UnionType) and NoneType in get_args(kind):
+    if NoneType in get_args(kind):
         if text.lower() == "none":
             return None
         (kind,) = (member for member in get_args(kind) if member is not NoneType)

@@ -69,7 +69,10 @@ class TrialRequest:
             raise ConfigError("a trial has 1 to {most} different arms; got {got}", most=MOST_ARMS, got=got)
         if type(self.seed) is not int or not 0 <= self.seed <= MOST_SEED:
             raise ConfigError(
-                "seed must be a whole number from 0 to {most}, got {seed!r}", most=MOST_SEED, seed=self.seed
+                "{name} must be a whole number from 0 to {most}, got {value!r}",
+                name="seed",
+                most=MOST_SEED,
+                value=self.seed,
             )
         if type(self.steps) is not int or not FEWEST_STEPS <= self.steps <= MOST_STEPS:
             limits = {"fewest": FEWEST_STEPS, "most": MOST_STEPS, "steps": self.steps}

@@ -9,7 +9,8 @@ it may be another one; the rest (labels, versions, settings of generation and of
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from transformer_core.config import Activation, is_number
+from transformer_core.checked_fields import is_number
+from transformer_core.config import Activation
 from transformer_core.errors import CheckpointError, Message
 
 Choice = TypeVar("Choice")
