@@ -1,7 +1,8 @@
 """The rooms of the code: imports point down only, and each room keeps to its own libraries."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,47 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int,
                 yield node.lineno, inner if room_of(inner) in FLOOR_OF else source
 
 
+def circle(root: Path) -> list[str]:
+    """Files that need each other, one after the other, also where a function imports; [] where none do."""
+    files = [*root.glob("app.py"), *root.glob("pages/**/*.py"), *root.glob("transformer_core/**/*.py")]
+    modules = {module_of(path, root): path for path in files}
+    needs: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        tree = without_types(ast.parse(path.read_text(encoding="utf-8")))
+        found = set(imported_files(tree, module, path.name == "__init__.py", modules))
+        needs[module] = found & modules.keys() - {module}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def imported_files(tree: ast.AST, module: str, is_package: bool, modules: Collection[str]) -> Iterator[str]:
+    """Every imported module, by its dotted name; a package only where a name of its own is meant."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")
+            base = package[: len(package) - node.level + is_package] if node.level else []
+            source = ".".join(filter(None, [*base, node.module]))
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                yield inner if inner in modules else source
+
+
+def without_types(tree: ast.Module) -> ast.Module:
+    """The tree without what only the type checker reads."""
+
+    class AtRunTime(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST:
+            only_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+            return ast.Pass() if only_types else self.generic_visit(node)
+
+    return AtRunTime().visit(tree)
+
+
 def runs_at_import(tree: ast.Module) -> ast.Module:
     """The tree without function bodies and without what only the type checker reads."""
 
@@ -98,11 +140,7 @@ def runs_at_import(tree: ast.Module) -> ast.Module:
         def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
             return None
 
-        def visit_If(self, node: ast.If) -> ast.AST:
-            only_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-            return ast.Pass() if only_types else self.generic_visit(node)
-
-    return Outermost().visit(tree)
+    return Outermost().visit(without_types(tree))
 
 
 def faults(path: Path, root: Path) -> Iterator[str]:
@@ -157,6 +195,27 @@ def all_faults(root: Path) -> list[str]:
 @pytest.mark.slow
 def test_the_project_keeps_to_its_rooms():
     assert all_faults(ROOT) == []
+
+
+@pytest.mark.slow
+def test_no_files_import_each_other():
+    assert circle(ROOT) == []
+
+
+def test_a_circle_is_seen(tmp_path: Path):
+    sources = {
+        "text/__init__.py": "",
+        "text/a.py": "from transformer_core.text.b import x",
+        "text/b.py": "def f():\n    from . import c",
+        "text/c.py": "import typing\nif typing.TYPE_CHECKING:\n    import transformer_core.text.a",
+    }
+    for name, source in sources.items():
+        (tmp_path / "transformer_core" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "transformer_core" / name).write_text(source)
+    assert circle(tmp_path) == []
+    (tmp_path / "transformer_core/text/c.py").write_text("def f():\n    import transformer_core.text.a")
+    found = circle(tmp_path)
+    assert {*found} == {f"transformer_core.text.{name}" for name in "abc"}
 
 
 def test_page_files_lie_in_a_section():

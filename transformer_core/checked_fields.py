@@ -57,20 +57,21 @@ AboveZero = Annotated[float, Rule(is_above_zero, Message("{name} must be a numbe
 _SWITCH = Rule(lambda value: isinstance(value, bool), Message("{name} must be true or false, got {value!r}"))
 
 
-def check_fields(record: Any) -> None:
+def check_fields(record: object) -> None:
     """Check each field of a dataclass by its type: rules in `Annotated`, choices of a `Literal`, and switches.
 
     Raises:
         ConfigError: a field holds what it may not; the message says which, and what is allowed.
     """
-    for name, rule in _rules(type(record)).items():
+    kind: Any = type(record)
+    for name, rule in _rules(kind).items():
         value = getattr(record, name)
         if not rule.allows(value):
             raise ConfigError(rule.refusal, name=name, value=value)
 
 
 @cache
-def _rules(record: type[Any]) -> Mapping[str, Rule]:
+def _rules(record: Any) -> Mapping[str, Rule]:
     kinds = get_type_hints(record, include_extras=True)
     return {name: rule for name, kind in kinds.items() if (rule := _rule(kind)) is not None}
 

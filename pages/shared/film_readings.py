@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import kept, models, run_readings, runs
+from pages.shared import kept, models, run_models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
 from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
@@ -52,7 +52,7 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     from transformer_core.figures.frames import fit_frames, thinned_places
 
     film = run_readings.film(run)
-    version, config = run_readings.version(run), runs.configurations(run)[0]
+    version, config = run_models.version(run), runs.configurations(run)[0]
     tokens = fixed(run, moments, text, target)
     shapes = {}
     for name, attention in attentions_of(config).items():
@@ -94,7 +94,7 @@ def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedTex
     trouble: Exception = RunError("the film of {run} has no moment", run=run.name)
     for step in reversed(moments):
         try:
-            return _fixed_by(run, str(run.path), run_readings.version(run), step, text, target, room)
+            return _fixed_by(run, str(run.path), run_models.version(run), step, text, target, room)
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
@@ -107,7 +107,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
         HeadlightError: this moment cannot be read.
     """
     moments: kept.Store[MomentReading] = kept.store(mark("moments of films"), most_mib=64, n_bytes=_patterns_bytes)
-    key = (str(run.path), run_readings.version(run), repr(tokens), step)
+    key = (str(run.path), run_models.version(run), repr(tokens), step)
     return moments.get(key, lambda: _read_one(run, step, tokens))
 
 
@@ -136,7 +136,7 @@ def _room(config: ModelConfig, n_moments: int) -> int:
 def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
     from transformer_core.analysis.fixed_text import fix_text
 
-    model, tokenizer = run_readings.load(_run, step)
+    model, tokenizer = run_models.load(_run, step)
     takes_target = model.config.architecture == "encoder_decoder"
     with models.on(models.CPU):
         return fix_text(

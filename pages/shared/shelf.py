@@ -18,6 +18,7 @@ from pages.shared.models import ModelCard
 from transformer_core.errors import CheckpointError, HeadlightError, Message
 from transformer_core.language import mark, say, say_message
 from transformer_core.reasons import reason
+from transformer_core.text.load import load_tokenizer
 
 if TYPE_CHECKING:
     from transformer_core.weights.tensor_files import OnProgress
@@ -316,10 +317,9 @@ def _size(place: Path) -> int:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _tokenizer(path: str, version: str) -> Any:
     """Load a tokenizer without its model."""
-    from transformer_core.text.interface import Tokenizer
     from transformer_core.weights.checkpoint import TOKENIZER, existing, reading_folder
 
-    return reading_folder(models.ROOT / path, lambda place: Tokenizer.load(existing(place, TOKENIZER)))
+    return reading_folder(models.ROOT / path, lambda place: load_tokenizer(existing(place, TOKENIZER)))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -61,9 +61,9 @@ class Source:
         """
         if self.step is None:
             return models.load(self.path, self.version, self.device, self.precision)
-        from pages.shared import run_readings
+        from pages.shared import run_models
 
-        return run_readings.load_at(self.path, self.version, self.step)
+        return run_models.load_at(self.path, self.version, self.step)
 
     @contextmanager
     def changed(self, model: "Transformer") -> Iterator[None]:

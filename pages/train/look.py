@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pages.shared import run_readings
+from pages.shared import run_models, run_readings
 from pages.shared.runs import Run
 from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message
 
@@ -40,7 +40,7 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
         try:
             read = None if is_continued and given != text else run_readings.read(run, step, given)
-            output = continuation(*run_readings.load(run, step), given) if is_continued or not read else read.output
+            output = continuation(*run_models.load(run, step), given) if is_continued or not read else read.output
         except HeadlightError as error:
             problem = error.message if given == text else problem
             continue
@@ -60,7 +60,7 @@ def _newest_loaded(run: Run) -> int:
         if step is None:
             break
         try:
-            run_readings.load(run, step)
+            run_models.load(run, step)
             return step
         except HeadlightError:
             if is_last:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.german import in_german
 from transformer_core.errors import CheckpointError, ConfigError, TextError
-from transformer_core.text.foreign import load_foreign
 from transformer_core.text.interface import from_zero
+from transformer_core.text.load import load_foreign
 from transformer_core.text.tokenizer import train_tokenizer
 
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError, CorpusError
-from transformer_core.text.foreign import ForeignTokenizer, has_tokenizer, load_foreign
+from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.foreign_training import for_training
+from transformer_core.text.load import has_tokenizer, load_foreign
 
 
 def folder_of_source(source: str) -> Path:

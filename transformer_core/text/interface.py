@@ -1,6 +1,5 @@
 """What all tokenizers have in common: text to whole numbers and back, and labels for the screen."""
 
-import json
 import os
 import re
 from abc import ABC, abstractmethod
@@ -9,8 +8,7 @@ from pathlib import Path
 from typing import SupportsInt
 
 from transformer_core.config import Architecture
-from transformer_core.errors import CheckpointError, Message, TextError
-from transformer_core.reasons import reason
+from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
@@ -150,43 +148,6 @@ class Tokenizer(ABC):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write tokenizer.json, in the format of the `tokenizers` library where it has one, with the kind beside it."""
         Path(path).write_text(self._to_json(), encoding="utf-8")
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> "Tokenizer":
-        """Read what `save` wrote.
-
-        Raises:
-            CheckpointError: the file is missing, damaged, or of a tokenizer that was not made here.
-        """
-        try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-            about = values.pop("headlight")
-            if about["kind"] == "foreign":
-                from transformer_core.text.foreign import ForeignTokenizer
-
-                return ForeignTokenizer.from_values(values, about)
-            if about["kind"] == "ids":
-                from transformer_core.text.ids import IdTokenizer
-
-                return IdTokenizer.from_values(about)
-            if about["kind"] == "marian":
-                from transformer_core.text.marian import MarianTokenizer
-
-                return MarianTokenizer.from_values(values, about)
-            from transformer_core.text.tokenizer import OwnTokenizer
-
-            return OwnTokenizer.from_values(values, about)
-        except FileNotFoundError as error:
-            raise CheckpointError("there is no tokenizer at {path}", path=path) from error
-        except OSError as error:
-            raise CheckpointError(
-                "the tokenizer {path} cannot be read ({error})", path=path, error=reason(error)
-            ) from error
-        except Exception as error:  # the library raises bare Exception for what it cannot parse
-            raise CheckpointError(
-                "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again",
-                path=path,
-            ) from error
 
     @abstractmethod
     def _ids(self, text: str) -> list[int]:

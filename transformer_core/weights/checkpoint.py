@@ -18,6 +18,7 @@ from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import load_tokenizer
 from transformer_core.weights.folder import reading, replacing, write_json
 from transformer_core.weights.placement import DeviceMap, Filling, plan, put
 from transformer_core.weights.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
@@ -176,7 +177,7 @@ def read_checkpoint(
         raise CheckpointError("{path} does not describe a model: {error}", path=folder / CONFIG, error=error) from error
     path = existing(folder, WEIGHTS) if weights is None else weights
     files = TensorFiles([path], on_progress=on_progress, what=Message("reading {model}", model=folder.name))
-    tokenizer = Tokenizer.load(existing(folder, TOKENIZER))
+    tokenizer = load_tokenizer(existing(folder, TOKENIZER))
     refuse_other_tokenizer(str(folder), config, tokenizer)
     saved_in = _precision(files, path)
     model = assemble(config)

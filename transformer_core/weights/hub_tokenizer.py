@@ -7,7 +7,7 @@ from huggingface_hub import HfApi, constants, hf_hub_download
 from huggingface_hub.errors import HFValidationError, RevisionResolutionError
 
 from transformer_core.errors import CheckpointError
-from transformer_core.text.foreign import has_tokenizer
+from transformer_core.text.load import has_tokenizer
 from transformer_core.weights.hub import TOKENIZER_FILES, HubId, look_up
 from transformer_core.weights.hub_errors import explained
 

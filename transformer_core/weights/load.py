@@ -10,9 +10,9 @@ import torch
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
-from transformer_core.text.foreign import has_tokenizer, load_foreign
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import has_tokenizer, load_foreign
 from transformer_core.weights.checkpoint import (
     CONFIG,
     is_foreign,
