@@ -1,7 +1,8 @@
 """The rooms of the code: imports point down only, and each room keeps to its own libraries."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ FLOORS = [
     ("transformer_core.text",),
     (
         "transformer_core.hooks",
+        "transformer_core.checked_fields",
         "transformer_core.config",
         "transformer_core.devices",
         "transformer_core.errors",
@@ -41,6 +43,16 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
 CARRY_PLOTLY = ("pages.shared.server", "pages.shared.components")
+
+# Of the core these alone may ask for words in the reader's language; all else raises and returns what can be said.
+SPEAK = (
+    "transformer_core.language",
+    "transformer_core.cli",
+    "transformer_core.lessons",
+    "transformer_core.figures",
+    "transformer_core.analysis",
+    "transformer_core.training.diagnosis",
+)
 
 # Names that say nothing of what is in the file.
 VAGUE_STEMS = ("util", "helper", "common", "manager", "misc")
@@ -78,6 +90,47 @@ def imports(tree: ast.AST, module: str, is_package: bool) -> Iterator[tuple[int,
                 yield node.lineno, inner if room_of(inner) in FLOOR_OF else source
 
 
+def circle(root: Path) -> list[str]:
+    """Files that need each other, one after the other, also where a function imports; [] where none do."""
+    files = [*root.glob("app.py"), *root.glob("pages/**/*.py"), *root.glob("transformer_core/**/*.py")]
+    modules = {module_of(path, root): path for path in files}
+    needs: dict[str, set[str]] = {}
+    for module, path in modules.items():
+        tree = without_types(ast.parse(path.read_text(encoding="utf-8")))
+        found = set(imported_files(tree, module, path.name == "__init__.py", modules))
+        needs[module] = found & modules.keys() - {module}
+    try:
+        TopologicalSorter(needs).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def imported_files(tree: ast.AST, module: str, is_package: bool, modules: Collection[str]) -> Iterator[str]:
+    """Every imported module, by its dotted name; a package only where a name of its own is meant."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".")
+            base = package[: len(package) - node.level + is_package] if node.level else []
+            source = ".".join(filter(None, [*base, node.module]))
+            for alias in node.names:
+                inner = f"{source}.{alias.name}"
+                yield inner if inner in modules else source
+
+
+def without_types(tree: ast.Module) -> ast.Module:
+    """The tree without what only the type checker reads."""
+
+    class AtRunTime(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST:
+            only_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+            return ast.Pass() if only_types else self.generic_visit(node)
+
+    return AtRunTime().visit(tree)
+
+
 def runs_at_import(tree: ast.Module) -> ast.Module:
     """The tree without function bodies and without what only the type checker reads."""
 
@@ -88,11 +141,7 @@ def runs_at_import(tree: ast.Module) -> ast.Module:
         def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
             return None
 
-        def visit_If(self, node: ast.If) -> ast.AST:
-            only_types = ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING")
-            return ast.Pass() if only_types else self.generic_visit(node)
-
-    return Outermost().visit(tree)
+    return Outermost().visit(without_types(tree))
 
 
 def faults(path: Path, root: Path) -> Iterator[str]:
@@ -106,6 +155,7 @@ def faults(path: Path, root: Path) -> Iterator[str]:
     in_core = module.split(".")[0] == "transformer_core"
     in_cli = room in FLOORS[FLOOR_OF["transformer_core.cli"]]
     is_page = room == "pages.<section>"
+    may_speak = tuple(f"{name}." for name in SPEAK)
 
     if room not in FLOOR_OF:
         yield f"{where}: {room} is no room of the design"
@@ -117,6 +167,8 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         target, library = room_of(name), name.split(".")[0]
         if target and FLOOR_OF.get(target, -1) < FLOOR_OF[room]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
+        if in_core and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
+            yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
         if in_core and library == "streamlit":
             yield f"{where}:{line}: streamlit stops above transformer_core"
         if library == "plotly" and room != "transformer_core.figures" and module not in CARRY_PLOTLY:
@@ -146,6 +198,27 @@ def test_the_project_keeps_to_its_rooms():
     assert all_faults(ROOT) == []
 
 
+@pytest.mark.slow
+def test_no_files_import_each_other():
+    assert circle(ROOT) == []
+
+
+def test_a_circle_is_seen(tmp_path: Path):
+    sources = {
+        "text/__init__.py": "",
+        "text/a.py": "from transformer_core.text.b import x",
+        "text/b.py": "def f():\n    from . import c",
+        "text/c.py": "import typing\nif typing.TYPE_CHECKING:\n    import transformer_core.text.a",
+    }
+    for name, source in sources.items():
+        (tmp_path / "transformer_core" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "transformer_core" / name).write_text(source)
+    assert circle(tmp_path) == []
+    (tmp_path / "transformer_core/text/c.py").write_text("def f():\n    import transformer_core.text.a")
+    found = circle(tmp_path)
+    assert {*found} == {f"transformer_core.text.{name}" for name in "abc"}
+
+
 def test_page_files_lie_in_a_section():
     """With other files directly in pages/, Streamlit falls back to its legacy pages (a deep link loses the frame)."""
     assert {path.name for path in (ROOT / "pages").glob("*.py")} <= {"__init__.py", "frame.py"}
@@ -170,6 +243,9 @@ def test_page_files_lie_in_a_section():
         ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),
         ("pages/explore/heads.py", "import torch", "no tensor arithmetic"),
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
+        ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),
+        ("transformer_core/training/loop.py", "def f():\n    from ..language import mark", "knows no reader"),
+        ("transformer_core/config.py", "from transformer_core import language", "knows no reader"),
         ("transformer_core/model/block.py", "print('here')", "only the command line prints"),
         ("transformer_core/model/utils.py", "", "name the file"),
         ("transformer_core/model/manager_of_heads.py", "", "name the file"),
@@ -201,6 +277,9 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("transformer_core/corpora/en_fr/grammar.py", "from ..corpus import Pair\nfrom ...errors import CorpusError"),
         ("transformer_core/decoding/greedy.py", "from transformer_core import hooks"),
         ("transformer_core/figures/heatmap.py", "import plotly.graph_objects as go"),
+        ("transformer_core/figures/heatmap.py", "from transformer_core.language import say"),
+        ("transformer_core/training/diagnosis/level.py", "from transformer_core.language import say"),
+        ("transformer_core/training/loop.py", "from transformer_core.errors import Message"),
     ],
 )
 def test_an_import_that_points_down_is_no_fault(tmp_path: Path, file: str, source: str):

@@ -9,17 +9,16 @@ from pathlib import Path
 import pytest
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
-from hypothesis import given
-from hypothesis import strategies as st
 
 from transformer_core import language
+from transformer_core.errors import ConfigError, Message
 from transformer_core.language import (
     add_catalogues,
     ask_for_language,
     grouped,
     messages,
     say,
-    say_again,
+    say_message,
     say_number,
     speaking,
 )
@@ -57,7 +56,6 @@ def catalogue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     monkeypatch.undo()
     language._catalogue.cache_clear()
     language.messages.cache_clear()
-    language._said_again.cache_clear()
 
 
 def test_a_text_is_english_until_another_language_is_asked_for(catalogue: Path):
@@ -79,6 +77,26 @@ def test_numbers_take_the_form_that_gettext_gives(catalogue: Path, number: int):
     assert say_number(number, "{n} heron", "{n} herons") == oracle.format(n=number)
     ask_for_language(lambda: "en")
     assert say_number(number, "{n} heron", "{n} herons") == f"{number} heron{'s' * (number != 1)}"
+
+
+def test_a_message_is_said_with_all_that_it_holds(catalogue: Path):
+    who = Message("only here, {name}", name="Ada")
+    message = Message("{n} heron", plural="{n} herons", n=2)
+    error = ConfigError("only here, {name}", name=ConfigError("only here, {name}", name=message))
+    ask_for_language(lambda: "de")
+    assert say_message(who) == "nur hier, Ada"
+    assert say_message(message) == "2 Reiher"
+    assert say_message(error) == "nur hier, nur hier, 2 Reiher"
+    assert say("only here, {name}", name=error) == "nur hier, nur hier, nur hier, 2 Reiher"
+    assert say_message(Message.joined(Message("not translated yet"), (who, "1"))) == "nur hier, Adanot translated yet1"
+    assert str(error) == "only here, only here, 2 herons"
+    ask_for_language(lambda: "en")
+    assert say_message(error) == say("{error}", error=error) == str(error)
+
+
+def test_in_a_message_too_thousands_are_set_apart():
+    with speaking("de"):
+        assert say_message(Message("{n:,} of {values!r}", n=12345, values=(1000, 2))) == "12\u202f345 of (1000, 2)"
 
 
 def test_thousands_are_set_apart_as_the_reader_does():
@@ -117,27 +135,3 @@ def test_each_reader_has_their_own_language(catalogue: Path):
     for thread in threads:
         thread.join()
     assert heard == {"de": "nur hier, x", "en": "only here, x"}
-
-
-def test_what_was_said_in_english_elsewhere_is_said_again(catalogue: Path):
-    told = say("only here, {name}", name="Ada Lovelace")
-    assert say_again(told) == told
-    ask_for_language(lambda: "de")
-    first = language._folders.pop(-1)  # the sentences of the core alone are looked for
-    language._folders.insert(0, first)
-    language._sentences.cache_clear()
-    try:
-        assert say_again("only here, Ada Lovelace") == "nur hier, Ada Lovelace"
-        assert say_again("only here, only here, Ada") == "nur hier, nur hier, Ada"  # a value that was said too
-        assert say_again("only here, 1. only here, 2; and more") == "nur hier, 1. nur hier, 2; and more"
-        assert say_again("only here, ") == "only here, "  # nothing stands where a value must
-        assert say_again("not translated yet") == "not translated yet"
-        assert say_again("") == ""
-    finally:
-        language._sentences.cache_clear()
-
-
-@given(text=st.text(max_size=60))
-def test_a_text_that_nobody_said_stays_as_it_is(text: str):
-    with speaking("de"):
-        assert say_again(f"€{text}€") == f"€{text}€"

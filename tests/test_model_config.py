@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer_core as tc
+from tests.german import in_german
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
-from transformer_core.language import speaking
 
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
 SIZES_OR_NONE = ("d_head", "n_kv_heads", "sliding_window")
@@ -464,9 +464,6 @@ def test_a_file_with_a_wrong_value():
     ],
 )
 def test_a_german_reader_is_told_in_german(values: dict[str, Any], german: str):
-    with speaking("de"), pytest.raises(ConfigError) as caught:
-        ModelConfig.from_dict(values)
-    assert str(caught.value) == german
     with pytest.raises(ConfigError) as caught:
         ModelConfig.from_dict(values)
-    assert str(caught.value) != german
+    assert in_german(caught.value) == german != str(caught.value)

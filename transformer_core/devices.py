@@ -6,7 +6,6 @@ from pathlib import Path
 import torch
 
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 PRECISIONS = {
     "float32": torch.float32,
@@ -44,11 +43,9 @@ def choose_device(device: str | torch.device) -> torch.device:
     name = "cuda:0" if name == "cuda" else name
     if name not in there:
         raise ConfigError(
-            say(
-                "there is no device {device!r} on this machine; there is {there}, or auto",
-                device=str(device),
-                there=", ".join(there),
-            )
+            "there is no device {device!r} on this machine; there is {there}, or auto",
+            device=str(device),
+            there=", ".join(there),
         )
     return torch.device(name)
 
@@ -63,12 +60,10 @@ def choose_precision(dtype: str | torch.dtype) -> torch.dtype:
     name = _SHORT_NAMES.get(name, name)
     if name not in PRECISIONS:
         raise ConfigError(
-            say(
-                "{name} must be one of {choices}; got {value!r}",
-                name="dtype",
-                choices=", ".join(PRECISIONS),
-                value=str(dtype),
-            )
+            "{name} must be one of {choices}; got {value!r}",
+            name="dtype",
+            choices=", ".join(PRECISIONS),
+            value=str(dtype),
         )
     return PRECISIONS[name]
 

@@ -1,8 +1,131 @@
-"""The errors that a person can cause and mend: one calm message each, with what, got, allowed, way out."""
+"""The errors that a person can cause and mend: one calm message each, with what, got, allowed, way out.
+
+The core speaks English. A message keeps its template and values, so that whoever shows it can say it in another
+language, also when it comes from another process or out of a file.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Integral, Real
+from typing import Any, Self
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Message:
+    """One sentence for a person; `str` of it is English.
+
+    Args:
+        template: in English, as a literal, with {name} for each value, as in `str.format`; or a message, which gets
+            more values.
+        plural: the template where the value `n` is not one; "" where no number decides.
+        values: numbers, texts, or messages; what is none of them becomes its text.
+    """
+
+    template: str
+    plural: str
+    values: Mapping[str, "Value"] = field(hash=False)
+
+    def __init__(self, template: "str | Message", /, plural: str = "", **values: Any) -> None:
+        known: dict[str, Value] = {}
+        if isinstance(template, Message):
+            plural, known, template = template.plural, dict(template.values), template.template
+        object.__setattr__(self, "template", template)
+        object.__setattr__(self, "plural", plural)
+        object.__setattr__(self, "values", known | {name: self._plain(name, value) for name, value in values.items()})
+
+    @classmethod
+    def joined(cls, separator: "str | Message", parts: Iterable["str | Message | HeadlightError"]) -> Self:
+        """Return several sentences, names or numbers as one message."""
+        values: dict[str, Any] = {f"part_{i}": part for i, part in enumerate(parts)}
+        return cls("{separator}".join(f"{{{name}}}" for name in values), separator=separator, **values)
+
+    @classmethod
+    def from_json(cls, stored: object) -> Self:
+        """Return what `as_json` gave; a text, as older files have it, becomes a message of no values.
+
+        Raises:
+            TypeError: it is neither.
+        """
+        if isinstance(stored, str):
+            return cls(stored)
+        if not isinstance(stored, Mapping) or not isinstance(stored.get("values"), Mapping):
+            raise TypeError(f"a message needs a template and values; got {stored!r}")
+        template, plural = stored.get("template"), stored.get("plural", "")
+        if not isinstance(template, str) or not isinstance(plural, str):
+            raise TypeError(f"a message needs a template and values; got {stored!r}")
+        values = {n: cls.from_json(v) if isinstance(v, Mapping) else v for n, v in stored["values"].items()}
+        message = cls(template, plural=plural, **values)
+        try:
+            str(message)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            raise TypeError(f"the values do not fit the template; got {stored!r}") from error
+        return message
+
+    def as_json(self) -> dict[str, Any]:
+        """Return template and values as what JSON can hold."""
+        values = {name: value.as_json() if isinstance(value, Message) else value for name, value in self.values.items()}
+        return {"template": self.template, **({"plural": self.plural} if self.plural else {}), "values": values}
+
+    def replaced(self, old: str, new: "str | Message") -> Self:
+        """Return it with other words in place of some of its values' words, such as a plain name for a path."""
+        values = {
+            name: value.replaced(old, new)
+            if isinstance(value, Message)
+            else (new if value == old else value.replace(old, str(new)))
+            if isinstance(value, str)
+            else value
+            for name, value in self.values.items()
+        }
+        return type(self)(self.template.replace(old, str(new)), plural=self.plural, **values)
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to say."""
+        return bool(self.template)
+
+    def __str__(self) -> str:
+        """Return it in English."""
+        text = self.plural if self.plural and self.values["n"] != 1 else self.template
+        return text.format(**self.values) if self.values else text
+
+    def __repr__(self) -> str:
+        """Return the words alone, for {name!r} in another message; of one that lacks values its template."""
+        try:
+            return str(self)
+        except KeyError:
+            return self.template
+
+    def _plain(self, name: str, value: object) -> "Value":
+        if isinstance(value, HeadlightError):
+            return value.message
+        if value is None or isinstance(value, Message) or type(value) in (str, bool, int, float):
+            return value  # type: ignore[return-value]  # mypy does not narrow by `type(...) in`
+        if isinstance(value, Integral):
+            return int(value)
+        if isinstance(value, Real):
+            return float(value)
+        return Message(repr(value)) if f"{{{name}!r" in self.template else str(value)
+
+
+Value = Message | str | float | None
+NO_MESSAGE = Message("")
+"""Where there is nothing to say; false, as an empty text is."""
 
 
 class HeadlightError(ValueError):
-    """Base of every error with a message meant for a person; anything else that is raised is a defect of ours."""
+    """Base of every error with a message meant for a person; anything else that is raised is a defect of ours.
+
+    Args:
+        template: as of a `Message`, or a message.
+        values: as of a `Message`.
+    """
+
+    def __init__(self, template: str | Message, /, **values: Any) -> None:
+        self.message = Message(template, **values)
+        super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it cross processes, whatever arguments a subclass takes."""
+        return type(self).__new__, (type(self), self.message), self.__dict__
 
 
 class ConfigError(HeadlightError):

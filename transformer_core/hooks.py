@@ -21,7 +21,6 @@ from torch import nn
 from torch.compiler import is_compiling
 
 from transformer_core.errors import SiteError
-from transformer_core.language import say
 
 Handler = Callable[[Any], Any]
 """Takes the value at a site, a tensor, and returns the value that the model goes on with."""
@@ -162,11 +161,9 @@ def _only_within(owner: FrameType, handler: Handler) -> Handler:
             frame = frame.f_back
         if frame is None:
             raise SiteError(
-                say(
-                    "the generator {name} is suspended within capture or intervene, which would act on this forward "
-                    "pass too; let it leave them before it yields, or close it",
-                    name=owner.f_code.co_qualname,
-                )
+                "the generator {name} is suspended within capture or intervene, which would act on this forward "
+                "pass too; let it leave them before it yields, or close it",
+                name=owner.f_code.co_qualname,
             )
         return handler(value)
 

@@ -1,83 +1,102 @@
 """Why something failed, as the system and other libraries say it: in English, of which the commonest is known here."""
 
-from transformer_core.language import mark, say_again
+import re
+from typing import Any
+
+from transformer_core.errors import Message
 
 KNOWN = (
     # of the system, on a folder or a file
-    mark("Permission denied"),
-    mark("No such file or directory"),
-    mark("No space left on device"),
-    mark("Disk quota exceeded"),
-    mark("Read-only file system"),
-    mark("Operation not permitted"),
-    mark("Is a directory"),
-    mark("Not a directory"),
-    mark("Directory not empty"),
-    mark("File exists"),
-    mark("File name too long"),
-    mark("File too large"),
-    mark("Input/output error"),
-    mark("Invalid argument"),
-    mark("Too many open files"),
-    mark("Too many levels of symbolic links"),
-    mark("Device or resource busy"),
-    mark("Cannot allocate memory"),
+    Message("Permission denied"),
+    Message("No such file or directory"),
+    Message("No space left on device"),
+    Message("Disk quota exceeded"),
+    Message("Read-only file system"),
+    Message("Operation not permitted"),
+    Message("Is a directory"),
+    Message("Not a directory"),
+    Message("Directory not empty"),
+    Message("File exists"),
+    Message("File name too long"),
+    Message("File too large"),
+    Message("Input/output error"),
+    Message("Invalid argument"),
+    Message("Too many open files"),
+    Message("Too many levels of symbolic links"),
+    Message("Device or resource busy"),
+    Message("Cannot allocate memory"),
     # of a text that is not JSON
-    mark("{what}: line {line} column {column} (char {place})"),
-    mark("Expecting value"),
-    mark("Expecting property name enclosed in double quotes"),
-    mark("Expecting ':' delimiter"),
-    mark("Expecting ',' delimiter"),
-    mark("Extra data"),
-    mark("Unterminated string starting at"),
-    mark("Invalid control character at"),
-    mark("Invalid \\escape"),
-    mark("Invalid \\uXXXX escape"),
-    mark("Illegal trailing comma before end of object"),
-    mark("Illegal trailing comma before end of array"),
-    mark("maximum recursion depth exceeded while decoding a JSON array from a unicode string"),
-    mark("maximum recursion depth exceeded while decoding a JSON object from a unicode string"),
+    Message("{what}: line {line} column {column} (char {place})"),
+    Message("Expecting value"),
+    Message("Expecting property name enclosed in double quotes"),
+    Message("Expecting ':' delimiter"),
+    Message("Expecting ',' delimiter"),
+    Message("Extra data"),
+    Message("Unterminated string starting at"),
+    Message("Invalid control character at"),
+    Message("Invalid \\escape"),
+    Message("Invalid \\uXXXX escape"),
+    Message("Illegal trailing comma before end of object"),
+    Message("Illegal trailing comma before end of array"),
+    Message("maximum recursion depth exceeded while decoding a JSON array from a unicode string"),
+    Message("maximum recursion depth exceeded while decoding a JSON object from a unicode string"),
     # of bytes that are not UTF-8
-    mark("'{codec}' codec can't decode byte {byte} in position {place}: {why}"),
-    mark("'{codec}' codec can't decode bytes in position {places}: {why}"),
-    mark("invalid start byte"),
-    mark("invalid continuation byte"),
-    mark("unexpected end of data"),
+    Message("'{codec}' codec can't decode byte {byte} in position {place}: {why}"),
+    Message("'{codec}' codec can't decode bytes in position {places}: {why}"),
+    Message("invalid start byte"),
+    Message("invalid continuation byte"),
+    Message("unexpected end of data"),
     # of a safetensors file
-    mark("Error while deserializing header: {why}"),
-    mark("header too small"),
-    mark("header too large"),
-    mark("invalid header length"),
-    mark("incomplete metadata, file not fully covered"),
-    mark("invalid shape, data type, or offset for tensor"),
-    mark("invalid offset for tensor `{name}`"),
-    mark("invalid JSON in header: {why}"),
-    mark("invalid UTF-8 in header: {why}"),
-    mark("{what} at line {line} column {column}"),
-    mark("expected value"),
-    mark("EOF while parsing a value"),
-    mark("EOF while parsing a string"),
-    mark("EOF while parsing an object"),
-    mark("EOF while parsing a list"),
+    Message("Error while deserializing header: {why}"),
+    Message("header too small"),
+    Message("header too large"),
+    Message("invalid header length"),
+    Message("incomplete metadata, file not fully covered"),
+    Message("invalid shape, data type, or offset for tensor"),
+    Message("invalid offset for tensor `{name}`"),
+    Message("invalid JSON in header: {why}"),
+    Message("invalid UTF-8 in header: {why}"),
+    Message("{what} at line {line} column {column}"),
+    Message("expected value"),
+    Message("EOF while parsing a value"),
+    Message("EOF while parsing a string"),
+    Message("EOF while parsing an object"),
+    Message("EOF while parsing a list"),
     # of a zip file
-    mark("File is not a zip file"),
-    mark("Bad CRC-32 for file '{name}'"),
-    mark("Bad magic number for file header"),
-    mark("Bad magic number for central directory"),
-    mark("Bad offset for central directory"),
-    mark("Truncated file header"),
-    mark("Error {number} while decompressing data: {why}"),
-    mark("invalid block type"),
-    mark("invalid distance too far back"),
-    mark("incorrect data check"),
+    Message("File is not a zip file"),
+    Message("Bad CRC-32 for file '{name}'"),
+    Message("Bad magic number for file header"),
+    Message("Bad magic number for central directory"),
+    Message("Bad offset for central directory"),
+    Message("Truncated file header"),
+    Message("Error {number} while decompressing data: {why}"),
+    Message("invalid block type"),
+    Message("invalid distance too far back"),
+    Message("incorrect data check"),
 )
 
 
-def reason(told: object) -> str:
-    """Return what the system or a library told, in the reader's language where that is known, else as it is.
+_WITH_VALUES = [
+    (known, re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+?)", re.escape(known.template))))
+    for known in KNOWN
+    if "{" in known.template
+]
+
+
+def reason(cause: BaseException | str) -> Message:
+    """Return what the system or a library says, as a message that can be said in another language where it is known.
 
     Args:
-        told: an error, or its words; of the system's errors only what is wrong, since the sentence names the file.
+        cause: an error, or its words; of the system's errors only what is wrong, since the sentence names the file.
     """
-    words = told.strerror if isinstance(told, OSError) else ""
-    return say_again(words or str(told))
+    if isinstance(cause, BaseException) and cause.args and isinstance(cause.args[0], Message):
+        return cause.args[0]
+    return _known((cause.strerror if isinstance(cause, OSError) else "") or str(cause) or type(cause).__name__)
+
+
+def _known(words: str) -> Message:
+    for message, pattern in _WITH_VALUES:
+        if found := pattern.fullmatch(words):
+            parts: dict[str, Any] = found.groupdict()
+            return Message(message, **parts | {name: _known(parts[name]) for name in ("what", "why") if name in parts})
+    return Message(words)

@@ -76,7 +76,7 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
         raise ConfigError(
-            say("a map of {n} heads takes texts of at most {most} tokens; shorten the text", n=len(heads), most=most)
+            "a map of {n} heads takes texts of at most {most} tokens; shorten the text", n=len(heads), most=most
         )
     way = compare_state.ALIKE.value
     attentions = tuple(side.head.attention for side, _ in sides)

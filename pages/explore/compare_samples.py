@@ -11,7 +11,7 @@ from pages.shared import analyses, compare_state, models, prose, runs
 from pages.shared.corpora import MADE_HERE
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.errors import CorpusError, HeadlightError
+from transformer_core.errors import CorpusError, HeadlightError, Message
 from transformer_core.language import say
 
 MOST_LINES = 200  # of a pasted list
@@ -30,13 +30,15 @@ def texts_of(weights: Weights, kind: str) -> tuple[str, ...]:
     """
     if kind == "examples":
         texts = weights.examples
-        nothing = say("{name} comes without example texts; paste some, or take texts of its corpus", name=weights.name)
+        nothing = Message(
+            "{name} comes without example texts; paste some, or take texts of its corpus", name=weights.name
+        )
     elif kind == "corpus":
         texts = _sampled(weights)
-        nothing = say("the corpus {corpus} has no texts that are held out", corpus=Path(weights.corpus).name)
+        nothing = Message("the corpus {corpus} has no texts that are held out", corpus=Path(weights.corpus).name)
     else:
         texts = tuple(compare_state.listed().splitlines())
-        nothing = say("the list is empty; paste texts, one a line")
+        nothing = Message("the list is empty; paste texts, one a line")
     texts = tuple(dict.fromkeys(filter(None, map(compare_state.short, texts))))
     if not texts:
         raise CorpusError(nothing)
@@ -56,7 +58,7 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
     """
     if not weights.corpus:
         raise CorpusError(
-            say("it is not known what {name} was trained on; paste texts, or take its examples", name=weights.name)
+            "it is not known what {name} was trained on; paste texts, or take its examples", name=weights.name
         )
     return _held_out(weights.corpus, *_drawn(weights), weights.config.architecture, weights.source.version)
 
@@ -87,7 +89,7 @@ def _held_out(
             if analysis.problem:
                 raise CorpusError(analysis.problem)
             raise analyses.AtWorkError(
-                say("the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus)
+                "the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus
             )
     with st.spinner(prose.plain(say("Reading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
         return _sample(corpus, seed, reading, version)

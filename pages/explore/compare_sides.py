@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from pages.shared import compare_state, readings, run_readings, runs, state
+from pages.shared import compare_state, readings, run_models, run_readings, runs, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source, parse_change
 from transformer_core.analysis import ATTENTIONS, HeadName, attentions_of
@@ -199,7 +199,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             )
         return Weights(
             name=say("{name}, step {nearest:,}", name=name, nearest=nearest),
-            source=Source(str(run.path), run_readings.version(run), step=nearest),
+            source=Source(str(run.path), run_models.version(run), step=nearest),
             config=runs.configurations(run)[0],
             corpus=str((run.request or {}).get("corpus", "")),
             examples=run_readings.examples(run),

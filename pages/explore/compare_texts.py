@@ -18,7 +18,7 @@ from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverT
 from transformer_core.analysis.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures.spread import texts_spread
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import mark, say, say_message, say_number
 
 MOST_MIB = 16  # of all heads that were measured on a text
 N_TOLD = 3  # texts at each end, and in the middle
@@ -162,7 +162,7 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
         try:
             found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
         except HeadlightError as error:
-            troubles.append(str(error))
+            troubles.append(say_message(error))
     place.empty()
     if troubles:
         prose.note(

@@ -182,11 +182,7 @@ def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Sto
         n = len(tree.masks)
         if n > MOST_BLANKS:
             raise TextError(
-                say(
-                    "this text has {n} blanks, and up to {most} are filled here; write words in some",
-                    n=n,
-                    most=MOST_BLANKS,
-                )
+                "this text has {n} blanks, and up to {most} are filled here; write words in some", n=n, most=MOST_BLANKS
             )
         return Given(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
 

@@ -6,6 +6,7 @@
 import ast
 import json
 from collections.abc import Iterator, Sequence
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from babel.messages.pofile import read_po
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("pages", "transformer_core")
 CATALOGUES = tuple(ROOT / room / "languages" for room in ROOMS)
-_FIRST_TEXT = {"say": 0, "mark": 0, "say_number": 1}  # which argument it is
+_FIRST_TEXT = {"say": 0, "mark": 0, "say_number": 1}  # which argument it is; of messages and errors the first
 
 
 def said(files: Sequence[Path] = ()) -> Catalog:
@@ -62,25 +63,54 @@ def _of_script(file: Path) -> Iterator[tuple[int, str]]:
 
 def _of_module(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
     """Yield the lines and texts of a Python file; pairs where a number decides."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _FIRST_TEXT:
-            first, is_number = _FIRST_TEXT[node.func.id], node.func.id == "say_number"
-            texts = [
-                argument.value
-                for argument in node.args[first : first + 1 + is_number]
-                if isinstance(argument, ast.Constant) and isinstance(argument.value, str) and argument.value
-            ]
-            if texts:
-                yield node.lineno, (texts[0], texts[1]) if is_number else texts[0]
+    for call in calls_for_people(ast.parse(file.read_text(encoding="utf-8"))):
+        match [text.value for text in templates(call) if isinstance(text, ast.Constant) and text.value]:
+            case [str(text)]:
+                yield call.lineno, text
+            case [str(one), str(many)]:
+                yield call.lineno, (one, many)
+
+
+def calls_for_people(tree: ast.Module) -> Iterator[ast.Call]:
+    """Yield the calls that say, mark or raise a text for a person."""
+    speaks = any(isinstance(n, ast.ImportFrom) and n.module == "transformer_core.language" for n in ast.walk(tree))
+    names = {*error_classes(), "Message", *(_FIRST_TEXT if speaks else ())}  # others have a `say` of another meaning
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) in names:
+            yield node
+
+
+def called(call: ast.Call) -> str:
+    """Return the name of what is called, without the module that it may stand behind; "" for a method."""
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr if call.func.attr in error_classes() else ""
+    return call.func.id if isinstance(call.func, ast.Name) else ""
+
+
+def templates(call: ast.Call) -> list[ast.expr]:
+    """Return the text of such a call, or its two texts where a number decides."""
+    name = called(call)
+    first = _FIRST_TEXT.get(name, 0)
+    plural = [keyword.value for keyword in call.keywords if keyword.arg == "plural"]
+    return call.args[first : first + 1 + (name == "say_number")] + plural
+
+
+@cache
+def error_classes() -> frozenset[str]:
+    """Return the names of the errors whose sentences people read."""
+    found, n_before = {"HeadlightError"}, 0
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in sources() if file.suffix == ".py"]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    while len(found) > n_before:
+        n_before = len(found)
+        found |= {c.name for c in classes if any(isinstance(base, ast.Name) and base.id in found for base in c.bases)}
+    return frozenset(found)
 
 
 def _of_data() -> Iterator[tuple[str, str]]:
     """Yield the texts that are said though no `say` holds them, and where they are: of what comes with Headlight."""
     from transformer_core.analysis.inventory import field_notes
-    from transformer_core.corpora import CORPORA
 
-    for corpus in CORPORA.values():
-        yield "transformer_core/corpora", corpus.about.description
     for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
         told = json.loads(card.read_text(encoding="utf-8"))
         for name in ("kind", "title", "description"):
@@ -90,9 +120,7 @@ def _of_data() -> Iterator[tuple[str, str]]:
 
 
 def sources() -> Iterator[Path]:
-    """Yield the files that speak the reader's language; others may have a `say` of another meaning."""
+    """Yield the files that may speak the reader's language."""
     for room in ROOMS:
         yield from sorted((ROOT / room).rglob("*.js"))
-        for file in sorted((ROOT / room).rglob("*.py")):
-            if "from transformer_core.language import" in file.read_text(encoding="utf-8"):
-                yield file
+        yield from sorted((ROOT / room).rglob("*.py"))

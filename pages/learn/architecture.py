@@ -74,7 +74,7 @@ def _scene(card: ModelCard) -> Scene | None:
     try:
         scene = Scene.current(card)
     except HeadlightError as error:
-        prose.warning(say("This cannot be shown: {why}.", why=str(error)))
+        prose.warning(say("This cannot be shown: {why}.", why=error))
         return None
     if scene is None:
         return None

@@ -56,7 +56,7 @@ def show(scene: Scene) -> None:
     try:
         _draw(scene, stage)
     except HeadlightError as error:
-        prose.warning(say("This cannot be captured: {why}.", why=str(error)))
+        prose.warning(say("This cannot be captured: {why}.", why=error))
 
 
 def _choose_head(scene: Scene, stage: Stage) -> None:

@@ -38,7 +38,7 @@ def show(scene: Scene) -> None:
     try:
         streams = scene.streams()
     except HeadlightError as error:
-        prose.warning(say("This cannot be captured: {why}.", why=str(error)))
+        prose.warning(say("This cannot be captured: {why}.", why=error))
         return
     with st.container(key="hl-arch-stream"):
         columns = st.columns(len(streams), gap="medium")

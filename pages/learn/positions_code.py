@@ -1,6 +1,6 @@
 """The lines of Python that give what the page Positions shows: for a notebook, and for whoever takes a figure away."""
 
-from pages.learn.positions_scene import USUAL_HEADS, Scene
+from pages.learn.positions_scene import USUAL_HEADS, Scene, chosen_tokens, is_of_model
 from pages.shared import positions_state, readings
 from pages.shared.models import CPU, PRECISIONS
 
@@ -159,8 +159,6 @@ def _read(scene: Scene) -> str:
 
 
 def _of_dials(scene: Scene) -> str:
-    from pages.learn.positions_dials import chosen_tokens, is_of_model
-
     end = DIALS.format(n=scene.n)
     if not is_of_model(scene):
         return SAME.format(**_told(scene)) + end

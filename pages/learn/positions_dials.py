@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import MOST_TURNED, Scene
+from pages.learn.positions_scene import MOST_TURNED, Scene, chosen_tokens, has_own_vectors, is_of_model
 from pages.shared import positions_state, prose, state
 from pages.shared.components import positions_dials as component
 from pages.shared.style import theme
@@ -34,7 +34,7 @@ LOOK_MODEL = mark(
 
 def show(scene: Scene) -> None:
     """Draw the dials, and below them the product at every distance."""
-    has_own, is_model = _has_own(scene), is_of_model(scene)
+    has_own, is_model = has_own_vectors(scene), is_of_model(scene)
     with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
         if has_own:
             st.segmented_control(
@@ -68,16 +68,6 @@ def show(scene: Scene) -> None:
     prose.look_for(say(LOOK_MODEL if tokens else LOOK))
 
 
-def _has_own(scene: Scene) -> bool:
-    """Whether the chosen head turns its queries and keys so."""
-    return scene.is_own and scene.view.attention != "cross" and bool(scene.view.text)
-
-
-def is_of_model(scene: Scene) -> bool:
-    """Whether the chosen head's query and key are turned, and not one vector twice."""
-    return _has_own(scene) and positions_state.VECTORS.value == "model"
-
-
 def same_dials(scene: Scene) -> "Dials":
     """Return one vector as query and as key."""
     from transformer_core.analysis.positions.dials import same_vector
@@ -101,14 +91,6 @@ def head_dials(scene: Scene, query: int, key: int) -> "Dials":
         query=query,
         key=key,
     )
-
-
-def chosen_tokens(scene: Scene) -> tuple[int, int]:
-    """Return the places of the tokens whose query and key are turned, within the text."""
-    assert scene.reading is not None, "without a text there are no tokens"
-    last = len(scene.reading.labels(scene.view.attention)[0]) - 1
-    query, key = positions_state.TOKENS.value or (last, 0)
-    return min(query, last), min(key, last)
 
 
 def _tokens(scene: Scene) -> tuple[int, int]:

@@ -230,3 +230,21 @@ def in_words(encoding: str) -> str:
 
 
 __all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "Scene", "computed", "in_words"]
+
+
+def has_own_vectors(scene: Scene) -> bool:
+    """Whether the chosen head turns its queries and keys so."""
+    return scene.is_own and scene.view.attention != "cross" and bool(scene.view.text)
+
+
+def is_of_model(scene: Scene) -> bool:
+    """Whether the chosen head's query and key are turned, and not one vector twice."""
+    return has_own_vectors(scene) and positions_state.VECTORS.value == "model"
+
+
+def chosen_tokens(scene: Scene) -> tuple[int, int]:
+    """Return the places of the tokens whose query and key are turned, within the text."""
+    assert scene.reading is not None, "without a text there are no tokens"
+    last = len(scene.reading.labels(scene.view.attention)[0]) - 1
+    query, key = positions_state.TOKENS.value or (last, 0)
+    return min(query, last), min(key, last)

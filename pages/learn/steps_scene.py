@@ -16,8 +16,8 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.score_sources import ScoreSources
     from transformer_core.analysis.walkthrough import Number, Quantity, Walkthrough
+    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 MOST_SHOWN = 24  # queries, and keys
 HOP = MOST_SHOWN // 2  # tokens by which the shown part of a long text moves on

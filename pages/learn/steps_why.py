@@ -17,7 +17,7 @@ from transformer_core.figures.score_sources import score_sources_heatmap
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.score_sources import ScoreSources
+    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 ABOUT = mark(
     "What the query and the key are made of is a sum: of the token's own embedding, its position, and what each head "

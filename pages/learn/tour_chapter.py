@@ -10,7 +10,7 @@ import streamlit as st
 from pages.learn import tour_checks, tour_figure, tour_question
 from pages.shared import lessons, prose, tour_state
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
+from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.lessons.evidence import Evidence
@@ -116,8 +116,7 @@ def _calmly(lesson: "Lesson", draw: Callable[..., None], *given: object) -> None
     try:
         draw(*given)
     except LessonError as error:
-        error.file = lesson.file
-        prose.note(f"{error}.")
+        prose.note(f"{say_message(error.of(lesson.file))}.")
     except HeadlightError as error:
         prose.note(say("This cannot be shown: {why}.", why=error))
 

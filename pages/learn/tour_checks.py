@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.shared import folded, lessons, prose
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say, say_number
+from transformer_core.language import say, say_message, say_number
 
 if TYPE_CHECKING:
     from transformer_core.lessons.evidence import Evidence
@@ -86,8 +86,7 @@ def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:
     try:
         judging.check(check, evidence)
     except LessonError as error:
-        error.file = lesson.file
-        return str(error)
+        return say_message(error.of(lesson.file))
     except HeadlightError as error:
         return say("This cannot be checked: {why}", why=error)
     return ""

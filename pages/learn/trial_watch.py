@@ -11,7 +11,7 @@ from pages.shared import components, folded, prose, trials
 from pages.shared.style import theme
 from pages.shared.trials import Trial
 from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say, say_again, say_number
+from transformer_core.language import mark, say, say_message, say_number
 from transformer_core.training.trial import TrialRequest
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _what_happens(trial: Trial) -> str:
         case "starting":
             return say("Its process begins: it loads what training takes. The first points come in a few seconds.")
         case "queued":
-            n_before = int(trial.reason) if trial.reason.isdecimal() else 0
+            n_before = int(str(trial.reason)) if str(trial.reason).isdecimal() else 0
             if not n_before:
                 return say("Another trial is at work on this machine; this one begins when that has ended.")
             return say_number(
@@ -120,7 +120,7 @@ def _what_happens(trial: Trial) -> str:
                 else say("It was stopped before it began.")
             )
         case "failed":
-            return say("This trial could not go on: {reason}.", reason=trial.reason.removesuffix("."))
+            return say("This trial could not go on: {reason}.", reason=say_message(trial.reason).removesuffix("."))
     return ""
 
 
@@ -140,7 +140,7 @@ def _draw(laboratory: Laboratory, trial: Trial, request: TrialRequest, reading: 
     with right:
         laboratory.draw(trial, reading)
     for arm, reason in reading.ended.items():
-        ended = say("{arm} could go no further: {reason}.", arm=say(laboratory.arms[arm]), reason=say_again(reason))
+        ended = say("{arm} could go no further: {reason}.", arm=say(laboratory.arms[arm]), reason=reason)
         prose.note(ended)
     look = laboratory.look_for(request)
     prose.look_for(look)

@@ -9,8 +9,8 @@ import streamlit as st
 from pages.shared import models, prose, shelf, state
 from pages.shared.models import ModelCard
 from transformer_core.devices import in_words
-from transformer_core.errors import HeadlightError
-from transformer_core.language import grouped, mark, say, say_number
+from transformer_core.errors import HeadlightError, Message
+from transformer_core.language import grouped, mark, say, say_message, say_number
 
 LEAD = mark(
     "Every model that is here, and what it is good for. Look at one from all sides, download it as a file, or import "
@@ -140,10 +140,11 @@ def bring_in_source(source: str) -> None:
     place = st.empty()
     place.progress(0.0, text=say("Looking for the model …"))
 
-    def show(done: int, in_all: int, what: str) -> None:
+    def show(done: int, in_all: int, what: Message) -> None:
+        words = say_message(what)
         text = say(
             "{what}: {done:,.0f} of {in_all:,.0f} MiB",
-            what=f"{what[:1].upper()}{what[1:]}",
+            what=f"{words[:1].upper()}{words[1:]}",
             done=done / 2**20,
             in_all=in_all / 2**20,
         )

@@ -18,9 +18,9 @@ from pages.shared import models, runs
 from transformer_core.config import Architecture
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.watched import Progress, WatchedFolder
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 from transformer_core.reasons import reason
+from transformer_core.training.launch import forget_log
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -37,7 +37,7 @@ class Analysis:
 
     folder: WatchedFolder
     portrait: "CorpusPortrait | None" = None
-    problem: str = ""  # why there is no portrait
+    problem: Message = NO_MESSAGE  # why there is no portrait
     progress: Progress = field(default_factory=Progress)
 
 
@@ -84,7 +84,7 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
                 portrait = CorpusPortrait.from_json(folder.result.read_text(encoding="utf-8"))
         elif portrait is not None and not is_at_work and folder.path.exists():
             folder.delete()
-            (folder.path.parent / ".logs" / f"{folder.path.name}.log").unlink(missing_ok=True)
+            forget_log(folder.path.parent / ".logs" / f"{folder.path.name}.log")
         if portrait is not None:
             return Analysis(folder=folder, portrait=portrait)
         if started and not is_at_work and started.process.returncode != _CANCELLED:
@@ -95,7 +95,7 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
                 _start(folder, path, reading, architecture)
         except OSError as error:
             raise CorpusError(
-                say("{folder} cannot be written ({error}); make room there", folder=folder.path, error=reason(error))
+                "{folder} cannot be written ({error}); make room there", folder=folder.path, error=reason(error)
             ) from error
     return Analysis(folder=folder, progress=folder.progress())
 
@@ -122,11 +122,11 @@ def _start(
     runs.launcher().start(folder.path, words)
 
 
-def _problem(status: int, trouble: str, log: Path) -> str:
+def _problem(status: int, trouble: Message, log: Path) -> Message:
     """Return why a process ended without a portrait."""
     if status == _SORRY:
         return trouble
-    return say(
+    return Message(
         "its analysis ended before it was done (exit status {status}): it was killed, or memory ran out; what it "
         "printed is in {log}",
         status=status,

@@ -10,7 +10,7 @@ from pages.shared import answer, continuing, models, prose, readings, state, sty
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, TextError
 from transformer_core.figures import isolate
-from transformer_core.language import language, mark, say
+from transformer_core.language import language, mark, say, say_message
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
@@ -98,7 +98,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
                 answer.show(card, reading)
         except HeadlightError as error:
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
-            prose.warning(f"{what}: {error}.")
+            prose.warning(f"{what}: {say_message(error)}.")
             return False
         remarks = [*notes, *_remarks(reading, state.current().text)]
         if remarks:

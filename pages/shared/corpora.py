@@ -13,7 +13,7 @@ from pages.shared import analyses, prose
 from transformer_core.config import Architecture
 from transformer_core.corpora.watched import STAGES, WatchedFolder
 from transformer_core.errors import HeadlightError
-from transformer_core.language import grouped, mark, say, say_again
+from transformer_core.language import grouped, mark, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -83,7 +83,7 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
         st.fragment(_watch, run_every=_TICK)(asked)
         return None
     portrait = analysis.portrait
-    st.html(f"<p class='hl-look'>{html.escape(say_again(portrait.description))}</p>")
+    st.html(f"<p class='hl-look'>{html.escape(say_message(portrait.description))}</p>")
     if choice.is_pairs:
         samples = pd.DataFrame(portrait.samples, columns=[say("source"), say("target")])
     else:
@@ -149,7 +149,7 @@ def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> N
     progress, name = analysis.progress, Path(asked[0]).name
     share = progress.n_done / progress.n_in_all if progress.n_in_all else 0.0
     with st.container(border=True, key="hl-analysis"):
-        words = say("Analysing {name}: {stage} …", name=name, stage=say(STAGES.get(progress.stage, progress.stage)))
+        words = say("Analysing {name}: {stage} …", name=name, stage=STAGES.get(progress.stage, progress.stage))
         if progress.n_in_all:
             words = say("{words} {done:,} of {all:,}", words=words, done=progress.n_done, all=progress.n_in_all)
         st.progress(min(1.0, share), prose.plain(words))

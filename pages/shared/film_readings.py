@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import kept, models, run_readings, runs
+from pages.shared import kept, models, run_models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
 from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading
@@ -52,7 +52,7 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     from transformer_core.figures.frames import fit_frames, thinned_places
 
     film = run_readings.film(run)
-    version, config = run_readings.version(run), runs.configurations(run)[0]
+    version, config = run_models.version(run), runs.configurations(run)[0]
     tokens = fixed(run, moments, text, target)
     shapes = {}
     for name, attention in attentions_of(config).items():
@@ -72,7 +72,7 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     found = [kept[step] for step in steps if step in kept]
     read_ones = [moment for moment in found if isinstance(moment, MomentReading)]
     if not read_ones:
-        raise RunError(say("no moment of the film of {run} can be read; train it again", run=run.name))
+        raise RunError("no moment of the film of {run} can be read; train it again", run=run.name)
     shown = f"{run.path} {key} {[moment.step for moment in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
@@ -91,10 +91,10 @@ def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedTex
         HeadlightError: no moment can be read, or the text cannot.
     """
     room = _room(runs.configurations(run)[0], len(moments))
-    trouble: Exception = RunError(say("the film of {run} has no moment", run=run.name))
+    trouble: Exception = RunError("the film of {run} has no moment", run=run.name)
     for step in reversed(moments):
         try:
-            return _fixed_by(run, str(run.path), run_readings.version(run), step, text, target, room)
+            return _fixed_by(run, str(run.path), run_models.version(run), step, text, target, room)
         except (CheckpointError, RunError) as error:
             trouble = error
     raise trouble
@@ -107,7 +107,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
         HeadlightError: this moment cannot be read.
     """
     moments: kept.Store[MomentReading] = kept.store(mark("moments of films"), most_mib=64, n_bytes=_patterns_bytes)
-    key = (str(run.path), run_readings.version(run), repr(tokens), step)
+    key = (str(run.path), run_models.version(run), repr(tokens), step)
     return moments.get(key, lambda: _read_one(run, step, tokens))
 
 
@@ -136,7 +136,7 @@ def _room(config: ModelConfig, n_moments: int) -> int:
 def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
     from transformer_core.analysis.fixed_text import fix_text
 
-    model, tokenizer = run_readings.load(_run, step)
+    model, tokenizer = run_models.load(_run, step)
     takes_target = model.config.architecture == "encoder_decoder"
     with models.on(models.CPU):
         return fix_text(
@@ -157,9 +157,9 @@ def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
             if isinstance(moment, MomentReading):
                 return moment
             raise RunError(
-                say("step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=moment.reason)
+                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=moment.reason
             )
-    raise RunError(say("step {step:,} of {run} is there no more; choose another", step=step, run=run.name))
+    raise RunError("step {step:,} of {run} is there no more; choose another", step=step, run=run.name)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

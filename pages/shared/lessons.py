@@ -86,7 +86,7 @@ def card_of(lesson: "Lesson") -> ModelCard:
     name = lesson.model or next(iter(cards))
     if name not in cards:
         raise HeadlightError(
-            say("this lesson speaks of the model “{name}”, and here are {there}", name=name, there=", ".join(cards))
+            "this lesson speaks of the model “{name}”, and here are {there}", name=name, there=", ".join(cards)
         )
     return cards[name]
 
@@ -137,7 +137,7 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
 
     card = card_of(lesson)
     if is_other and not lesson.other:
-        raise HeadlightError(say("this lesson has no other text; give it one: other: …"))
+        raise HeadlightError("this lesson has no other text; give it one: other: …")
     source, text = Source.of(card), lesson.other if is_other else text_of(lesson, card)
     target = None if is_other else lesson.target
     runs: kept.Store[Run] = kept.store(mark("lessons"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)

@@ -16,8 +16,8 @@ from pages.shared import kept, prose
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError
-from transformer_core.language import ENGLISH, language, mark, say, say_again, say_number
+from transformer_core.errors import HeadlightError, Message
+from transformer_core.language import ENGLISH, language, mark, say, say_message, say_number
 from transformer_core.model.presets import transformer_base
 from transformer_core.shipped import APP, IS_INSTALLED, MODELS, shipped_model
 from transformer_core.weights.folder import reading
@@ -229,27 +229,20 @@ def on(device: str) -> Iterator[None]:
         is_full = isinstance(error, MemoryError) or "memory" in str(error)
         if device == CPU and not is_full:
             raise
-        name, other = device_name(device), say("choose the {device}", device=device_name(CPU))
+        name, other = device_name(device), Message("choose the {device}", device=device_name(CPU))
         if not is_full:
             raise DeviceError(
-                say(
-                    "the {name} failed ({error:.150}); {other}",
-                    name=name,
-                    error=str(error).splitlines()[0],
-                    other=other,
-                )
+                "the {name} failed ({error:.150}); {other}", name=name, error=str(error).splitlines()[0], other=other
             ) from error
         ways_out = [
-            say("choose bfloat16, which takes half of it"),
-            say("a smaller model"),
+            Message("choose bfloat16, which takes half of it"),
+            Message("a smaller model"),
             *([other] if device != CPU else []),
         ]
         raise DeviceError(
-            say(
-                "the {name} has too little memory for this; {ways_out}",
-                name=name,
-                ways_out=say(", or ").join(ways_out),
-            )
+            "the {name} has too little memory for this; {ways_out}",
+            name=name,
+            ways_out=Message.joined(Message(", or "), ways_out),
         ) from error
 
 
@@ -313,8 +306,8 @@ def _card(place: Path) -> ModelCard:
         name=place.name,
         path=at_root(place),
         version=f"{weights.st_mtime_ns:x}-{weights.st_size:x}",
-        title=say_again(str(values["title"])) if values.get("title") else place.name,
-        description=say_again(str(values.get("description", ""))),
+        title=say_message(Message.from_json(values["title"])) if values.get("title") else place.name,
+        description=say_message(Message.from_json(values.get("description", ""))),
         corpus=str(values.get("corpus", {}).get("name", "")),
         examples=tuple(map(str, values.get("examples", ()))),
         heads=tuple(map(_does, values.get("heads", ()))),

@@ -6,7 +6,8 @@ from typing import Any
 
 import streamlit as st
 
-from transformer_core.language import say
+from transformer_core.errors import HeadlightError, Message
+from transformer_core.language import say, say_message
 
 ONE_LINE = 180  # characters, about, that a lead has in a line of a wide window
 
@@ -89,9 +90,9 @@ def subheading(words: str, aside: str = "") -> None:
     st.html(f"<h2 class='hl-subtitle'>{html.escape(words)}{more}</h2>")
 
 
-def sentence(error: Exception) -> str:
-    """Return what an error says as a sentence."""
-    words = str(error)
+def sentence(message: Message | HeadlightError) -> str:
+    """Return a message, or what an error says, as a sentence in the reader's language."""
+    words = say_message(message)
     return f"{words[:1].upper()}{words[1:]}."
 
 

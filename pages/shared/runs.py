@@ -17,7 +17,7 @@ import streamlit as st
 
 from pages.shared import models
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError, RunError
+from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import mark, say
 from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
@@ -49,7 +49,7 @@ class Run:
     path: Path
     state: str  # one of STATES
     step: int = 0
-    reason: str = ""
+    reason: Message = NO_MESSAGE
     request: Mapping[str, Any] | None = None  # run.json; None until there is one
 
     @property
@@ -111,7 +111,7 @@ def find(name: str) -> Run | None:
     try:
         request, status = read_object(place / "run.json"), standing(place)
     except RunError as error:
-        return Run(name=name, path=place, state="failed", reason=str(error))
+        return Run(name=name, path=place, state="failed", reason=error.message)
     if status is None or not request:
         return Run(name=name, path=place, state="starting")
     return Run(
@@ -157,7 +157,7 @@ def resume(run: Run) -> None:
     corpus = str((run.request or {}).get("corpus", ""))
     if corpus not in CORPORA and not (models.ROOT / corpus).exists():
         raise RunError(
-            say("the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name)
+            "the text that it is trained on, {name}, is gone; upload it again to resume", name=Path(corpus).name
         )
     start(run.name, ["--resume", "--device", "auto"])
 
@@ -203,7 +203,7 @@ def delete(run: Run) -> None:
         return
     now = find(run.name)
     if now is not None and now.is_at_work:
-        raise RunError(say("{run} is being trained; stop it first", run=run.name))
+        raise RunError("{run} is being trained; stop it first", run=run.name)
     try:
         gone = run.path.with_name(f".{run.name}.deleted")
         shutil.rmtree(gone, ignore_errors=True)
@@ -211,11 +211,9 @@ def delete(run: Run) -> None:
         shutil.rmtree(gone)
     except OSError as error:
         raise RunError(
-            say(
-                "{run} cannot be deleted ({error}); look at the permissions of its folder",
-                run=run.name,
-                error=reason(error),
-            )
+            "{run} cannot be deleted ({error}); look at the permissions of its folder",
+            run=run.name,
+            error=reason(error),
         ) from error
 
 
@@ -305,7 +303,7 @@ def _starting(started: Started) -> Run:
     return Run(name=started.run.name, path=started.run, state=state, reason=trouble)
 
 
-def _trouble(place: Path) -> str:
+def _trouble(place: Path) -> Message:
     with suppress(HeadlightError, StopIteration):
         return next(s.trouble() for s in launcher().started() if s.run == place)
-    return ""
+    return NO_MESSAGE

@@ -3,25 +3,28 @@
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BufferedIOBase
 from os.path import isfile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 import streamlit as st
 
 from pages.shared import models
 from pages.shared.models import ModelCard
-from transformer_core.errors import CheckpointError, HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import CheckpointError, HeadlightError, Message
+from transformer_core.language import mark, say, say_message
 from transformer_core.reasons import reason
+from transformer_core.text.load import load_tokenizer
+
+if TYPE_CHECKING:
+    from transformer_core.weights.tensor_files import OnProgress
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
-OnProgress = Callable[[int, int, str], None]
 
 _KINDS = {  # of tokenizers
     "word": mark("one for each word"),
@@ -181,7 +184,7 @@ def unpack(file: BufferedIOBase, wanted: str) -> str:
     return name
 
 
-def bring_in(source: str, *, on_progress: OnProgress) -> str:
+def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     """Load a model from elsewhere, keep it here as a checkpoint, and return the name that it has here.
 
     Args:
@@ -249,10 +252,10 @@ def delete(name: str) -> None:
 
     if models.is_shipped(name):
         raise CheckpointError(
-            say("{name} comes with Headlight and stays; only models of your own can be deleted", name=name)
+            "{name} comes with Headlight and stays; only models of your own can be deleted", name=name
         )
     if Path(name).name != name or name.startswith("."):
-        raise CheckpointError(say("{name!r} is not the name of a model; choose one of the list", name=name))
+        raise CheckpointError("{name!r} is not the name of a model; choose one of the list", name=name)
     remove(models.folder() / name)
 
 
@@ -280,7 +283,7 @@ def _refuse_strange_card(name: str) -> None:
     """
     if name not in models.available():
         delete(name)
-        raise CheckpointError(say("its card.json says something else than a model's card does; leave that file out"))
+        raise CheckpointError("its card.json says something else than a model's card does; leave that file out")
 
 
 def _trouble(place: Path) -> str:
@@ -294,8 +297,10 @@ def _trouble(place: Path) -> str:
         existing(place, WEIGHTS)
         read_json(place, CARD)
         ModelConfig.from_dict(read_json(place, CONFIG))
-    except (AttributeError, HeadlightError, TypeError) as error:
-        return str(error).replace(f"{place}/", "").replace(str(place), say("It")).splitlines()[0] + "."
+    except HeadlightError as error:
+        return say_message(error.message.replaced(f"{place}/", "").replaced(str(place), Message("It"))) + "."
+    except (AttributeError, TypeError) as error:
+        return f"{error}."
     except OSError as error:
         return say("It cannot be read ({error}).", error=reason(error))
     return say("Its card.json says something else than a model's card does.")
@@ -312,10 +317,9 @@ def _size(place: Path) -> int:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _tokenizer(path: str, version: str) -> Any:
     """Load a tokenizer without its model."""
-    from transformer_core.text.interface import Tokenizer
     from transformer_core.weights.checkpoint import TOKENIZER, existing, reading_folder
 
-    return reading_folder(models.place_of(path), lambda place: Tokenizer.load(existing(place, TOKENIZER)))
+    return reading_folder(models.place_of(path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

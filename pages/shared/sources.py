@@ -14,7 +14,6 @@ from pages.shared.models import CPU, PRECISIONS, ModelCard
 from transformer_core.analysis import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
@@ -62,9 +61,9 @@ class Source:
         """
         if self.step is None:
             return models.load(self.path, self.version, self.device, self.precision)
-        from pages.shared import run_readings
+        from pages.shared import run_models
 
-        return run_readings.load_at(self.path, self.version, self.step)
+        return run_models.load_at(self.path, self.version, self.step)
 
     @contextmanager
     def changed(self, model: "Transformer") -> Iterator[None]:
@@ -99,11 +98,9 @@ def parse_change(change: str) -> tuple[str, list[tuple[str, int, int]]]:
     found = [_HEAD.fullmatch(name) for name in names.split("+")]
     if kind not in CHANGES or not all(found):
         raise ConfigError(
-            say(
-                "“{change}” is no change that can be made; write off or even, a colon, and heads, such as "
-                "off:cross.1.2+cross.1.3",
-                change=change[:60],
-            )
+            "“{change}” is no change that can be made; write off or even, a colon, and heads, such as "
+            "off:cross.1.2+cross.1.3",
+            change=change[:60],
         )
     return kind, [(match[1], int(match[2]), int(match[3])) for match in found if match]
 
@@ -118,6 +115,6 @@ def _by_layer(config: ModelConfig, heads: list[tuple[str, int, int]]) -> Mapping
     for attention, layer, head in heads:
         if attention not in attentions or layer >= attentions[attention].n_layers(config) or head >= config.n_heads:
             head_name = f"{attention}.{layer}.{head}"
-            raise ConfigError(say("this model has no head {head}; choose another to change", head=head_name))
+            raise ConfigError("this model has no head {head}; choose another to change", head=head_name)
         found.setdefault((attention, layer), []).append(head)
     return found

@@ -16,8 +16,9 @@ from typing import Any
 
 from pages.shared import runs
 from pages.shared.fields import Field
-from transformer_core.errors import HeadlightError, RunError
+from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import say
+from transformer_core.training.launch import forget_log
 from transformer_core.training.trial import TrialKind, TrialRequest
 
 MOST_KEPT = 24  # trials that have ended; the oldest go
@@ -52,7 +53,7 @@ class Trial:
     path: Path
     state: str  # "starting", or one of a run's
     step: int = 0
-    reason: str = ""
+    reason: Message = NO_MESSAGE
     request: TrialRequest | None = None  # None until its folder is there
 
     @property
@@ -79,7 +80,7 @@ def find(name: str) -> Trial | None:
         directory = TrialDirectory.open(place)
         status = directory.standing()
     except RunError as error:
-        return Trial(name=name, path=place, state="failed", reason=str(error))
+        return Trial(name=name, path=place, state="failed", reason=error.message)
     if status is None:
         return Trial(name=name, path=place, state="starting", request=directory.request)
     return Trial(
@@ -113,7 +114,7 @@ def start(request: TrialRequest) -> None:
         RunError: too many wait already, or it cannot be started.
     """
     if len(at_work()) > MOST_WAITING:
-        raise RunError(say("{n} trials wait already on this machine; wait until one has ended", n=MOST_WAITING))
+        raise RunError("{n} trials wait already on this machine; wait until one has ended", n=MOST_WAITING)
     _forget_oldest()
     name = _free_name(request.kind)
     path = folder() / name
@@ -193,4 +194,4 @@ def _forget_oldest() -> None:
             gone = trial.path.with_name(f".{trial.name}.deleted")
             trial.path.rename(gone)
             shutil.rmtree(gone)
-            (folder() / ".logs" / f"{trial.name}.log").unlink(missing_ok=True)
+            forget_log(folder() / ".logs" / f"{trial.name}.log")

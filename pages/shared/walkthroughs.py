@@ -8,8 +8,8 @@ from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.score_sources import ScoreSources
     from transformer_core.analysis.walkthrough import Walkthrough
+    from transformer_core.analysis.walkthrough.sources import ScoreSources
 
 MOST_TOKENS = 256  # on each side: a walk holds several matrices of all queries and keys
 MOST_MIB = 256  # of all walks

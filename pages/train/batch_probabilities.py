@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import models, prose, run_readings, runs
+from pages.shared import models, prose, run_models, runs
 from pages.shared.corpora import Choice
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
@@ -132,11 +132,11 @@ def _load(
         config = replace(model, vocab_size=tokenizer.vocab_size, pad_id=tokenizer.pad_id, bos_id=bos_id, eos_id=eos_id)
         return _untrained(config, training.seed)
     if isinstance(source, runs.Run):
-        network, other = run_readings.load(source, runs.saved_step(source) or 0)
+        network, other = run_models.load(source, runs.saved_step(source) or 0)
     else:
         network, other = models.load(source.path, source.version)
     if other.tokens(range(other.vocab_size)) != tokenizer.tokens(range(tokenizer.vocab_size)):
-        raise HeadlightError(say("this model was trained with other tokens; choose another one"))
+        raise HeadlightError("this model was trained with other tokens; choose another one")
     return network
 
 
@@ -148,10 +148,8 @@ def _untrained(config: ModelConfig, seed: int) -> "Transformer":
     n = sum(parameters_by_part(config).values())
     if n > _MOST_PARAMETERS:
         raise HeadlightError(
-            say(
-                "a model of {n:,} parameters is too large to be made for a look; choose a smaller shape, or look at it "
-                "when it is trained",
-                n=n,
-            )
+            "a model of {n:,} parameters is too large to be made for a look; choose a smaller shape, or look at it "
+            "when it is trained",
+            n=n,
         )
     return build(config, seed=seed).eval()

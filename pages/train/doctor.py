@@ -8,8 +8,8 @@ import streamlit as st
 from pages.shared import analyses, corpora, prose, runs
 from pages.shared.runs import Run
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import HeadlightError
-from transformer_core.language import ENGLISH, say, speaking
+from transformer_core.errors import NO_MESSAGE, HeadlightError, Message
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -66,12 +66,11 @@ def references(run: Run) -> dict[str, float]:
     }
 
 
-def _failure(run: Run) -> str:
-    """Return why a run failed, in English; "" where it did not."""
+def _failure(run: Run) -> Message:
+    """Return why a run failed; none where it did not."""
     if run.state != "failed":
-        return ""
-    with speaking(ENGLISH):
-        status = runs.directory(run).status()
+        return NO_MESSAGE
+    status = runs.directory(run).status()
     return run.reason if status is None or not status.reason else status.reason
 
 

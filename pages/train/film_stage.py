@@ -14,7 +14,7 @@ from pages.train import film_head, film_learning, film_pair, film_seeds
 from pages.train.film_scene import Scene
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, mark, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.analysis.head_history import Appearance
@@ -61,7 +61,7 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     except HeadlightError as error:
         what = say("This text cannot be read") if isinstance(error, TextError) else say("This film cannot be shown")
         with remarks:
-            prose.warning(f"{what}: {error}.")
+            prose.warning(f"{what}: {say_message(error)}.")
         return
     said = _remarks(read)
     place = _place(read)

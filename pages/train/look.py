@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pages.shared import run_readings
+from pages.shared import run_models, run_readings
 from pages.shared.runs import Run
-from transformer_core.errors import CheckpointError, HeadlightError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -24,7 +23,7 @@ class Look:
     step: int
     samples: list[Sample]
     reading: "Reading | None"  # of the text that a person chose; None where it cannot be read
-    problem: str  # why not
+    problem: Message  # why not
 
 
 def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
@@ -37,13 +36,13 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
 
     step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
     samples: list[Sample] = []
-    reading, problem = None, ""
+    reading, problem = None, NO_MESSAGE
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
         try:
             read = None if is_continued and given != text else run_readings.read(run, step, given)
-            output = continuation(*run_readings.load(run, step), given) if is_continued or not read else read.output
+            output = continuation(*run_models.load(run, step), given) if is_continued or not read else read.output
         except HeadlightError as error:
-            problem = str(error) if given == text else problem
+            problem = error.message if given == text else problem
             continue
         samples.append((given, output))
         reading = read if given == text else reading
@@ -61,9 +60,9 @@ def _newest_loaded(run: Run) -> int:
         if step is None:
             break
         try:
-            run_readings.load(run, step)
+            run_models.load(run, step)
             return step
         except HeadlightError:
             if is_last:
                 raise
-    raise CheckpointError(say("its first weights come in a moment"))
+    raise CheckpointError("its first weights come in a moment")

@@ -11,7 +11,7 @@ from pages.shared.corpora import TOKENS, Choice
 from pages.shared.own_texts import OwnText
 from transformer_core.corpora.pair_lines import BadLinesError, pair_in_words
 from transformer_core.errors import CorpusError, HeadlightError
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import mark, say, say_message, say_number
 
 OWN = "train-own"  # session key: the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}
@@ -98,7 +98,7 @@ def _take_in(name: str, content: BinaryIO | bytes, *, skip_bad_lines: bool = Fal
         session[_REFUSAL] = say("This was not taken in: {error}.", error=error)
     else:
         session[OWN] = taken.path.parent.name
-        session[_REMARK] = (session[OWN], taken.remark)
+        session[_REMARK] = (session[OWN], say_message(taken.remark))
 
 
 def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -> None:
@@ -115,7 +115,7 @@ def _offer_to_skip(name: str, content: BinaryIO | bytes, error: BadLinesError) -
     prose.warning(counted)
     if lines.n_bad > len(lines.first_bad):
         prose.caption(say("The first {n}:", n=len(lines.first_bad)))
-    shown = pd.DataFrame([(bad.in_words(), bad.text.replace("\t", " → ")) for bad in lines.first_bad])
+    shown = pd.DataFrame([(say_message(bad.in_words()), bad.text.replace("\t", " → ")) for bad in lines.first_bad])
     st.dataframe(shown.set_axis([say("problem"), say("line")], axis=1), hide_index=True)
     with st.container(horizontal=True):
         skip = say_number(lines.n_bad, "Skip this line", "Skip these {n:,} lines")

@@ -9,7 +9,7 @@ from pages.shared import prose, run_state, runs
 from pages.shared.runs import Run
 from pages.train.words import duration, loss_in_digits
 from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.language import mark, say, say_message
 
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
 
@@ -26,14 +26,14 @@ def show(run: Run) -> None:
     if run.n_steps:
         st.progress(min(1.0, run.step / run.n_steps))
     if run.state == "failed" and run.request is None:  # else the diagnosis says it
-        prose.warning(f"{run.reason[:1].upper()}{run.reason[1:]}.")
+        prose.warning(prose.sentence(run.reason))
     elif run.state == "failed" and runs.saved_step(run) is None:
         prose.caption(say("Nothing was saved, so this training cannot be resumed; start a new one."))
     elif run.state == "stopped":
         stopped = say("Stopped at step {step:,}. Resume it, or save its model below.", step=run.step)
         prose.info(stopped if run.step else say("Stopped before the first step."))
     elif run.state == "queued" and run.reason:
-        prose.info(f"{run.reason[:1].upper()}{run.reason[1:]}.")
+        prose.info(prose.sentence(run.reason))
     elif run.request is None:
         prose.caption(say("The process begins, reads the corpus and makes the first weights."))
 
@@ -43,7 +43,7 @@ def _how_far(run: Run) -> str:
         return ""
     far = say("step {step:,} of {n:,}", step=run.step, n=run.n_steps)
     if run.state == "running" and run.reason:
-        return f"{far}, {run.reason}"
+        return f"{far}, {say_message(run.reason)}"
     records = _records(run)
     last = next((record for record in reversed(records) if "seconds" in record), None)
     if last is None:

@@ -14,7 +14,7 @@ from pages.train.words import duration
 from transformer_core.analysis.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.language import mark, say, say_message
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
 from transformer_core.training.presets import TRAININGS
@@ -251,11 +251,9 @@ def _pace(
     )
     if stride > model.max_seq_len:
         raise ConfigError(
-            say(
-                "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
-                stride=stride,
-                most=model.max_seq_len,
-            )
+            "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+            stride=stride,
+            most=model.max_seq_len,
         )
     highest = factor * (model.d_model * warmup_steps) ** -0.5
     rises = say("The learning rate rises to {rate:.2g} at step {steps:,}.", rate=highest, steps=warmup_steps)
@@ -316,8 +314,8 @@ def _is_refused(
     from transformer_core.corpora.checks import check
 
     found = check(portrait, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
-    fatal = [finding.sentence for finding in found if finding.is_fatal]
-    told = [finding.sentence for finding in found if not finding.is_fatal and not choice.is_made_here]
+    fatal = [say_message(finding.sentence) for finding in found if finding.is_fatal]
+    told = [say_message(finding.sentence) for finding in found if not finding.is_fatal and not choice.is_made_here]
     if fatal:
         prose.warning(" ".join(fatal))
     with warnings:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.shared import components, overviews, prose, run_readings, run_state, runs
+from pages.shared import components, overviews, prose, run_models, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train import doctor, keep, run_head
@@ -275,4 +275,4 @@ def _heads_csv(history: "HeadHistory", measure: str) -> str:
 def _seen_of(run: Run) -> tuple[object, ...]:
     """Return what tells two views of a training apart, but for the steps that go by while it runs."""
     step = run.step if run.state != "running" else None
-    return run_readings.version(run), run.state, step, st.context.theme.type, language()
+    return run_models.version(run), run.state, step, st.context.theme.type, language()

@@ -9,6 +9,7 @@ import transformer_core as tc
 from tests.model.building import odd_config, shaken_model
 from transformer_core.analysis.guided_head import guidance_facts, shares_wrong
 from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.errors import Message
 from transformer_core.training.config import TrainingConfig
 
 WORDS = "a b c d e f"
@@ -32,7 +33,7 @@ def corpus() -> Corpus:
     return Corpus(
         name="letters",
         title="Letters",
-        description="Letters.",
+        description=Message("Letters."),
         held_out=tuple(Pair(source, "a") for source in sources),
         examples=("a b",),
         tokenizer_kind="word",

@@ -9,7 +9,8 @@ import torch
 import transformer_core as tc
 from tests.analysis.walkthrough.small_walks import KINDS, each_place, inputs_of, model_of
 from tests.model.building import odd_config, shaken_model
-from transformer_core.analysis.score_sources import ScoreSources, SourceName, score_sources
+from transformer_core.analysis.score_sources import score_sources
+from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName
 from transformer_core.errors import SiteError
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from transformer_core.analysis.trial_reading import read_trial
+from transformer_core.errors import Message
 
 ARMS = ("rotary_halves", "none")
 MEASURED: dict[str, Any] = {
@@ -42,7 +43,7 @@ def test_each_arm_has_its_curve_in_the_order_that_was_asked():
     assert reading.held_out["exact_match"]["rotary_halves"].values.tolist() == [0.25, 0.5]
     assert reading.last("loss") == {"rotary_halves": 1.0, "none": 3.0}
     assert (reading.step, reading.seconds) == (2, 1.5)
-    assert reading.ended == {"none": "it exploded"}
+    assert reading.ended == {"none": Message("it exploded")}
 
 
 def test_what_was_measured_last_counts():

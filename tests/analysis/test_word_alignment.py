@@ -18,6 +18,7 @@ from transformer_core.analysis.word_alignment import (
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.corpora.en_fr.alignment import translate
 from transformer_core.corpora.en_fr.examples import EXAMPLES
+from transformer_core.errors import Message
 
 PAIR = Pair("a b c", "C d a", ((2,), (), (0, 1)))
 cells = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)), max_size=12)
@@ -84,7 +85,7 @@ def test_a_source_is_found_as_it_is_and_what_is_held_out_is_preferred():
     corpus = Corpus(
         name="x",
         title="X",
-        description="",
+        description=Message(""),
         train=(PAIR, Pair("b", "b")),
         held_out=(Pair("c", "d"),),
         examples=(),

@@ -3,6 +3,7 @@
 import pytest
 
 from transformer_core.cli.loading import LoadingProgress
+from transformer_core.errors import Message
 
 CLEAR = "\r\x1b[2K"
 
@@ -19,7 +20,7 @@ def show(*, seconds_a_megabyte: float, n_megabytes: int = 100, is_terminal: bool
     progress = LoadingProgress(is_terminal, clock)
     for what in ("downloading a/b", "reading a/b"):
         for done in range(n_megabytes + 1):
-            progress.show(done * 1_000_000, n_megabytes * 1_000_000, what)
+            progress.show(done * 1_000_000, n_megabytes * 1_000_000, Message(what))
             clock.seconds += seconds_a_megabyte
     progress.clear()
 

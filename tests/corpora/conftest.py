@@ -15,6 +15,7 @@ from filelock import FileLock
 
 from transformer_core.corpora import Corpus, Pair
 from transformer_core.corpora.en_fr import pronoun
+from transformer_core.errors import Message
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -24,7 +25,7 @@ from transformer_core.corpora import load_corpus
 corpus = load_corpus("en-fr")
 train = [[pair.source, pair.target, None] for pair in corpus.train]
 held_out = [[pair.source, pair.target, pair.alignment, pair.antecedents] for pair in corpus.held_out]
-json.dump([corpus.name, corpus.description, train, held_out, corpus.examples, corpus.fingerprint], sys.stdout)
+json.dump([corpus.name, corpus.description.as_json(), train, held_out, corpus.examples, corpus.fingerprint], sys.stdout)
 """
 PICKLE_CORPUS = """
 import pickle, sys
@@ -76,7 +77,7 @@ def en_fr(answer: Callable[..., bytes]) -> Corpus:
     corpus = Corpus(
         name=name,
         title="English to French",
-        description=description,
+        description=Message.from_json(description),
         train=tuple(Pair(source, target) for source, target, _ in train),
         held_out=tuple(
             Pair(source, target, tuple(map(tuple, sources)), tuple(map(tuple, nouns)))

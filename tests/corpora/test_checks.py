@@ -25,7 +25,8 @@ def portrait(folder: Path, name: str, content: str, **reading: Any) -> CorpusPor
 
 
 def told(found: CorpusPortrait, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
-    return "\n".join(finding.sentence for finding in check(found, max_seq_len=max_seq_len, batch_size=batch_size))
+    findings = check(found, max_seq_len=max_seq_len, batch_size=batch_size)
+    return "\n".join(str(finding.sentence) for finding in findings)
 
 
 def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
@@ -58,15 +59,17 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
     lines += [f"{'one ' * 40}{text}\tlong" for text in SENTENCES[:7]]
     found = portrait(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
     (finding,) = (finding for finding in check(found, max_seq_len=40, batch_size=16) if finding.is_fatal)
-    assert finding.sentence.startswith("7 sources are longer than the model takes: up to 44 tokens, their end included")
-    assert "Raise max_seq_len to 44" in finding.sentence
+    assert str(finding.sentence).startswith(
+        "7 sources are longer than the model takes: up to 44 tokens, their end included"
+    )
+    assert "Raise max_seq_len to 44" in str(finding.sentence)
     assert not [finding for finding in check(found, max_seq_len=44, batch_size=16) if finding.is_fatal]
 
 
 def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
     found = portrait(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
     (finding,) = check(found, max_seq_len=60, batch_size=16)
-    assert finding.sentence.startswith("2 texts are longer than the 60 tokens") and not finding.is_fatal
+    assert str(finding.sentence).startswith("2 texts are longer than the 60 tokens") and not finding.is_fatal
     assert check(found, max_seq_len=61, batch_size=16) == []
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import transformer_core as tc
 from transformer_core.corpora import CORPORA, Corpus, Pair, Text, first_half, load_corpus
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 
 TASKS = dict.fromkeys(("copy", "reverse", "sort"), "tasks")  # all others are in a module of their name
 
@@ -19,7 +19,7 @@ def corpus(**changes: object) -> Corpus:
     values: dict[str, object] = {
         "name": "small",
         "title": "Small",
-        "description": "Two pairs.",
+        "description": Message("Two pairs."),
         "train": (Pair("a", "b"),),
         "held_out": (Pair("c", "d"),),
         "examples": ("a",),
@@ -151,7 +151,7 @@ def test_pairs_and_texts_are_not_mixed() -> None:
 
 
 def test_the_fingerprint_follows_the_pairs_their_order_and_their_part() -> None:
-    same = corpus(description="Other words.")
+    same = corpus(description=Message("Other words."))
     assert corpus().fingerprint == same.fingerprint
     assert len(same.fingerprint) == 64
     variants = [

@@ -23,7 +23,7 @@ def read(raw: bytes, name: str = "a.txt") -> tuple[str, str, str]:
     file = io.BytesIO(raw)
     codec, remark = encoding_of(file, name)
     assert file.tell() == 0
-    return "".join(decoded(file, codec, name)), codec, remark
+    return "".join(decoded(file, codec, name)), codec, str(remark)
 
 
 def with_plain_breaks(text: str) -> str:

@@ -29,7 +29,7 @@ def test_stretches_between_blank_lines(tmp_path: Path):
     assert {*corpus.train, *corpus.held_out} == {Text(f"Verse {i}\nhas two lines.") for i in range(40)}
     assert (len(corpus.train), len(corpus.held_out)) == (38, 2)
     assert (corpus.name, corpus.title) == ("my-poem_2", "My poem 2")
-    assert corpus.description == "38 texts, between blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
+    assert str(corpus.description) == "38 texts, between blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
     assert corpus.tokenizer_kind == "byte_bpe"
     assert corpus.examples == tuple(f"{text.text.splitlines()[0]} has" for text in corpus.held_out)  # to go on from
 
@@ -37,7 +37,7 @@ def test_stretches_between_blank_lines(tmp_path: Path):
 def test_lines(tmp_path: Path):
     corpus = open_corpus(written(tmp_path, "notes.md", "# Notes\n\n- a\n- b\n"))
     assert {*corpus.train, *corpus.held_out} == {Text("# Notes"), Text("- a"), Text("- b")}
-    assert "2 lines" in corpus.description
+    assert "2 lines" in str(corpus.description)
 
 
 def test_pairs(tmp_path: Path):
@@ -64,7 +64,7 @@ def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):
     in_order = [Text(text) for text in ("C", "Z", "A", "B\n\nof two parts", "Ü")]
     assert list(corpus.train) == [text for text in in_order if text != held_out]
     assert held_out in in_order
-    assert corpus.description.endswith("1 more is held out. Files without text that were left out: 3.")
+    assert str(corpus.description).endswith("1 more is held out. Files without text that were left out: 3.")
 
 
 @pytest.mark.parametrize(
@@ -188,11 +188,11 @@ def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without
     path = written(tmp_path, "a.tsv", "one\tun\nno pair\ntwo\tdeux\tnote\nthree\t\nfour\tquatre\t\tx\n")
     corpus = open_corpus(path, CorpusReading(skip_bad_lines=True))
     assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
-    assert corpus.description.endswith(
+    assert str(corpus.description).endswith(
         "Lines that are not pairs and are skipped: 2. Only the first two columns are read; 2 of 5 lines have more."
     )
     good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
-    assert open_corpus(good).description.endswith("Only the first two columns are read; 1 of 2 lines have more.")
+    assert str(open_corpus(good).description).endswith("Only the first two columns are read; 1 of 2 lines have more.")
     for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
         with pytest.raises(CorpusError, match=r"is no .tsv file, so there are no bad lines to skip"):
             open_corpus(other, CorpusReading(skip_bad_lines=True))

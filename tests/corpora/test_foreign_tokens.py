@@ -16,7 +16,7 @@ from transformer_core.corpora.portrait import kept_portrait
 from transformer_core.corpora.portraying import portrait_of
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import CorpusError
-from transformer_core.text.interface import Tokenizer as Ours
+from transformer_core.text.load import load_tokenizer
 
 TEXT = "".join(f"Line {i} of a bright cold day in April, and the clocks struck {i % 13}.\n" for i in range(60))
 END = "<|endoftext|>"
@@ -80,7 +80,7 @@ def test_what_a_tokenizer_lacks_is_added_behind_its_vocabulary(
     text = "It was a bright cold day"
     written = Tokenizer.from_file(str(like_gpt2 / "tokenizer.json"))
     expected = written.encode(reads.format(end=END, text=text), add_special_tokens=False).ids
-    for same in (tokenizer, Ours.load(tmp_path / "tokenizer.json")):
+    for same in (tokenizer, load_tokenizer(tmp_path / "tokenizer.json")):
         assert same.encode_for(text, architecture) == expected
         assert same.labels_for(text, architecture)[-2:] == same.labels(expected)[-2:]
         assert same.decode(same.encode_for(text, architecture)) == text

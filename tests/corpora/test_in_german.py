@@ -1,10 +1,12 @@
 """What a person reads of a corpus, and of what is wrong with one, in German: whole sentences, with no English left."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.german import in_german
 from transformer_core.corpora import CorpusReading, Pair, load_corpus
 from transformer_core.corpora.batching import batches_for, refuse_misfit
 from transformer_core.corpora.files import open_corpus
@@ -12,7 +14,7 @@ from transformer_core.corpora.text_files import NoTextError, check_text_file
 from transformer_core.corpora.token_store import special_token
 from transformer_core.corpora.uploads import take_in
 from transformer_core.errors import CorpusError
-from transformer_core.language import say_again, speaking
+from transformer_core.language import speaking
 from transformer_core.text.tokenizer import train_tokenizer
 
 PAIRS = (Pair("ab", "ba"), Pair("abcdefgh", "ba"))
@@ -20,12 +22,9 @@ PAIRS = (Pair("ab", "ba"), Pair("abcdefgh", "ba"))
 
 def in_both(act: Callable[[], object]) -> tuple[str, str]:
     """Return the sentence of the error that something ends with, in English and in German."""
-    sentences = []
-    for spoken in ("en", "de"):
-        with speaking(spoken), pytest.raises(CorpusError) as caught:
-            act()
-        sentences.append(str(caught.value))
-    return sentences[0], sentences[1]
+    with pytest.raises(CorpusError) as caught:
+        act()
+    return str(caught.value), in_german(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -93,13 +92,12 @@ def test_what_is_not_taken_in(tmp_path: Path, name: str, content: bytes, english
 
 def test_what_was_done_on_the_way(tmp_path: Path):
     content = "one;eins;1\ntwo;zwölf;2\n".encode("cp1252")
-    with speaking("de"):
-        taken = take_in(content, "Wörter.csv", tmp_path)
-    assert taken.remark == (
+    taken = take_in(content, "Wörter.csv", tmp_path)
+    assert in_german(taken.remark) == (
         "Wörter.csv war kein UTF-8 und wurde als Windows-1252 (Latin-1) gelesen; behalten wird der Text als UTF-8. "
         "Wörter.csv wird als Wörter.tsv aufbewahrt, mit Tabulatoren zwischen den Spalten."
     )
-    assert take_in(content, "Wörter.csv", tmp_path).remark == (
+    assert str(take_in(content, "Wörter.csv", tmp_path).remark) == (
         "Wörter.csv was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8. "
         "Wörter.csv is kept as Wörter.tsv, with tabs between columns."
     )
@@ -140,11 +138,9 @@ def test_what_a_corpus_is(tmp_path: Path):
         ),
     ):
         corpus = open_corpus(tmp_path / name, reading)
-        with speaking("de"):
-            assert say_again(corpus.description) == german
-    with speaking("de"):  # it goes into files, which are English
-        again = open_corpus(tmp_path / "two.tsv")
-    assert again.description == "1 pair, from two.tsv (0.0 kB); 1 more is held out."
+        assert in_german(corpus.description) == german
+    english = str(open_corpus(tmp_path / "two.tsv").description)
+    assert english == "1 pair, from two.tsv (0.0 kB); 1 more is held out."
 
 
 def test_what_a_model_cannot_learn_from(tmp_path: Path):
@@ -180,10 +176,8 @@ def test_what_is_not_there(tmp_path: Path):
         "sind copy, reverse, sort, addition, dates, brackets, en-fr, induction, stories"
     )
     (tmp_path / "empty.txt").touch()
-    with speaking("de"):
-        with pytest.raises(NoTextError, match=r"empty\.txt ist leer$"):
-            check_text_file(tmp_path / "empty.txt")
-        with pytest.raises(
-            CorpusError, match=r"^im Ordner .* ist kein Text \(.*empty\.txt ist leer\); lege Textdateien"
-        ):
-            open_corpus(tmp_path)
+    with pytest.raises(NoTextError) as no_text:
+        check_text_file(tmp_path / "empty.txt")
+    assert in_german(no_text.value).endswith("empty.txt ist leer")
+    _, german = in_both(lambda: open_corpus(tmp_path))
+    assert re.match(r"im Ordner .* ist kein Text \(.*empty\.txt ist leer\); lege Textdateien", german)

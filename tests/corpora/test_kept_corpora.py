@@ -16,7 +16,7 @@ from transformer_core.corpora import CORPORA, Corpus, Pair, Text, kept_corpora
 from transformer_core.corpora.generated import GeneratedCorpus
 from transformer_core.corpora.kept_corpora import kept_corpus
 from transformer_core.corpora.kept_items import KeptItems
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -56,7 +56,7 @@ class Draws:
         about = Corpus(
             name="numbers",
             title="Numbers",
-            description="Some.",
+            description=Message("Some."),
             examples=("1",),
             tokenizer_kind="character",
             vocab_size=77,

@@ -11,6 +11,7 @@ from transformer_core.config import Architecture
 from transformer_core.corpora import Corpus, Text, prepare
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.errors import Message
 from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 
 TALES = [f"The {size} fox said “Voilà, {i} eggs!”\nand ran." for i, size in enumerate(["red", "small", "old"] * 4)]
@@ -21,7 +22,7 @@ def corpus(kind: TokenizerKind = "word", *, vocab_size: int = 300, texts: list[s
     return Corpus(
         name="tales",
         title="Tales",
-        description="Some.",
+        description=Message("Some."),
         train=tuple(map(Text, texts)),
         held_out=(Text("No fox."),),
         examples=("The fox",),

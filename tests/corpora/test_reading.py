@@ -11,7 +11,7 @@ from transformer_core.corpora import Corpus, CorpusReading, Pair, Text, load_cor
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.files import open_corpus
 from transformer_core.corpora.reading import AS_MADE, read_as
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 
 LINES = "".join(f"Line {i} has words.\n" for i in range(40))
 POEM = "\n\n".join(f"Verse {i}\nhas two lines." for i in range(40))
@@ -22,7 +22,7 @@ def of_pairs(*sides: tuple[str, str], kind: TokenizerKind = "word") -> Corpus:
     return Corpus(
         name="turns",
         title="Turns",
-        description="Some.",
+        description=Message("Some."),
         train=tuple(pairs[1:]),
         held_out=tuple(pairs[:1]),
         examples=("a",),
@@ -35,7 +35,7 @@ def of_texts(*texts: str, kind: TokenizerKind = "byte_bpe") -> Corpus:
     return Corpus(
         name="tales",
         title="Tales",
-        description="Some.",
+        description=Message("Some."),
         train=tuple(Text(text, ((),)) for text in texts[1:]),
         held_out=tuple(Text(text, ((),)) for text in texts[:1]),
         examples=("a",),
@@ -175,7 +175,7 @@ def test_a_file_is_divided_as_it_is_wanted(path: Callable[..., str]):
     assert n_texts["lines"] in (41, 80)  # one line comes again and again, and is trained on or held out
     assert found["auto"].fingerprint == found["stretches"].fingerprint
     assert len({corpus.fingerprint for corpus in found.values()}) == 3
-    assert found["stream"].description.startswith("One running text, from notes.txt (1.0 kB); the last tenth")
+    assert str(found["stream"].description).startswith("One running text, from notes.txt (1.0 kB); the last tenth")
     assert "".join(text.text for part in ("train", "held_out") for text in getattr(found["stream"], part)) == POEM
 
 
@@ -201,7 +201,7 @@ def test_a_folder_is_divided_as_it_is_wanted(tmp_path: Path):
 @pytest.mark.parametrize("text", ["One long paragraph, of which each sentence goes on. " * 9, "ha\n" * 99])
 def test_one_line_alone_is_a_running_text_if_it_is_long_enough(path: Callable[..., str], text: str):
     corpus = load_corpus(path(text))
-    assert corpus.description.startswith("One running text")
+    assert str(corpus.description).startswith("One running text")
     assert "".join(item.text for item in (*corpus.train, *corpus.held_out)) == text
     assert corpus.examples
     with pytest.raises(CorpusError, match=r"holds only one line.* at least so much \(200 bytes\) that the end of it"):

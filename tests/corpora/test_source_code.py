@@ -8,6 +8,7 @@ from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT, 
 
 CORE = Path(transformer_core.__file__).parent
 NO_MATTER = {
+    "checked_fields.py",
     "config.py",
     "errors.py",
     "language.py",

@@ -31,6 +31,7 @@ from transformer_core.corpora.stories.plots.lost import BRING, TAKE
 from transformer_core.corpora.stories.split import HELD_OUT_SHARE, combinations, is_held_out_combination
 from transformer_core.corpora.stories.wording import sentences
 from transformer_core.corpora.stories.world import OPEN, in_roles
+from transformer_core.errors import Message
 
 GENDER = {
     **dict.fromkeys("Anna Clara Ella Grace Ida Lily Mia Nora Rosa Zoe".split(), "she"),
@@ -111,7 +112,7 @@ def test_the_corpus_fits_its_record(whole: Whole) -> None:
     corpus = Corpus(
         name="stories",
         title="Stories",
-        description="",
+        description=Message(""),
         train=tuple(Text(text) for text in whole.train),
         held_out=tuple(Text(text) for text in whole.held_out),
         examples=EXAMPLES,

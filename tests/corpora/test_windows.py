@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.corpora.windows import first_windows
-from transformer_core.text.foreign import load_foreign
+from transformer_core.text.load import load_foreign
 
 
 @given(st.lists(st.integers(0, 99), max_size=60), st.integers(1, 20), st.integers(1, 20), st.integers(1, 5))

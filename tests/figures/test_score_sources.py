@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from transformer_core.analysis.score_sources import SourceName
+from transformer_core.analysis.walkthrough.sources import SourceName
 from transformer_core.figures import DARK, LIGHT, Figure
 from transformer_core.figures.score_sources import MOST_SOURCES, score_sources_heatmap
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 import transformer_core as tc
+from tests.german import in_german
 from tests.model.building import PAD, random_tokens, shaken_model, small_config
 from transformer_core.errors import HeadlightError, InterventionError
-from transformer_core.language import speaking
 
 ENCODER: dict[str, Any] = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
 DECODER: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
@@ -459,6 +459,6 @@ def test_a_lazy_capture_will_do(model: tc.Transformer):
     ],
 )
 def test_a_german_reader_is_told_in_german(model: tc.Transformer, site: str, intervention: Any, german: str):
-    with speaking("de"), pytest.raises(HeadlightError) as caught:
+    with pytest.raises(HeadlightError) as caught:
         logits_with(model, {site: intervention()})
-    assert str(caught.value).startswith(german)
+    assert in_german(caught.value).startswith(german)

@@ -4,6 +4,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import prose
+from transformer_core.errors import TextError
 
 MARKUP = "a <b>bold</b> & 'quoted' text"
 ESCAPED = "a &lt;b&gt;bold&lt;/b&gt; &amp; &#x27;quoted&#x27; text"
@@ -37,5 +38,5 @@ def test_what_is_said_is_text(name: str, words: list[str], expected: str):
 
 
 def test_an_error_becomes_a_sentence():
-    assert prose.sentence(ValueError("this is no number")) == "This is no number."
-    assert prose.sentence(ValueError("/tmp is full")) == "/tmp is full."
+    assert prose.sentence(TextError("this is no number")) == "This is no number."
+    assert prose.sentence(TextError("/tmp is full")) == "/tmp is full."

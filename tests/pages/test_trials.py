@@ -79,7 +79,7 @@ def test_a_trial_that_cannot_be_read_says_so(ended: Ended, place: Path):
     found = trials.find("masks-20260101-120000")
     assert found is not None
     assert (found.state, found.request) == ("failed", None)
-    assert "damaged" in found.reason
+    assert "damaged" in str(found.reason)
 
 
 def test_who_starts_one_more_too_many_is_told(place: Path, monkeypatch: pytest.MonkeyPatch):
@@ -156,6 +156,6 @@ def test_a_trial_is_no_run(place: Path, tmp_path: Path):
             found = trials.find(path.name)
             assert found is not None
         assert found.state == "failed"
-        assert "steps must be a whole number" in found.reason
+        assert "steps must be a whole number" in str(found.reason)
     finally:
         runs.launcher().close()

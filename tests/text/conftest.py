@@ -7,7 +7,7 @@ import pytest
 
 from tests.text import hub_folders
 from tests.text.hub_folders import FAMILIES, OLDER, Pair, theirs
-from transformer_core.text.foreign import load_foreign
+from transformer_core.text.load import load_foreign
 
 
 @pytest.fixture(scope="session")

@@ -16,8 +16,8 @@ from tests.text import hub_folders
 from tests.text.hub_folders import FAMILIES, Pair, theirs
 from tests.text.test_labels import LETTERS, disturbs, read_back
 from transformer_core.errors import TextError
-from transformer_core.text.foreign import ForeignTokenizer, load_foreign
-from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.text.foreign import ForeignTokenizer
+from transformer_core.text.load import load_foreign, load_tokenizer
 
 WRITTEN = [
     *("</s>", "<s>", "[MASK]", "[SEP]", "<unk>", "<|endoftext|>", "<|eot_id|>", "<extra_id_3>"),
@@ -192,7 +192,7 @@ def test_older_special_tokens_map(folders: dict[str, Path], tmp_path: Path):
 def test_save_and_load(pairs: dict[str, Pair], family: str, tmp_path: Path):
     ours, _ = pairs[family]
     ours.save(tmp_path / "tokenizer.json")
-    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
+    loaded = load_tokenizer(tmp_path / "tokenizer.json")
     assert isinstance(loaded, ForeignTokenizer)
     for text in [*hub_folders.TEXTS[:4], "a ____ [MASK]</s> <|eot_id|>", " x"]:
         assert loaded.encode_for(text, "encoder_only") == ours.encode_for(text, "encoder_only")
@@ -207,7 +207,7 @@ def test_save_and_load(pairs: dict[str, Pair], family: str, tmp_path: Path):
 def test_a_tokenizer_json_needs_no_transformers(folders: dict[str, Path]):
     code = f"""
 import sys
-from transformer_core.text.foreign import load_foreign
+from transformer_core.text.load import load_foreign
 load_foreign({str(folders["bert.json"])!r})
 assert not {{"torch", "transformers", "sentencepiece"}} & set(sys.modules), "slow"
 """

@@ -12,9 +12,10 @@ from tokenizers import models, pre_tokenizers
 from tests.text import hub_folders
 from tests.text.test_labels import LETTERS
 from transformer_core.errors import TextError
-from transformer_core.text.foreign import ForeignTokenizer, load_foreign
+from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.grouping import word_labels, word_places
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import load_foreign
 from transformer_core.text.tokenizer import train_tokenizer
 
 TEXTS = hub_folders.TEXTS[:4]

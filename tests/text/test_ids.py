@@ -9,7 +9,7 @@ from transformer_core.config import Architecture
 from transformer_core.errors import TextError
 from transformer_core.text.grouping import word_labels, word_places
 from transformer_core.text.ids import IdTokenizer
-from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.text.load import load_tokenizer
 
 
 def tokenizer(vocab_size: int = 50257, **special: int | None) -> IdTokenizer:
@@ -79,8 +79,8 @@ def test_nothing_is_no_token():
 def test_it_is_saved_with_its_model(tmp_path: Path):
     path = tmp_path / "tokenizer.json"
     tokenizer(11, pad=0, bos=None, eos=1).save(path)
-    again = Tokenizer.load(path)
+    again = load_tokenizer(path)
     assert (again.kind, again.vocab_size) == ("ids", 11)
     assert (again.pad_id, again.bos_id, again.eos_id, again.unk_id, again.mask_id) == (0, None, 1, None, None)
     path.write_text(path.read_text().replace('"eos": 1', '"eos": 11'))
-    assert "damaged" in refusal(Tokenizer.load, path)
+    assert "damaged" in refusal(load_tokenizer, path)

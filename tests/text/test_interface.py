@@ -7,6 +7,7 @@ import pytest
 
 from tests.text.refusals import refusal
 from tests.text.test_tokenizer import KINDS, TOKENIZERS, WITH_MASK
+from transformer_core.text.load import load_tokenizer
 from transformer_core.text.tokenizer import Kind, Tokenizer
 
 
@@ -14,7 +15,7 @@ from transformer_core.text.tokenizer import Kind, Tokenizer
 @pytest.mark.parametrize("tokenizers", [TOKENIZERS, WITH_MASK], ids=["without mask", "with mask"])
 def test_save_and_load(kind: Kind, tokenizers: dict[Kind, Tokenizer], tmp_path: Path):
     tokenizers[kind].save(tmp_path / "tokenizer.json")
-    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
+    loaded = load_tokenizer(tmp_path / "tokenizer.json")
     text = "L’animal didn't <eos> 😀 ____"
     assert loaded.kind == kind
     assert loaded.mask_id == tokenizers[kind].mask_id
@@ -26,7 +27,7 @@ def test_save_and_load(kind: Kind, tokenizers: dict[Kind, Tokenizer], tmp_path: 
 
 def test_files_of_before_the_mask_load(tmp_path: Path):
     shipped = Path(__file__).resolve().parents[2] / "checkpoints" / "en-fr" / "tokenizer.json"
-    tokenizer = Tokenizer.load(shipped)
+    tokenizer = load_tokenizer(shipped)
     assert (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id, tokenizer.unk_id) == (0, 1, 2, 3)
     assert tokenizer.mask_id is None
     tokenizer.save(tmp_path / "tokenizer.json")
@@ -42,7 +43,7 @@ def test_files_of_before_the_mask_load(tmp_path: Path):
 )
 def test_a_damaged_file(content: bytes, tmp_path: Path):
     (tmp_path / "tokenizer.json").write_bytes(content)
-    assert "damaged" in refusal(Tokenizer.load, tmp_path / "tokenizer.json")
+    assert "damaged" in refusal(load_tokenizer, tmp_path / "tokenizer.json")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -60,13 +61,13 @@ def test_a_file_that_was_changed(kind: Kind, tmp_path: Path):
         json.dumps(values | {"added_tokens": without_end}).replace('"<eos>"', '"<end>"'),
     ):
         path.write_text(damaged, encoding="utf-8")
-        assert "damaged" in refusal(Tokenizer.load, path)
+        assert "damaged" in refusal(load_tokenizer, path)
 
 
 def test_what_is_no_tokenizer_of_ours(tmp_path: Path):
-    assert refusal(Tokenizer.load, tmp_path / "tokenizer.json").startswith("there is no tokenizer at")
-    assert refusal(Tokenizer.load, tmp_path).endswith("cannot be read (Is a directory)")
+    assert refusal(load_tokenizer, tmp_path / "tokenizer.json").startswith("there is no tokenizer at")
+    assert refusal(load_tokenizer, tmp_path).endswith("cannot be read (Is a directory)")
 
 
 def test_a_foreign_tokenizer(shared_data: Path):
-    assert "was not made here" in refusal(Tokenizer.load, shared_data / "tokenizers" / "gpt2" / "tokenizer.json")
+    assert "was not made here" in refusal(load_tokenizer, shared_data / "tokenizers" / "gpt2" / "tokenizer.json")

@@ -15,7 +15,7 @@ from tests.text import hub_folders
 from tests.text.refusals import refusal
 from tests.text.test_labels import LETTERS, disturbs
 from transformer_core.errors import TextError
-from transformer_core.text.foreign import load_foreign
+from transformer_core.text.load import load_foreign, load_tokenizer
 from transformer_core.text.tokenizer import Tokenizer
 
 WRITTEN = ["</s>", "<unk>", "<pad>", ">>fra<<", ">>deu<<", ">>", "<<", "日", "▁", "  ", "½", "ﬁ"]
@@ -93,7 +93,7 @@ def test_unknown_words_are_shown_as_typed(ours: Tokenizer):
 
 def test_save_and_load(ours: Tokenizer, tmp_path: Path):
     ours.save(tmp_path / "tokenizer.json")
-    loaded = Tokenizer.load(tmp_path / "tokenizer.json")
+    loaded = load_tokenizer(tmp_path / "tokenizer.json")
     assert loaded.vocab_size == ours.vocab_size
     for text in [*hub_folders.TEXTS[:4], ">>fra<< Ж</s>"]:
         assert loaded.encode(text) == ours.encode(text)
@@ -103,13 +103,13 @@ def test_save_and_load(ours: Tokenizer, tmp_path: Path):
     assert (tmp_path / "again.json").read_bytes() == (tmp_path / "tokenizer.json").read_bytes()
     values = json.loads((tmp_path / "again.json").read_text("utf-8"))
     (tmp_path / "again.json").write_text(json.dumps(values | {"models": {}}))
-    assert "damaged" in refusal(Tokenizer.load, tmp_path / "again.json")
+    assert "damaged" in refusal(load_tokenizer, tmp_path / "again.json")
 
 
 def test_it_needs_no_transformers(folder: Path):
     code = f"""
 import sys
-from transformer_core.text.foreign import load_foreign
+from transformer_core.text.load import load_foreign
 load_foreign({str(folder)!r})
 assert not {{"torch", "transformers"}} & set(sys.modules), "slow"
 """

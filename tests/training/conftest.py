@@ -7,6 +7,7 @@ import pytest
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import EncodedPairs, PairBatches
 from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.errors import Message
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
@@ -20,7 +21,7 @@ def turns() -> Corpus:
     return Corpus(
         name="turns",
         title="Turns",
-        description="Letters to turn round.",
+        description=Message("Letters to turn round."),
         train=tuple(pair for i, pair in enumerate(pairs) if i % 8),
         held_out=pairs[::8],
         examples=("a b", "c d a"),

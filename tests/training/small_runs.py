@@ -105,4 +105,4 @@ def losses(path: Path) -> list[float]:
 def standing(path: Path) -> tuple[str, int, str]:
     status = RunDirectory.open(path).standing()
     assert status is not None
-    return status.state, status.step, status.reason
+    return status.state, status.step, str(status.reason)

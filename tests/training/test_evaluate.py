@@ -12,7 +12,7 @@ from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.batching import IGNORED, PairBatches, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.decoding.greedy import greedy_decode
-from transformer_core.errors import CorpusError
+from transformer_core.errors import CorpusError, Message
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import Kind, OwnTokenizer, Tokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
@@ -84,7 +84,7 @@ def test_a_perfect_model_matches_exactly_however_its_targets_are_written(kind: K
     corpus = Corpus(
         name="anyhow",
         title="Anyhow",
-        description="Pairs as people write them.",
+        description=Message("Pairs as people write them."),
         train=pairs,
         examples=(),
         tokenizer_kind=kind,
@@ -137,7 +137,7 @@ def echoes() -> Corpus:
     return Corpus(
         name="echoes",
         title="Echoes",
-        description="Letters, twice.",
+        description=Message("Letters, twice."),
         train=tuple(texts[:30]),
         held_out=tuple(texts[30:]),
         examples=("a b c a b c",),

@@ -19,7 +19,7 @@ from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import Batch, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.generated import GeneratedCorpus
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, Message
 from transformer_core.hooks import handling, named_hook_points
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
@@ -62,7 +62,7 @@ REFERRING = GeneratedCorpus(
     about=Corpus(
         name="referring",
         title="Referring",
-        description="Letters, and words for them.",
+        description=Message("Letters, and words for them."),
         examples=("a b b it",),
         tokenizer_kind="word",
     ),

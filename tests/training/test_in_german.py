@@ -1,6 +1,6 @@
 """Why a training does not begin, go on or end well, in German: what its own process says, and what is read of another.
 
-What goes into files is English, and is said again to whoever reads it.
+What goes into files is a template and its values, so that each reader reads their own language.
 """
 
 import json
@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.german import in_german
 from transformer_core.corpora.batching import PairBatches
-from transformer_core.errors import HeadlightError
-from transformer_core.language import say_again, speaking
+from transformer_core.errors import HeadlightError, Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.training import commands
 from transformer_core.training.config import TrainingConfig
@@ -31,16 +31,13 @@ def _first_step(begun: Callable[[], Generator[StepRecord]]) -> StepRecord:
     return next(begun())
 
 
-def in_german(act: Callable[[], object]) -> str:
-    """Return the German sentence of the error that something ends with, which is also found from the English one."""
-    sentences = {}
-    for spoken in ("en", "de"):
-        with speaking(spoken), pytest.raises(HeadlightError) as caught:
-            act()
-        sentences[spoken] = str(caught.value)
-    with speaking("de"):
-        assert say_again(sentences["en"]) == sentences["de"]
-    return sentences["de"]
+def refusal(act: Callable[[], object]) -> str:
+    """Return the German sentence of the error that something ends with, which another process tells as well."""
+    with pytest.raises(HeadlightError) as caught:
+        act()
+    stored = json.dumps(caught.value.message.as_json())
+    assert in_german(Message.from_json(json.loads(stored))) == in_german(caught.value)
+    return in_german(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +53,7 @@ def in_german(act: Callable[[], object]) -> str:
     ],
 )
 def test_settings(config: TrainingConfig, change: dict[str, object], german: str):
-    assert in_german(lambda: replace(config, **change)) == german  # type: ignore[arg-type]  # which is the point
+    assert refusal(lambda: replace(config, **change)) == german  # type: ignore[arg-type]  # which is the point
 
 
 def test_a_training_that_went_wrong(model: Transformer, batches: PairBatches, config: TrainingConfig):
@@ -67,50 +64,47 @@ def test_a_training_that_went_wrong(model: Transformer, batches: PairBatches, co
     )
     for clip_norm, said in ((1.0, way_out), (None, f"{way_out}, oder mit clip_norm 1")):
         train_on = partial(train, model, batches, replace(config, clip_norm=clip_norm))
-        assert in_german(partial(_first_step, train_on)) == (
+        assert refusal(partial(_first_step, train_on)) == (
             f"der Verlust wurde bei Schritt 1 nan; der Schritt wurde nicht getan. {said}"
         )
-    assert in_german(lambda: Adam(model, config).load({"other.exp_avg": torch.zeros(1)})) == (
+    assert refusal(lambda: Adam(model, config).load({"other.exp_avg": torch.zeros(1)})) == (
         "der gespeicherte Optimierer passt bei 'other.exp_avg' nicht zum Modell, und dieses Training kann nicht "
         "weitergehen; beginne ein neues"
     )
 
 
 def test_folders(tmp_path: Path):
-    assert in_german(lambda: commands.ask(tmp_path, "step", 0.0)) == "step nimmt eine Zahl über 0, nicht 0.0"
+    assert refusal(lambda: commands.ask(tmp_path, "step", 0.0)) == "step nimmt eine Zahl über 0, nicht 0.0"
     (tmp_path / "other").touch()
-    assert in_german(lambda: RunDirectory.refuse_if_taken(tmp_path)) == (
+    assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path)) == (
         f"{tmp_path} ist nicht leer, und was darin liegt, ist kein Training; wähle einen anderen Ordner"
     )
-    assert in_german(lambda: RunDirectory.refuse_if_taken(tmp_path / "other")) == (
+    assert refusal(lambda: RunDirectory.refuse_if_taken(tmp_path / "other")) == (
         f"{tmp_path / 'other'} ist eine Datei; ein Training braucht einen eigenen Ordner"
     )
     (tmp_path / "metrics.jsonl").write_text('{"loss": 1}\n')
-    assert in_german(RecordFile(tmp_path / "metrics.jsonl").read) == (
+    assert refusal(RecordFile(tmp_path / "metrics.jsonl").read) == (
         f"{tmp_path / 'metrics.jsonl'} ist beschädigt (eine Zeile ist keine Aufzeichnung eines Schritts); leg die "
         "Datei woandershin, dann macht --resume ohne sie weiter"
     )
     (tmp_path / "run.json").write_text(json.dumps({"corpus": 3}))
-    with speaking("de"), pytest.raises(HeadlightError) as caught:
-        RunDirectory.open(tmp_path)
-    assert str(caught.value) == (
+    assert refusal(lambda: RunDirectory.open(tmp_path)) == (
         f"{tmp_path / 'run.json'} wurde von einer anderen Version geschrieben und ist unbrauchbar (corpus ist 3)"
     )
 
 
 def test_films(tmp_path: Path):
     film = Film(tmp_path)
-    with speaking("de"), pytest.raises(HeadlightError) as caught:
-        film.load(1500)
-    assert str(caught.value) == "der Film hat bei Schritt 1\u202f500 keinen Moment; es gibt keine"
+    assert refusal(lambda: film.load(1500)) == "der Film hat bei Schritt 1\u202f500 keinen Moment; es gibt keine"
     for step in range(13):
         (tmp_path / "film" / f"{step * 100:06}").mkdir(parents=True)
         (tmp_path / "film" / f"{step * 100:06}" / "model.safetensors").touch()
-    with speaking("de"), pytest.raises(HeadlightError) as caught:
-        film.load(1500)
-    assert str(caught.value) == "der Film hat bei Schritt 1\u202f500 keinen Moment; es gibt 13 von 0 bis 1\u202f200"
+    assert (
+        refusal(lambda: film.load(1500))
+        == "der Film hat bei Schritt 1\u202f500 keinen Moment; es gibt 13 von 0 bis 1\u202f200"
+    )
 
 
 def test_the_queue(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "many")
-    assert in_german(n_at_once) == "HEADLIGHT_RUNS_AT_ONCE muss eine ganze Zahl von 1 an sein, nicht 'many'"
+    assert refusal(n_at_once) == "HEADLIGHT_RUNS_AT_ONCE muss eine ganze Zahl von 1 an sein, nicht 'many'"

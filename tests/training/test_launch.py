@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.german import in_german
 from transformer_core.training.launch import Launcher
 from transformer_core.training.run_directory import RunDirectory
 
@@ -23,8 +24,9 @@ def test_what_is_handed_over_is_trained_and_what_cannot_be_is_told(tmp_path: Pat
         assert started in launcher.started()
         assert started.process.wait(timeout=300) == 0
         assert wrong.process.wait(timeout=300) == 2
-        assert started.trouble() == ""
-        assert wrong.trouble().startswith("there is no corpus 'cpoy'")
+        assert str(started.trouble()) == ""
+        assert str(wrong.trouble()).startswith("there is no corpus 'cpoy'")
+        assert in_german(wrong.trouble()).startswith("es gibt keinen Korpus 'cpoy'")
         assert launcher.started() == [wrong]
         launcher.forget(wrong.run)
         assert launcher.started() == []
@@ -47,7 +49,7 @@ def test_a_ready_process_that_died_is_replaced(tmp_path: Path):
         ready.wait()
         started = launcher.start(tmp_path / "run", ["train", "--run", str(tmp_path / "run"), "--resume"])
         assert started.process.wait(timeout=300) == 2
-        assert "holds no run" in started.trouble()
+        assert "holds no run" in str(started.trouble())
     finally:
         launcher.close()
 

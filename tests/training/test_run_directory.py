@@ -212,7 +212,7 @@ def test_a_run_whose_process_was_killed_has_failed_and_is_taken_over(directory: 
     status = directory.standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 5)
-    assert "ended without a word" in status.reason
+    assert "ended without a word" in str(status.reason)
     directory.claim()
     status = directory.standing()
     assert status is not None
@@ -237,7 +237,7 @@ def test_what_has_ended_stays_as_it_ended(directory: RunDirectory, state: str):
     say(directory, state=state, reason="so")
     status = directory.standing()
     assert status is not None
-    assert (status.state, status.reason) == (state, "so")
+    assert (status.state, str(status.reason)) == (state, "so")
 
 
 def test_the_heartbeat_is_not_written_at_every_step(directory: RunDirectory):

@@ -12,7 +12,8 @@ from filelock import FileLock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer_core.errors import RunError
+from tests.german import in_german
+from transformer_core.errors import Message, RunError
 from transformer_core.training.run_status import AT_WORK, RunClaim, RunStatus, read_object, read_status, standing
 
 GOOD = {"state": "running", "step": 3, "pid": 1, "heartbeat": 0.0, "host": "here", "reason": ""}
@@ -35,16 +36,42 @@ def test_what_is_written_is_read(run: Path):
     assert standing(run) is None
     assert claim.take()
     before = time.time()
-    claim.write("paused", step=7, reason="so")
+    claim.write("paused", step=7, reason=Message("so"))
     status = read_status(run)
     assert status is not None
     assert before <= status.heartbeat <= time.time()
     assert status == RunStatus(
-        state="paused", step=7, pid=os.getpid(), heartbeat=status.heartbeat, host=socket.gethostname(), reason="so"
+        state="paused",
+        step=7,
+        pid=os.getpid(),
+        heartbeat=status.heartbeat,
+        host=socket.gethostname(),
+        reason=Message("so"),
     )
     assert status.is_at_work
     assert standing(run) == status
     claim.release()
+
+
+def test_a_reason_is_stored_as_template_and_values(run: Path):
+    claim = RunClaim(run)
+    assert claim.take()
+    why = RunError("there is too little memory for this trial; choose fewer arms, or end other programs").message
+    claim.write("failed", step=7, reason=Message("{what}. {saved}", what=why, saved=Message("so")))
+    stored = json.loads((run / "status.json").read_text())["reason"]
+    assert (stored["template"], [*stored["values"]]) == ("{what}. {saved}", ["what", "saved"])
+    status = read_status(run)
+    assert status is not None
+    assert str(status.reason).startswith("there is too little memory")
+    assert in_german(status.reason).startswith("für diesen Versuch ist zu wenig Speicher da")
+    claim.release()
+
+
+def test_a_reason_of_an_older_file_is_shown_as_it_is(run: Path):
+    (run / "status.json").write_text(json.dumps(GOOD | {"state": "failed", "reason": "the disk is full {so}"}))
+    status = read_status(run)
+    assert status is not None
+    assert str(status.reason) == in_german(status.reason) == "the disk is full {so}"
 
 
 @pytest.mark.parametrize("state", AT_WORK)
@@ -53,8 +80,8 @@ def test_whose_process_is_gone_has_failed(run: Path, state: str):
     status = standing(run)
     assert status is not None
     assert (status.state, status.step) == ("failed", 3)
-    assert "ended without a word" in status.reason
-    assert "resume goes on from there" in status.reason
+    assert "ended without a word" in str(status.reason)
+    assert "resume goes on from there" in str(status.reason)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.errors import RunError
+from transformer_core.errors import Message, RunError
 from transformer_core.training import commands
 from transformer_core.training.trial import TrialRequest
 from transformer_core.training.trial_directory import TrialDirectory
@@ -36,11 +36,11 @@ def test_a_process_that_is_gone_has_failed_and_one_that_ended_has_not(tmp_path: 
     status = TrialDirectory.open(tmp_path / "trial").standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 3)
-    assert "start it again" in status.reason
-    mine.write_status("failed", step=3, reason="the loss exploded")
+    assert "start it again" in str(status.reason)
+    mine.write_status("failed", step=3, reason=Message("the loss exploded"))
     status = TrialDirectory.open(tmp_path / "trial").standing()
     assert status is not None
-    assert status.reason == "the loss exploded"
+    assert str(status.reason) == "the loss exploded"
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path):

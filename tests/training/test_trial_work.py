@@ -7,7 +7,7 @@ from threading import Thread
 import pytest
 import torch
 
-from transformer_core.errors import RunError
+from transformer_core.errors import Message, RunError
 from transformer_core.training import commands, trial_arms, trial_work
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.trial import TrialRequest
@@ -48,7 +48,7 @@ def few_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
 def stands(path: Path) -> tuple[str, int, str]:
     status = TrialDirectory.open(path).standing()
     assert status is not None
-    return status.state, status.step, status.reason
+    return status.state, status.step, str(status.reason)
 
 
 def test_a_whole_trial(tmp_path: Path):
@@ -101,7 +101,7 @@ def test_an_arm_that_can_go_no_further_holds_the_others_not_up(
     events = list(work(TrialDirectory.create(tmp_path / "trial", REQUEST)))
     steps = [event for event in events if isinstance(event, TrialStep)]
     assert [len(taken.losses) for taken in steps] == [2, 2, *[1] * 18]
-    assert [taken.ended for taken in steps if taken.ended] == [{"not_shifted": "the loss exploded"}]
+    assert [taken.ended for taken in steps if taken.ended] == [{"not_shifted": Message("the loss exploded")}]
     assert stands(tmp_path / "trial")[0] == "finished"
 
 

@@ -85,7 +85,7 @@ def test_a_run_from_beginning_to_end(tmp_path: Path, turns: Corpus):
 
     status = job.directory.status()
     assert status is not None
-    assert (status.state, status.step, status.reason) == ("finished", 20, "")
+    assert (status.state, status.step, str(status.reason)) == ("finished", 20, "")
     steps = [record for record in job.directory.metrics.read() if "loss" in record]
     assert [record["step"] for record in steps] == list(range(1, 21))
     assert steps[-1]["loss"] < steps[0]["loss"]
@@ -120,7 +120,7 @@ def test_broken_off_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
         work(job, until=step)
         status = job.directory.status()
         assert status is not None
-        assert (status.state, status.step, status.reason) == ("stopped", step, "enough")
+        assert (status.state, status.step, str(status.reason)) == ("stopped", step, "enough")
         job = go_on(tmp_path / "broken")
         assert job.step == step
     work(job)
@@ -230,7 +230,7 @@ def test_a_loss_that_is_no_number_fails_the_run_and_leaves_the_last_save(tmp_pat
     status = job.directory.status()
     assert status is not None
     assert status.state == "failed"
-    assert "became nan at step 7" in status.reason
+    assert "became nan at step 7" in str(status.reason)
     saved = job.directory.read_last()
     assert saved is not None
     assert saved.progress.step == 4
@@ -286,7 +286,7 @@ def test_what_goes_wrong_while_heads_are_measured_ends_the_run_in_a_sentence(tmp
     status = job.directory.standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 6)
-    assert "no room left" in status.reason
+    assert "no room left" in str(status.reason)
     work(go_on(tmp_path / "run"))
 
 
@@ -297,7 +297,7 @@ def test_a_wrong_number_of_places_ends_the_run_in_a_sentence(tmp_path: Path, mon
     status = RunDirectory.open(tmp_path / "run").standing()
     assert status is not None
     assert status.state == "failed"
-    assert "HEADLIGHT_RUNS_AT_ONCE" in status.reason
+    assert "HEADLIGHT_RUNS_AT_ONCE" in str(status.reason)
 
 
 @pytest.mark.training

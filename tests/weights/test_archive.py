@@ -15,9 +15,9 @@ import pytest
 import torch
 
 import transformer_core as tc
+from tests.german import in_german
 from tests.weights.test_load import add_tokenizer
 from transformer_core.errors import CheckpointError
-from transformer_core.language import speaking
 from transformer_core.weights import archive
 
 TEXTS = ["the cat sees the dog", "a dog"]
@@ -48,13 +48,13 @@ def zipped(files: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> io.B
     return buffer
 
 
-def refusal(file: io.BytesIO, place: Path, **options: Any) -> str:
+def refusal(file: io.BytesIO, place: Path, *, say: Callable[[CheckpointError], str] = str, **options: Any) -> str:
     """The sentence with which a file is refused; nothing of it is left."""
     before = sorted(place.parent.rglob("*"))
     with pytest.raises(CheckpointError) as caught:
         archive.unpack(file, place, **options)
     assert sorted(place.parent.rglob("*")) == before
-    sentence = str(caught.value)
+    sentence = say(caught.value)
     assert "\n" not in sentence
     assert str(place.parent) not in sentence
     assert ".new" not in sentence
@@ -292,14 +292,13 @@ def test_a_german_reader_is_told_in_german(ours: Path, tmp_path: Path):
     files = files_of(ours)
     foreign = files | {"config.json": b'{"model_type": "mamba"}'}
     less = files | {"config.json": b'{"model_type": "gpt2"}'}
-    with speaking("de"):
-        assert refusal(zipped(foreign), tmp_path / "new").startswith(
-            "dieses Modell ist vom model_type 'mamba', der nicht unterstützt wird; unterstützt werden "
-        )
-        assert refusal(zipped(less), tmp_path / "new") == (
-            "config.json hat kein vocab_size, beschreibt also kein vollständiges Modell"
-        )
-        assert refusal(io.BytesIO(b"PK"), tmp_path / "new") == (
-            "das ist keine Zip-Datei, die sich lesen lässt (sie ist keine Zip-Datei); packe den Ordner des Modells "
-            "noch einmal"
-        )
+    assert refusal(zipped(foreign), tmp_path / "new", say=in_german).startswith(
+        "dieses Modell ist vom model_type 'mamba', der nicht unterstützt wird; unterstützt werden "
+    )
+    assert refusal(zipped(less), tmp_path / "new", say=in_german) == (
+        "config.json hat kein vocab_size, beschreibt also kein vollständiges Modell"
+    )
+    assert refusal(io.BytesIO(b"PK"), tmp_path / "new", say=in_german) == (
+        "das ist keine Zip-Datei, die sich lesen lässt (sie ist keine Zip-Datei); packe den Ordner des Modells "
+        "noch einmal"
+    )

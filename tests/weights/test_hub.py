@@ -14,11 +14,11 @@ from huggingface_hub import constants
 from safetensors.torch import save_file
 
 import transformer_core as tc
+from tests.german import in_german
 from tests.weights import foreign
 from tests.weights.local_hub import LocalHub, commit_of
 from tests.weights.test_load import add_tokenizer
-from transformer_core.errors import CheckpointError
-from transformer_core.language import speaking
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.weights.hub import HubId, fetch
 from transformer_core.weights.hub_errors import explained
 from transformer_core.weights.hub_tokenizer import fetch_tokenizer
@@ -76,7 +76,7 @@ def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path):
 
 def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, folder: Path):
     told: list[tuple[int, int, str, int]] = []
-    tc.load(NAME, on_progress=lambda done, total, what: told.append((done, total, what, threading.get_ident())))
+    tc.load(NAME, on_progress=lambda done, total, what: told.append((done, total, str(what), threading.get_ident())))
     coming = [(done, total) for done, total, what, _ in told if what == f"downloading {NAME}"]
     reading = [(done, total) for done, total, what, _ in told if what == f"reading {NAME}"]
     assert len(coming) + len(reading) == len(told)
@@ -112,7 +112,7 @@ def test_what_came_once_needs_no_network(how: str, hub: LocalHub, monkeypatch: p
     else:
         hub.refusals[NAME] = (503, {})
     told: list[str] = []
-    assert torch.equal(logits(tc.load(NAME, on_progress=lambda done, total, what: told.append(what))[0]), before)
+    assert torch.equal(logits(tc.load(NAME, on_progress=lambda done, total, what: told.append(str(what)))[0]), before)
     assert set(told) == {f"reading {NAME}"}
 
 
@@ -236,7 +236,7 @@ def test_a_model_that_is_a_pickle_only(hub: LocalHub, folder: Path):
 def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub, folder: Path):
     hub.cut_off_once.add("model.safetensors")
     told: list[int] = []
-    tc.load(NAME, on_progress=lambda done, total, what: told.append(done) if what.startswith("down") else None)
+    tc.load(NAME, on_progress=lambda done, total, what: told.append(done) if str(what).startswith("down") else None)
     assert hub.downloads()["model.safetensors"] == 2
     assert told == sorted(told)
 
@@ -263,14 +263,14 @@ def test_a_file_that_was_cut_off_in_the_cache_comes_again(hub: LocalHub):
 
 
 def test_who_waits_is_told_in_their_own_language(hub: LocalHub):
-    told: list[str] = []
+    told: list[Message] = []
     hub.change = lambda name, content: content[:-1] + b"x" if name == "model.safetensors" else content
-    with speaking("de"), pytest.raises(CheckpointError) as caught:
+    with pytest.raises(CheckpointError) as caught:
         tc.load(NAME, on_progress=lambda done, total, what: told.append(what))
-    assert str(caught.value) == (
+    assert in_german(caught.value) == (
         f"model.safetensors von {NAME} kam beschädigt an und wurde nicht behalten; lade das Modell noch einmal"
     )
-    assert set(told) == {f"Download von {NAME}"}
+    assert {in_german(what) for what in told} == {f"Download von {NAME}"}
 
 
 def test_more_than_the_disk_holds(hub: LocalHub):
@@ -302,7 +302,7 @@ class Away(Exception):
 
 
 def test_who_waits_no_more_stops_the_download(hub: LocalHub):
-    def leave(done: int, total: int, what: str) -> None:
+    def leave(done: int, total: int, what: Message) -> None:
         raise Away
 
     with pytest.raises(Away):

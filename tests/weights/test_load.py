@@ -16,7 +16,7 @@ from tokenizers import models, pre_tokenizers
 import transformer_core as tc
 from tests.weights import foreign
 from tests.weights.test_checkpoint import Trap
-from transformer_core.errors import CheckpointError, ConfigError
+from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.weights.checkpoint import refuse_to_replace
 
 FolderOf = Callable[[str], Path]
@@ -193,13 +193,13 @@ def test_its_own_memory(folder: Path):
 
 @pytest.mark.parametrize("device_map", [None, {"": "cpu", "decoder.blocks": "disk"}])
 def test_progress(device_map: dict[str, str] | None, folder: Path):
-    told: list[tuple[int, int, str]] = []
+    told: list[tuple[int, int, Message]] = []
     model, tokenizer = tc.load(folder, device_map=device_map, on_progress=lambda *news: told.append(news))
     tc.save(folder.parent / "ours", model, tokenizer)
-    ours: list[tuple[int, int, str]] = []
+    ours: list[tuple[int, int, Message]] = []
     tc.load(folder.parent / "ours", device_map=device_map, on_progress=lambda *news: ours.append(news))
     for news, what in ((told, f"reading {folder}"), (ours, "reading ours")):
-        assert {(total, name) for _, total, name in news} == {(news[-1][0], what)}
+        assert {(total, str(name)) for _, total, name in news} == {(news[-1][0], what)}
         assert [done for done, _, _ in news] == sorted({done for done, _, _ in news})
         assert news[-1][0] == sum(parameter.numel() * 4 for parameter in model.parameters())
 

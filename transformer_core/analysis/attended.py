@@ -18,7 +18,6 @@ from transformer_core.analysis.units import sink_keys
 from transformer_core.errors import SiteError
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.pooling import Overview, block_ends
-from transformer_core.language import say
 from transformer_core.model.attention import MultiHeadAttention
 
 WRITTEN_OUT_BYTES = 32 << 20  # of all patterns of an attention, up to which they are written out
@@ -220,11 +219,9 @@ class Attended:
     def _layer(self, layer: int) -> LazyPattern:
         if not 0 <= layer < len(self._layers):
             raise SiteError(
-                say(
-                    "there is no layer {layer} in this attention; the last is {last}",
-                    layer=layer,
-                    last=len(self._layers) - 1,
-                )
+                "there is no layer {layer} in this attention; the last is {last}",
+                layer=layer,
+                last=len(self._layers) - 1,
             )
         return self._layers[layer]
 

@@ -11,8 +11,7 @@ from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.curves import Curve
 from transformer_core.analysis.fixed_text import FixedText, watch
-from transformer_core.errors import CheckpointError, RunError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.film import Film
 from transformer_core.weights.checkpoint import CONFIG, TOKENIZER, WEIGHTS, existing, read_json
@@ -34,7 +33,7 @@ class DamagedMoment:
     """A snapshot that cannot be read."""
 
     step: int
-    reason: str
+    reason: Message
 
 
 def read_moments(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator[MomentReading | DamagedMoment]:
@@ -58,12 +57,14 @@ def read_moments(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator
             continue
         except CheckpointError as error:
             if _weights(film, step).exists():
-                yield DamagedMoment(step=step, reason=str(error))
+                yield DamagedMoment(step=step, reason=error.message)
             continue
         watched = watch(model, fixed.inputs)
         log_probs = watched.log_probs_at(fixed.judged)[range(len(fixed.judged)), [*fixed.expected]].cpu().numpy()
         if not all(np.isfinite(values).all() for values in (log_probs, *watched.patterns.values())):
-            yield DamagedMoment(step=step, reason="what it computes are no finite numbers: the training had diverged")
+            yield DamagedMoment(
+                step=step, reason=Message("what it computes are no finite numbers: the training had diverged")
+            )
             continue
         yield MomentReading(step=step, log_probs=log_probs, patterns=watched.patterns, masks=watched.masks)
 
@@ -147,11 +148,11 @@ def _take_weights(model: Transformer, film: Film, step: int) -> None:
     """
     path = _weights(film, step)
     if not path.is_file():
-        raise RunError(say("the film has no moment at step {step:,}", step=step))
+        raise RunError("the film has no moment at step {step:,}", step=step)
     files = TensorFiles([path])
     parameters = dict(model.named_parameters())
     if {name: files.shape(name) for name in files} != {name: values.shape for name, values in parameters.items()}:
-        raise CheckpointError(say("{path} does not belong to the config.json beside it", path=path))
+        raise CheckpointError("{path} does not belong to the config.json beside it", path=path)
     with torch.no_grad():
         for name, values in parameters.items():
             values.copy_(files[name])

@@ -96,9 +96,7 @@ class HeadHistory:
             in_order = [by_step[step] for step in sorted(by_step)]
             counts = [dict(record["heads"]) for record in in_order]
             if any(other != counts[0] for other in counts):
-                raise RunError(
-                    say("the moments are not of the same heads; measure all of them on one model's snapshots")
-                )
+                raise RunError("the moments are not of the same heads; measure all of them on one model's snapshots")
             heads = _names(counts)
             values = {
                 (measure, part): np.array(
@@ -113,10 +111,7 @@ class HeadHistory:
             raise
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise RunError(
-                say(
-                    "a record of heads is damaged, or was written by another version ({error!r}); leave it out",
-                    error=error,
-                )
+                "a record of heads is damaged, or was written by another version ({error!r}); leave it out", error=error
             ) from error
         return cls(steps=np.array(sorted(by_step), dtype=np.int64), heads=heads, values=values)
 

@@ -9,7 +9,6 @@ from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 
 from transformer_core.analysis.divergence import entropy
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 Patterns = Float[np.ndarray, "_ _ _ _"]
 """Of one text: [layer, head, query, key]."""
@@ -73,12 +72,10 @@ def match_heads(
     shapes_a, shapes_b = [text.shape for text in texts_a], [text.shape for text in texts_b]
     if shapes_a != shapes_b or len({shape[:2] for shape in shapes_a}) != 1:
         raise ConfigError(
-            say(
-                "heads are matched between models of the same shape on the same texts; got patterns of {a} and of "
-                "{b}: choose two models with as many layers and heads, and read the same texts with both",
-                a=shapes_a[:3],
-                b=shapes_b[:3],
-            )
+            "heads are matched between models of the same shape on the same texts; got patterns of {a} and of "
+            "{b}: choose two models with as many layers and heads, and read the same texts with both",
+            a=shapes_a[:3],
+            b=shapes_b[:3],
         )
     allowed = [np.ones(shape[2:], dtype=bool) for shape in shapes_a] if masks is None else _as_list(masks)
     n_layers, n_heads = shapes_a[0][:2]
@@ -89,7 +86,7 @@ def match_heads(
         n_queries += int(has_choice.sum())
     if not n_queries:
         raise ConfigError(
-            say("no query of these texts may look at more than one key, so no head has a choice; take longer texts")
+            "no query of these texts may look at more than one key, so no head has a choice; take longer texts"
         )
     similarity = total / n_queries
     gain = similarity

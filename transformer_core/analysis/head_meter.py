@@ -13,7 +13,6 @@ from transformer_core.analysis.measured_texts import MeasuredTexts
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -45,7 +44,7 @@ class HeadMeter:
         n_shuffles: int = N_SHUFFLES,
     ) -> None:
         if not len(items):
-            raise CorpusError(say("there is nothing to measure heads on; give at least one held-out pair or text"))
+            raise CorpusError("there is nothing to measure heads on; give at least one held-out pair or text")
         cases = [case_of(config, tokenizer, item, max_tokens=max_tokens) for item in items]
         self._batches = [
             MeasuredTexts(config, tokenizer, batch, n_shuffles=n_shuffles) for batch in _batches(config, cases)

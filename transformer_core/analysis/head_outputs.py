@@ -8,7 +8,6 @@ from torch import Tensor
 from transformer_core.analysis.attentions import attentions_of
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 Tokens = Int[Tensor, "1 _"]
@@ -39,12 +38,10 @@ def head_outputs(
     n_tokens = max(side.shape[1] for side in tokens)
     if n_tokens > max_tokens:
         raise ConfigError(
-            say(
-                "what every head writes is kept for at most {max_tokens:,} tokens, and this text has {n_tokens:,}; "
-                "shorten the text, or allow more with max_tokens",
-                max_tokens=max_tokens,
-                n_tokens=n_tokens,
-            )
+            "what every head writes is kept for at most {max_tokens:,} tokens, and this text has {n_tokens:,}; "
+            "shorten the text, or allow more with max_tokens",
+            max_tokens=max_tokens,
+            n_tokens=n_tokens,
         )
     with capture(model, "*.hook_z") as activations:
         model.final_states(*tokens)

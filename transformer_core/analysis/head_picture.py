@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float
 
 from transformer_core.analysis.units import combine, merge_mask, merge_tokens
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 from transformer_core.text.grouping import word_labels
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def picture(
     numbers = words if in_words else (range(n_queries), range(n_keys))
     sides = [_Shown.of(*parts) for parts in zip(spans, hidden, labels, numbers, strict=True)]
     if not all(side.tokens for side in sides):
-        raise ConfigError(say("all tokens of this part are hidden; show special tokens and sinks again, or zoom out"))
+        raise ConfigError("all tokens of this part are hidden; show special tokens and sinks again, or zoom out")
     values, mask = _rows(attended, wish, spans[0]), attended.mask(spans[0])
     largest = None
     if wish.quantity in ("scores", "values", "written"):

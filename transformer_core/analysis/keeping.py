@@ -5,7 +5,6 @@ from pathlib import Path
 from transformer_core.analysis.guided_head import guidance_facts
 from transformer_core.analysis.head_scores import known_heads, score_heads
 from transformer_core.errors import HeadlightError, RunError
-from transformer_core.language import say
 from transformer_core.reasons import reason
 from transformer_core.training.begin import corpus_of
 from transformer_core.training.run_directory import RunDirectory
@@ -36,18 +35,16 @@ def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
     saved = RunDirectory.open(run).read_last()
     if saved is None:
         raise RunError(
-            say("{run} has saved nothing yet, so there is no model to keep; let it train a little longer", run=run)
+            "{run} has saved nothing yet, so there is no model to keep; let it train a little longer", run=run
         )
     card = saved.card | {"name": folder.resolve().name} | ({"title": title} if title else {})
     try:
         save(folder, saved.model, saved.tokenizer, card)
     except OSError as error:
         raise RunError(
-            say(
-                "{folder} cannot be written ({error}); make room, or choose another folder",
-                folder=folder,
-                error=reason(error),
-            )
+            "{folder} cannot be written ({error}); make room, or choose another folder",
+            folder=folder,
+            error=reason(error),
         ) from error
     return saved.progress.step
 
@@ -75,4 +72,4 @@ def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED) -> None
             write_json(folder / CARD, card | found)
     except Exception as error:  # a model is never lost, nor called lost, because its description failed
         why = reason(error) if isinstance(error, HeadlightError | OSError) else f"{type(error).__name__}: {error}"
-        raise RunError(say("what its heads do could not be measured ({error})", error=why)) from error
+        raise RunError("what its heads do could not be measured ({error})", error=why) from error

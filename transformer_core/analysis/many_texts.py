@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from transformer_core.analysis.cells import Cell, strongest_cell
 from transformer_core.analysis.divergence import entropy
 from transformer_core.errors import ConfigError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 MEASURES: Mapping[str, str] = {
     "entropy": mark("mean entropy, nats"),
@@ -95,7 +95,7 @@ class HeadOverTexts:
             ConfigError: there is no text.
         """
         if not texts:
-            raise ConfigError(say("a head is described over texts, and there is none; give at least one"))
+            raise ConfigError("a head is described over texts, and there is none; give at least one")
         return cls(texts=tuple(texts), measures={measure: _spread(texts, measure) for measure in MEASURES})
 
     def highest(self, measure: str) -> HeadOnText | None:
@@ -120,11 +120,9 @@ class HeadOverTexts:
         """Return the texts that have a measure."""
         if measure not in MEASURES:
             raise ConfigError(
-                say(
-                    "a head on a text has no measure {measure!r}; choose one of {measures}",
-                    measure=measure,
-                    measures=", ".join(MEASURES),
-                )
+                "a head on a text has no measure {measure!r}; choose one of {measures}",
+                measure=measure,
+                measures=", ".join(MEASURES),
             )
         return [text for text in self.texts if getattr(text, measure) is not None]
 

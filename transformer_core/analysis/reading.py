@@ -13,8 +13,7 @@ from transformer_core.analysis.attentions import ATTENTIONS
 from transformer_core.analysis.watching import Given, Watched, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
-from transformer_core.errors import TextError
-from transformer_core.language import say
+from transformer_core.errors import Message, TextError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_places
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
@@ -157,7 +156,7 @@ def read(
         return _read_source(model, tokenizer, text, target, max_tokens)
     if target is not None:
         raise TextError(
-            say("a model that is {kind} takes one text and no target", kind=say(config.architecture.replace("_", "-")))
+            "a model that is {kind} takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
         )
     if config.architecture == "decoder_only":
         return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)

@@ -5,89 +5,14 @@ feed-forward network before has added. Projections keep sums apart, so that each
 of the query and a source of the key.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-from jaxtyping import Float
-
-from transformer_core.language import say
+from transformer_core.analysis.walkthrough.sources import ScoreSources
+from transformer_core.analysis.walkthrough.splitting import split_scores
 
 if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
-
-SourceKind = Literal["token", "position", "segment", "head", "feed_forward", "bias"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SourceName:
-    """A part of the model that writes into the vectors that an attention reads."""
-
-    kind: SourceKind
-    layer: int | None = None  # of heads and feed-forward networks
-    head: int | None = None  # of heads
-    attention: str | None = None  # of heads: "encoder", "decoder" or "cross"
-
-    def label(self) -> str:
-        """Return the name in the reader's words."""
-        if self.kind == "head" and self.attention == "cross":
-            return say("cross-attention L{layer}.H{head}", layer=self.layer, head=self.head)
-        if self.kind == "head":
-            return f"L{self.layer}.H{self.head}"
-        if self.kind == "feed_forward":
-            return say("L{layer} feed-forward", layer=self.layer)
-        words = {"token": say("token"), "position": say("position"), "segment": say("segment"), "bias": say("biases")}
-        return words[self.kind]
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ScoreSources:
-    """The scores of one head on one text, by their sources; all in float64.
-
-    Over both sources, a cell sums to scale * q · k; with the bias, to the model's score before the mask.
-    """
-
-    sources_of_query: tuple[SourceName, ...]
-    sources_of_key: tuple[SourceName, ...]
-    parts_q: Float[np.ndarray, "source query d_head"]  # they sum to q
-    parts_k: Float[np.ndarray, "_ key d_head"]  # they sum to k
-    bias: Float[np.ndarray, "query key"] | None  # what the distance adds; None: there is no such bias
-    scale: float  # 1 / sqrt(d_head), or 1
-    scores: Float[np.ndarray, "query key"]  # the model's, -inf where nothing may be attended to
-    has_frozen_norms: (
-        bool  # normalizations lie between: split as if each divided by a fixed number, what it did divide by
-    )
-
-    @property
-    def n_bytes(self) -> int:
-        """Memory that it takes, in bytes."""
-        bias = 0 if self.bias is None else self.bias.nbytes
-        return self.parts_q.nbytes + self.parts_k.nbytes + self.scores.nbytes + bias
-
-    @property
-    def largest_error(self) -> float:
-        """The largest distance of the sums to the model's scores, where it may attend: its rounding."""
-        summed = self.by_kind(None, None) + (0 if self.bias is None else self.bias)
-        allowed = np.isfinite(self.scores)
-        return float(np.abs(summed[allowed] - self.scores[allowed]).max(initial=0.0))
-
-    def cell(self, query: int, key: int) -> Float[np.ndarray, "source_q source_k"]:
-        """Return one score by the sources of its query (rows) and of its key (columns); without the bias."""
-        return self.scale * self.parts_q[:, query] @ self.parts_k[:, key].T
-
-    def by_kind(
-        self, kinds_q: Collection[SourceKind] | SourceKind | None, kinds_k: Collection[SourceKind] | SourceKind | None
-    ) -> Float[np.ndarray, "query key"]:
-        """Return what all sources of some kinds make of each score together; without the bias.
-
-        Args:
-            kinds_q: on the side of the query; one kind, several, or None for all.
-            kinds_k: on the side of the key.
-        """
-        q = self.parts_q[_of_kinds(self.sources_of_query, kinds_q)].sum(axis=0)
-        k = self.parts_k[_of_kinds(self.sources_of_key, kinds_k)].sum(axis=0)
-        return self.scale * q @ k.T
 
 
 def score_sources(
@@ -114,12 +39,4 @@ def score_sources(
     Source: Elhage et al. 2021, "A mathematical framework for Transformer circuits", for scores as sums over pairs of
     sources; Dai et al. 2019, "Transformer-XL", sec. 3.3, for content and position.
     """
-    from transformer_core.analysis.walkthrough.splitting import split_scores
-
     return split_scores(model, inputs, attention=attention, layer=layer, head=head)
-
-
-def _of_kinds(sources: tuple[SourceName, ...], kinds: Collection[SourceKind] | SourceKind | None) -> list[int]:
-    """Return which sources are meant."""
-    wanted = (kinds,) if isinstance(kinds, str) else kinds
-    return [i for i, source in enumerate(sources) if wanted is None or source.kind in wanted]

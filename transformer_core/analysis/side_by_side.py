@@ -11,7 +11,6 @@ from transformer_core.analysis.divergence import head_changes
 from transformer_core.analysis.likeness import cka_matrix, pattern_distances
 from transformer_core.analysis.token_alignment import AlignedPatterns, TokenAlignment, align_tokens, aligned_patterns
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 Labels = tuple[Sequence[str], Sequence[str]]
 """Of the queries and of the keys of an attention."""
@@ -100,12 +99,10 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
     if a.shape[:2] != b.shape[:2]:
         shapes = [f"{n_layers} layers of {n_heads} heads" for n_layers, n_heads in (a.shape[:2], b.shape[:2])]
         raise ConfigError(
-            say(
-                "head by head only models of one shape can be compared, and these have {a} and {b}; look at the map "
-                "of their heads instead",
-                a=shapes[0],
-                b=shapes[1],
-            )
+            "head by head only models of one shape can be compared, and these have {a} and {b}; look at the map "
+            "of their heads instead",
+            a=shapes[0],
+            b=shapes[1],
         )
     found = np.zeros(a.shape[:2])
     for layer, head in np.ndindex(found.shape):

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transformer_core.analysis.curves import Curve, curves_of, smoothed
+from transformer_core.errors import Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,7 +22,7 @@ class TrialReading:
     samples: Sequence[tuple[str, str]]  # sources, and what should become of them
     outputs: Mapping[str, Sequence[str]]  # what each arm wrote of each sample, as last measured
     measured_at: int  # the step of that measurement
-    ended: Mapping[str, str] = field(default_factory=dict)  # arms that could go no further, and why
+    ended: Mapping[str, Message] = field(default_factory=dict)  # arms that could go no further, and why
     seconds: float = 0.0  # from the first step to the last one that was logged
 
     @property
@@ -53,7 +54,7 @@ def read_trial(records: Iterable[Mapping[str, Any]], arms: Sequence[str]) -> Tri
         samples=[(source, target) for source, target in last.get("samples", [])],
         outputs=_of(arms, last.get("outputs", {})),
         measured_at=last.get("step", 0),
-        ended={arm: reason for line in lines for arm, reason in line.get("ended", {}).items()},
+        ended={arm: Message.from_json(why) for line in lines for arm, why in line.get("ended", {}).items()},
         seconds=max((line["seconds"] for line in lines if "seconds" in line), default=0.0),
     )
 

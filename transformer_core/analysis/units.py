@@ -6,8 +6,8 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
-from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import mark, say
+from transformer_core.errors import ConfigError, Message, TextError
+from transformer_core.language import mark
 
 Label = TypeVar("Label")
 
@@ -135,10 +135,10 @@ def combine(
     bad = weights[~(np.isfinite(weights) & (weights >= 0))]
     if len(bad):
         raise ConfigError(
-            say("the weight of a head is a number from 0 on; got {got}: give 0 to leave a head out", got=bad[0])
+            "the weight of a head is a number from 0 on; got {got}: give 0 to leave a head out", got=bad[0]
         )
     if not weights.any():
-        raise ConfigError(say("all heads have the weight 0, so there is nothing to show; give one of them more"))
+        raise ConfigError("all heads have the weight 0, so there is nothing to show; give one of them more")
     shares = weights.astype(np.float64) / weights.max()  # first, so that no sum is too large for a number
     return np.tensordot((shares / shares.sum()).astype(patterns.dtype), patterns, axes=1)
 
@@ -152,12 +152,10 @@ def _starts(places: Sequence[int], n_tokens: int, what: str) -> Int[np.ndarray, 
     steps = np.diff(np.asarray(places, dtype=np.int64), prepend=-1)
     if len(steps) != n_tokens or not np.isin(steps, (0, 1)).all() or steps[:1].sum() != min(n_tokens, 1):
         raise TextError(
-            say(
-                "the words do not fit the pattern, which has {n_tokens} {what}; got words of {n} tokens: group the "
-                "tokens that the pattern was made of",
-                n_tokens=n_tokens,
-                what=say(what),
-                n=len(steps),
-            )
+            "the words do not fit the pattern, which has {n_tokens} {what}; got words of {n} tokens: group the "
+            "tokens that the pattern was made of",
+            n_tokens=n_tokens,
+            what=Message(what),
+            n=len(steps),
         )
     return np.flatnonzero(steps)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from transformer_core.cli.loading import LoadingProgress
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import say
 
 if TYPE_CHECKING:  # imports torch
     from transformer_core.model.transformer import Transformer
@@ -54,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         progress.clear()
     for text in _lines(options.texts):
         if not text.strip():
-            raise TextError(say("the text is empty; give a sentence to decode"))
+            raise TextError("the text is empty; give a sentence to decode")
         if unknown := tokenizer.unknown_words(text):
             print(f"warning: the model does not know {', '.join(unknown)}", file=sys.stderr)
         if model.decoder is None:
@@ -90,13 +89,13 @@ def _filled_in(model: "Transformer", tokenizer: "Tokenizer", text: str) -> str:
     from transformer_core.model.transformer import NO_PREDICTIONS
 
     if not model.config.unembed:
-        raise ConfigError(say(NO_PREDICTIONS))
+        raise ConfigError(NO_PREDICTIONS)
     if tokenizer.mask_id is None:
-        raise TextError(say("this model has no token for a gap, so there is nothing that it could fill in"))
+        raise TextError("this model has no token for a gap, so there is nothing that it could fill in")
     tokens = torch.tensor([tokenizer.encode_for(text, "encoder_only")], device=next(model.parameters()).device)
     is_gap = tokens == tokenizer.mask_id
     if not is_gap.any():
-        raise TextError(say("the text has no gap to fill in; write ____ in the place of a word"))
+        raise TextError("the text has no gap to fill in; write ____ in the place of a word")
     with torch.inference_mode():
         likeliest = model(tokens).argmax(dim=-1)
     return tokenizer.decode(torch.where(is_gap, likeliest, tokens)[0])

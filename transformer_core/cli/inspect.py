@@ -14,7 +14,6 @@ from transformer_core.corpora import CORPORA, CorpusReading
 from transformer_core.corpora.watched import Progress as WatchedProgress
 from transformer_core.corpora.watched import Watched, WatchedFolder
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 if TYPE_CHECKING:  # it imports torch
     from transformer_core.corpora.portrait import CorpusPortrait
@@ -109,7 +108,7 @@ def _warn(portrait: "CorpusPortrait") -> None:
     if found:
         print(f"\nWorth knowing before it is trained on with --preset {preset}:")
     for finding in found:
-        print(textwrap.fill(finding.sentence, width=100, initial_indent="  ", subsequent_indent="    "))
+        print(textwrap.fill(str(finding.sentence), width=100, initial_indent="  ", subsequent_indent="    "))
 
 
 def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusPortrait]") -> None:
@@ -135,7 +134,7 @@ def _reading(assignments: Iterable[str]) -> CorpusReading:
     assigned = parse_settings(assignments)
     for name in (*assigned.model, *assigned.training):
         raise ConfigError(
-            say("{name} is no setting of a corpus; those are {fields}", name=name, fields=", ".join(READING_FIELDS))
+            "{name} is no setting of a corpus; those are {fields}", name=name, fields=", ".join(READING_FIELDS)
         )
     return CorpusReading(**assigned.reading)
 

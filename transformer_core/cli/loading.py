@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable
 from time import monotonic
 
+from transformer_core.errors import NO_MESSAGE, Message
+
 _SILENT_SECONDS = 0.5  # what takes less is not worth a line
 _TERMINAL_SECONDS = 0.2  # between two changes of the line on a terminal
 _PLAIN_SECONDS = 10.0  # between two lines elsewhere
@@ -22,11 +24,11 @@ class LoadingProgress:
     def __init__(self, is_terminal: bool | None = None, clock: Callable[[], float] = monotonic) -> None:
         self._is_terminal = sys.stderr.isatty() if is_terminal is None else is_terminal
         self._clock = clock
-        self._what = ""
+        self._what = NO_MESSAGE
         self._next = 0.0
         self._is_shown = False
 
-    def show(self, done: int, total: int, what: str) -> None:
+    def show(self, done: int, total: int, what: Message) -> None:
         """Show how many bytes are done, unless that was shown a moment ago."""
         now = self._clock()
         if what != self._what:

@@ -9,27 +9,36 @@ from transformer_core.cli import decode, import_, inspect, ready, train, trial
 from transformer_core.errors import HeadlightError
 
 PROGRAM = "python -m transformer_core"
-COMMANDS = {"train": train, "trial": trial, "decode": decode, "import": import_, "inspect": inspect, "ready": ready}
 
 
 def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
     """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
-    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
-        print(
-            f"error: there is no command {arguments[0]!r}; choose one of {', '.join(COMMANDS)} "
-            f"(`{program} --help` says what each does)",
-            file=sys.stderr,
-        )
-        return 2
-    options = make_parser(program).parse_args(arguments)
     try:
-        status: int = options.run_command(options)
+        return run(arguments, program)
     except HeadlightError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         return 130
+
+
+def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
+    """Run a command, and return its exit status.
+
+    Raises:
+        HeadlightError: what a person can mend.
+    """
+    parser, names = _parser_and_commands(program)
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
+        raise HeadlightError(
+            "there is no command {command!r}; choose one of {names} (`{program} --help` says what each does)",
+            command=arguments[0],
+            names=", ".join(names),
+            program=program,
+        )
+    options = parser.parse_args(arguments)
+    status: int = options.run_command(options)
     return status
 
 
@@ -39,6 +48,10 @@ def make_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     Args:
         program: what the commands are called by.
     """
+    return _parser_and_commands(program)[0]
+
+
+def _parser_and_commands(program: str) -> tuple[argparse.ArgumentParser, list[str]]:
     parser = argparse.ArgumentParser(
         prog=program,
         description="Train a Transformer that can be watched, and translate with it.",
@@ -46,6 +59,7 @@ def make_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in COMMANDS.values():
+    for command in (train, trial, decode, import_, inspect):
         command.add_command(commands)
-    return parser
+    ready.add_command(commands, run)
+    return parser, list(commands.choices)

@@ -8,24 +8,34 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
 from transformer_core.errors import HeadlightError
-from transformer_core.language import say
 from transformer_core.reasons import reason
+from transformer_core.training.launch import error_file
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `ready` to the commands."""
+def add_command(
+    commands: "argparse._SubParsersAction[argparse.ArgumentParser]", run_command: Callable[[Sequence[str]], int]
+) -> None:
+    """Add `ready` to the commands.
+
+    Args:
+        commands: of the command line.
+        run_command: runs any of them, the words of which come later.
+    """
     parser = commands.add_parser(
         "ready",
         help="import all that a training needs, then wait for its command line on standard input",
         description="Import all that a training needs, then read one line from standard input: a JSON object with "
         "`arguments`, those of another command as a list, and `log`, the file that takes what that command prints.",
     )
-    parser.set_defaults(run_command=run)
+    parser.set_defaults(run_command=partial(run, run_command))
 
 
-def run(options: argparse.Namespace) -> int:
+def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace) -> int:
     """Wait, then run the command that comes; return its status, or 0 where none comes."""
     import_all()
     line = sys.stdin.readline()
@@ -36,13 +46,14 @@ def run(options: argparse.Namespace) -> int:
         arguments, log = [str(argument) for argument in asked["arguments"]], str(asked["log"])
     except (KeyError, TypeError, ValueError) as error:
         raise HeadlightError(
-            say("standard input must bring one JSON object with arguments and log; got {error}", error=reason(error))
+            "standard input must bring one JSON object with arguments and log; got {error}", error=reason(error)
         ) from error
     _turn_to(log)
-
-    from transformer_core.cli.main import main
-
-    return main(arguments)
+    try:
+        return run_command(arguments)
+    except HeadlightError as error:  # whoever started this says it in the reader's language
+        error_file(Path(log)).write_text(json.dumps(error.message.as_json()), encoding="utf-8")
+        raise
 
 
 def import_all() -> None:

@@ -3,13 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from types import NoneType, UnionType
+from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import ConfigError
-from transformer_core.language import say
+from transformer_core.errors import ConfigError, Message
 from transformer_core.training.config import RateChanges, TrainingConfig
 
 _FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # of a model; the tokenizer says these
@@ -40,10 +39,10 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals:
             raise ConfigError(
-                say("--set takes key=value, got {assignment!r}; for example --set dropout=0.1", assignment=assignment)
+                "--set takes key=value, got {assignment!r}; for example --set dropout=0.1", assignment=assignment
             )
         if name in _FROM_THE_CORPUS and name not in READING_FIELDS:
-            raise ConfigError(say("{name} comes from the corpus's tokenizer and cannot be set", name=name))
+            raise ConfigError("{name} comes from the corpus's tokenizer and cannot be set", name=name)
         if name in READING_FIELDS:
             assigned.reading[name] = _parse(name, text, READING_FIELDS[name])
         elif name in MODEL_FIELDS:
@@ -55,19 +54,17 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
             nearest = get_close_matches(name, known, n=3, cutoff=0.5)
             if nearest:
                 raise ConfigError(
-                    say(
-                        "there is no setting {name!r}; did you mean {nearest}?",
-                        name=name,
-                        nearest=say(" or ").join(nearest),
-                    )
+                    "there is no setting {name!r}; did you mean {nearest}?",
+                    name=name,
+                    nearest=Message.joined(Message(" or "), nearest),
                 )
-            raise ConfigError(say("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known)))
+            raise ConfigError("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known))
     return assigned
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:
     """Read a text as a value of a field's type."""
-    if isinstance(kind, UnionType) and NoneType in get_args(kind):
+    if NoneType in get_args(kind):
         if text.lower() == "none":
             return None
         (kind,) = (member for member in get_args(kind) if member is not NoneType)
@@ -77,14 +74,14 @@ def _parse(name: str, text: str, kind: Any) -> Any:
         return text  # the configuration knows its choices, and names them
     if kind is bool:
         if text.lower() not in ("true", "false"):
-            raise ConfigError(say("{name} must be true or false, got {value!r}", name=name, value=text))
+            raise ConfigError("{name} must be true or false, got {value!r}", name=name, value=text)
         return text.lower() == "true"
     try:
         return kind(text)
     except ValueError:
         if kind is int:
-            raise ConfigError(say("{name} must be a whole number, got {value!r}", name=name, value=text)) from None
-        raise ConfigError(say("{name} must be a number, got {value!r}", name=name, value=text)) from None
+            raise ConfigError("{name} must be a whole number, got {value!r}", name=name, value=text) from None
+        raise ConfigError("{name} must be a number, got {value!r}", name=name, value=text) from None
 
 
 def _parse_changes(name: str, text: str) -> RateChanges:
@@ -94,5 +91,5 @@ def _parse_changes(name: str, text: str) -> RateChanges:
         return tuple((int(step), float(factor)) for step, factor in pairs)
     except ValueError:
         raise ConfigError(
-            say("{name} must be steps and factors like 120:0.5,300:0.1, got {value!r}", name=name, value=text)
+            "{name} must be steps and factors like 120:0.5,300:0.1, got {value!r}", name=name, value=text
         ) from None

@@ -14,7 +14,6 @@ from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING
 from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 
 if TYPE_CHECKING:  # they import torch
@@ -92,9 +91,7 @@ def run(options: argparse.Namespace) -> int:
     if options.corpus is None and not options.resume:
         if _only_keeps(options):
             return _keep(options.run, options.keep)
-        raise ConfigError(
-            say("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
-        )
+        raise ConfigError("--corpus is missing: what to train on, for example --corpus en-fr; or --resume to go on")
     from transformer_core.training.processes import OtherProcessError, Processes
 
     processes = Processes.from_environment()

@@ -23,8 +23,7 @@ from transformer_core.corpora.induction import induction
 from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
 from transformer_core.corpora.stories import stories
 from transformer_core.corpora.tasks import copy, reverse, sort
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import CorpusError, Message
 
 __all__ = [
     "CORPORA",
@@ -82,27 +81,19 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
         return open_corpus(name, reading)
     if os.path.dirname(name):
         raise CorpusError(
-            say(
-                "the text {file} is gone: there is no file or folder {name}; put it back there, or choose another text",
-                file=os.path.basename(name.rstrip("/")),
-                name=name,
-            )
+            "the text {file} is gone: there is no file or folder {name}; put it back there, or choose another text",
+            file=os.path.basename(name.rstrip("/")),
+            name=name,
         )
     nearest = get_close_matches(name, CORPORA, n=2, cutoff=0.5)
     known = ", ".join(CORPORA)
     if not nearest:
         raise CorpusError(
-            say(
-                "there is no corpus {name!r}, and no file or folder of that name; known are {known}",
-                name=name,
-                known=known,
-            )
+            "there is no corpus {name!r}, and no file or folder of that name; known are {known}", name=name, known=known
         )
     raise CorpusError(
-        say(
-            "there is no corpus {name!r}, and no file or folder of that name; did you mean {meant}? known are {known}",
-            name=name,
-            meant=say(" or ").join(map(repr, nearest)),
-            known=known,
-        )
+        "there is no corpus {name!r}, and no file or folder of that name; did you mean {meant}? known are {known}",
+        name=name,
+        meant=Message.joined(Message(" or "), map(repr, nearest)),
+        known=known,
     )

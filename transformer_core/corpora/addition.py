@@ -5,6 +5,7 @@ import random
 from transformer_core.corpora.corpus import Alignment, Corpus, Pair
 from transformer_core.corpora.draws import draw_distinct
 from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.errors import Message
 
 MAX_DIGITS = 4  # of each of the two numbers
 N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
@@ -71,7 +72,7 @@ addition = GeneratedCorpus(
     about=Corpus(
         name="addition",
         title="Addition",
-        description="Two numbers of up to four digits, and their sum, digit by digit.",
+        description=Message("Two numbers of up to four digits, and their sum, digit by digit."),
         examples=("473+58", "999+1", "12+34", "1234+5678", "7+8", "4505+495"),
         tokenizer_kind="character",
     ),

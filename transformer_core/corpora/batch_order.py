@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 
 IGNORED = -1
 """The target where nothing is to be learnt: at padding, and at tokens that are not masked."""
@@ -99,12 +98,10 @@ class Batches(ABC, Iterator[Batch]):
         """
         if position.epoch < 0 or not 0 <= position.index < self.batches_per_epoch:
             raise CorpusError(
-                say(
-                    "there is no batch {index} in epoch {epoch}; an epoch has {n} batches, from 0 on",
-                    index=position.index,
-                    epoch=position.epoch,
-                    n=self.batches_per_epoch,
-                )
+                "there is no batch {index} in epoch {epoch}; an epoch has {n} batches, from 0 on",
+                index=position.index,
+                epoch=position.epoch,
+                n=self.batches_per_epoch,
             )
         if position.epoch != self.position.epoch:
             self._shuffle(epoch=position.epoch)

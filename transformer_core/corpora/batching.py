@@ -11,7 +11,6 @@ from transformer_core.corpora.running_text import RunningText
 from transformer_core.corpora.text_batches import MaskedBatches, NextTokenBatches
 from transformer_core.corpora.token_store import OnProgress
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 from transformer_core.text.tokenizer import Tokenizer
 
 __all__ = [
@@ -91,28 +90,22 @@ def refuse_misfit(items: Sequence[Pair] | Sequence[Text], architecture: Architec
         CorpusError: there is nothing in it, or it is of the other kind: pairs instead of texts, or texts of pairs.
     """
     if not len(items):
-        raise CorpusError(say("there is nothing to make batches of; the corpus must hold at least one pair or text"))
+        raise CorpusError("there is nothing to make batches of; the corpus must hold at least one pair or text")
     is_pairs, needs_pairs = isinstance(items[0], Pair), architecture == "encoder_decoder"
     if is_pairs and architecture == "decoder_only":
         raise CorpusError(
-            say(
-                "this corpus holds pairs, and a decoder alone learns from texts; choose an encoder-decoder for it, or "
-                "a corpus of texts: a text file, or a folder of them"
-            )
+            "this corpus holds pairs, and a decoder alone learns from texts; choose an encoder-decoder for it, or "
+            "a corpus of texts: a text file, or a folder of them"
         )
     if is_pairs and not needs_pairs:
         raise CorpusError(
-            say(
-                "this corpus holds pairs, and an encoder alone learns from texts; choose an encoder-decoder for it, "
-                "or a corpus of texts: a text file, or a folder of them"
-            )
+            "this corpus holds pairs, and an encoder alone learns from texts; choose an encoder-decoder for it, "
+            "or a corpus of texts: a text file, or a folder of them"
         )
     if needs_pairs and not is_pairs:
         raise CorpusError(
-            say(
-                "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder "
-                "for it, or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
-            )
+            "this corpus holds texts, and an encoder-decoder learns from pairs; choose a decoder or an encoder "
+            "for it, or a corpus of pairs: a .tsv file, each line of it a source, a tab and a target"
         )
 
 
@@ -125,12 +118,10 @@ def refuse_stride(stride: int | None, items: Sequence[Pair] | Sequence[Text], *,
     if stride is None:
         return
     if not isinstance(items, RunningText):
-        raise CorpusError(say("stride is for the windows of a running text; set division=stream, or leave out stride"))
+        raise CorpusError("stride is for the windows of a running text; set division=stream, or leave out stride")
     if stride > max_seq_len:
         raise CorpusError(
-            say(
-                "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
-                stride=stride,
-                most=max_seq_len,
-            )
+            "stride ({stride}) must be at most max_seq_len ({most}), or tokens between two windows are left out",
+            stride=stride,
+            most=max_seq_len,
         )

@@ -5,6 +5,7 @@ import random
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.draws import draw_distinct
 from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.errors import Message
 
 CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 MAX_OPEN, MAX_LENGTH = 8, 16  # brackets open at the same time, characters of a source
@@ -50,7 +51,7 @@ brackets = GeneratedCorpus(
     about=Corpus(
         name="brackets",
         title="Brackets",
-        description="Brackets of four kinds, some closed already, and the ones that close the others.",
+        description=Message("Brackets of four kinds, some closed already, and the ones that close the others."),
         examples=("([{<", "([]{", "{<>}(", "<<[()]{", "((((", "[{}](<{}>"),
         tokenizer_kind="character",
     ),

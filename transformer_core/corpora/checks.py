@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from transformer_core.corpora.portrait import CorpusPortrait
-from transformer_core.language import say, say_number
+from transformer_core.errors import Message
 
 _FEW_HELD_OUT = 10  # fewer texts, or windows, tell little
 _DETERMINED = 0.05  # nats: below it the token before tells the next one
@@ -16,7 +17,7 @@ _MANY_COPIES = 0.5  # share of texts, or pairs
 class Finding:
     """Something that a person should know before a training."""
 
-    sentence: str  # what it is, why it matters, and what to do
+    sentence: Message  # what it is, why it matters, and what to do
     is_fatal: bool = False  # the training cannot begin
 
 
@@ -45,61 +46,58 @@ def _too_long(portrait: CorpusPortrait, max_seq_len: int) -> Iterator[Finding]:
     for side, lengths in portrait.lengths.items():
         n_around = 2 if portrait.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
         n = lengths.n_above(max_seq_len - n_around)
-        values = {"most": max_seq_len, "longest": lengths.longest + 1}
+        values: dict[str, Any] = {"n": n, "most": max_seq_len, "longest": lengths.longest + 1}
         if not n:
             continue
         if side == "source":
-            sentence = say_number(
-                n,
+            sentence = Message(
                 "{n:,} source is longer than the model takes: {longest:,} tokens, its end included, of {most:,} at "
                 "most. Raise max_seq_len to {longest:,}, or shorten it.",
-                "{n:,} sources are longer than the model takes: up to {longest:,} tokens, their end included, of "
-                "{most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
+                plural="{n:,} sources are longer than the model takes: up to {longest:,} tokens, their end included, "
+                "of {most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
                 **values,
             )
         elif side == "target":
-            sentence = say_number(
-                n,
+            sentence = Message(
                 "{n:,} target is longer than the model takes: {longest:,} tokens, its end included, of {most:,} at "
                 "most. Raise max_seq_len to {longest:,}, or shorten it.",
-                "{n:,} targets are longer than the model takes: up to {longest:,} tokens, their end included, of "
-                "{most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
+                plural="{n:,} targets are longer than the model takes: up to {longest:,} tokens, their end included, "
+                "of {most:,} at most. Raise max_seq_len to {longest:,}, or shorten them.",
                 **values,
             )
         else:
-            sentence = say_number(
-                n,
+            sentence = Message(
                 "{n:,} text is longer than the {most:,} tokens that the model takes, and is cut into pieces, which do "
                 "not see each other. With a larger max_seq_len it would stay whole.",
-                "{n:,} texts are longer than the {most:,} tokens that the model takes, and are cut into pieces, which "
-                "do not see each other. With a larger max_seq_len they would stay whole.",
+                plural="{n:,} texts are longer than the {most:,} tokens that the model takes, and are cut into "
+                "pieces, which do not see each other. With a larger max_seq_len they would stay whole.",
                 **values,
             )
         yield Finding(sentence, is_fatal=portrait.items == "pairs")
 
 
-def _the_same(portrait: CorpusPortrait) -> Iterator[str]:
+def _the_same(portrait: CorpusPortrait) -> Iterator[Message]:
     """Find that there is nothing, or little, to be learnt."""
     if portrait.n_used_tokens == 1:
         token = portrait.frequent[0].token
-        yield say(
+        yield Message(
             "All of it is one token, {token}, again and again, so there is nothing to learn. Give another text.",
             token=token,
         )
     elif portrait.bigram_loss < _DETERMINED:
-        yield say(
+        yield Message(
             "The same comes again and again: each token follows from the one before (bigram baseline {loss:.2f} nats), "
             "so a model learns nothing that a table could not tell. Give a more varied text.",
             loss=portrait.bigram_loss,
         )
     if portrait.items == "pairs":
         if portrait.n_different == 1:
-            yield say(
+            yield Message(
                 "All targets are equal, so a model need not read its source. Look whether the second column is the "
                 "right one."
             )
         elif portrait.n_copied > _MANY_COPIES * portrait.n_train:
-            yield say(
+            yield Message(
                 "{n:,} of {all:,} targets equal their source, so the model learns to copy. Look whether that is meant.",
                 n=portrait.n_copied,
                 all=portrait.n_train,
@@ -107,20 +105,20 @@ def _the_same(portrait: CorpusPortrait) -> Iterator[str]:
         if lengths := portrait.lengths.get("target"):
             empty = dict(lengths.counts).get(0, 0)
             if empty:
-                yield say("{n:,} targets have no token; the model learns to end at once for these.", n=empty)
+                yield Message("{n:,} targets have no token; the model learns to end at once for these.", n=empty)
     elif portrait.items == "texts" and portrait.n_different <= _MANY_COPIES * portrait.n_train:
-        yield say(
+        yield Message(
             "Only {n:,} of {all:,} texts differ; the others are copies, which the model learns by heart. Remove them.",
             n=portrait.n_different,
             all=portrait.n_train,
         )
 
 
-def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> Iterator[str]:
+def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> Iterator[Message]:
     """Find that there is too little for a batch, or for a validation."""
     rows = n_rows(portrait, max_seq_len)
     if rows < batch_size:
-        yield say(
+        yield Message(
             "The training set is smaller than one batch: {n:,} of {batch_size:,} pairs or windows, so each step sees "
             "all of it and the model learns it by heart. Give more text, or lower the batch size.",
             n=rows,
@@ -130,16 +128,16 @@ def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> 
     if portrait.items == "stretches":
         held_out = max(1, portrait.n_held_out_tokens // max_seq_len)
     if held_out < _FEW_HELD_OUT:
-        yield say(
+        yield Message(
             "The validation set is very small ({n:,}), so validation loss and accuracy are rough. Give more text for "
             "better ones.",
             n=held_out,
         )
 
 
-def _unknown(portrait: CorpusPortrait) -> Iterator[str]:
+def _unknown(portrait: CorpusPortrait) -> Iterator[Message]:
     if portrait.unknown_share > _MOST_UNKNOWN:
-        yield say(
+        yield Message(
             "{share:.0%} of the tokens in the validation set are unknown: the training set does not have them. Choose "
             "subwords or characters as tokens, or give more text.",
             share=portrait.unknown_share,

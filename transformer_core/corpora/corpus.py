@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from transformer_core.config import Architecture
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import CorpusError, Message
 
 Alignment = tuple[tuple[int, ...], ...]
 """For each unit, in order, the units that it truly depends on, ascending; an empty tuple: on nothing in the text.
@@ -27,11 +26,11 @@ TokenizerKind = Literal["word", "character", "byte_bpe"]
 """What one token is; byte_bpe: some bytes that often come together."""
 
 _SHARED = {  # by whether it is pairs
-    True: mark(
+    True: Message(
         "{name}: {n} sources are both in training and held out, for example {example!r}; each belongs to one of the "
         "two."
     ),
-    False: mark(
+    False: Message(
         "{name}: {n} texts are both in training and held out, for example {example!r}; each belongs to one of the two."
     ),
 }
@@ -104,7 +103,7 @@ class Corpus:
 
     name: str  # as `load_corpus` knows it
     title: str  # for the screen
-    description: str  # one or two sentences for the screen, in English; said again to who reads another language
+    description: Message  # one or two sentences
     train: Sequence[Any] = ()  # Sequence[Pair] or Sequence[Text]: `is_pairs` tells which
     held_out: Sequence[Any] = ()  # the same
     examples: tuple[str, ...]  # good sources or prompts to click on; the first is the best known
@@ -122,12 +121,12 @@ class Corpus:
         for part in (self.train, self.held_out):
             if not all(isinstance(item, kind) for item in (part if isinstance(part, tuple) else part[:1])):
                 raise CorpusError(
-                    say("{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name)
+                    "{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name
                 )
         if isinstance(self.train, tuple) and isinstance(self.held_out, tuple):
             shared = {_given(item) for item in self.train} & {_given(item) for item in self.held_out}
             if shared:
-                raise CorpusError(say(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared)))
+                raise CorpusError(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared))
 
     @property
     def is_pairs(self) -> bool:

@@ -9,6 +9,7 @@ from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.date_formats import FORMATS, fits, write_date
 from transformer_core.corpora.draws import draw_distinct
 from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.errors import Message
 
 FIRST, LAST = datetime.date(1900, 1, 1), datetime.date(2099, 12, 31)
 N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
@@ -49,7 +50,9 @@ dates = GeneratedCorpus(
     about=Corpus(
         name="dates",
         title="Dates",
-        description="Dates in the ways in which people write them, turned into year, month and day (ISO 8601).",
+        description=Message(
+            "Dates in the ways in which people write them, turned into year, month and day (ISO 8601)."
+        ),
         examples=(
             "July 4th, 1976",
             "the twenty-first of March 1999",

@@ -4,7 +4,6 @@ from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 
 Item = TypeVar("Item")
 
@@ -31,10 +30,8 @@ def draw_distinct(draw: Callable[[], Item], count: int, *, key: Callable[[Item],
         in_vain = 0 if len(items) > before else in_vain + 1
         if in_vain > _PATIENCE:
             raise CorpusError(
-                say(
-                    "{n:,} different items were to be drawn, and there are about {there:,}; ask for less",
-                    n=count,
-                    there=before,
-                )
+                "{n:,} different items were to be drawn, and there are about {there:,}; ask for less",
+                n=count,
+                there=before,
             )
     return list(items.values())

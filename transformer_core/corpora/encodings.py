@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 
 _BLOCK = 2**20  # bytes that are read at a time
 _MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
@@ -20,36 +19,36 @@ _MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
     (codecs.BOM_UTF16_LE, "utf-16", "UTF-16"),
     (codecs.BOM_UTF16_BE, "utf-16", "UTF-16"),
 )
-_SAVE = mark("open it, save it as plain text (.txt, UTF-8), and give that file")
-_UNPACK = mark("unpack it, and give the text files that are in it")
-_GIVE_TEXT = mark("give a file with text in it")
-_EXPORT = mark("export its texts to a text file, and give that")
-_SAVE_SHEET = mark("save the sheet as .csv, and give that file")
+_SAVE = Message("open it, save it as plain text (.txt, UTF-8), and give that file")
+_UNPACK = Message("unpack it, and give the text files that are in it")
+_GIVE_TEXT = Message("give a file with text in it")
+_EXPORT = Message("export its texts to a text file, and give that")
+_SAVE_SHEET = Message("save the sheet as .csv, and give that file")
 _NO_TEXT = (  # how a file begins, what it is, and what to do
-    (b"%PDF-", mark("a PDF"), mark("copy the text out of it into a text file, and give that")),
-    (b"{\\rtf", mark("a formatted text (RTF)"), _SAVE),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", mark("an Office document of the older kind"), _SAVE),
-    (b"\x1f\x8b", mark("a gzip archive"), _UNPACK),
-    (b"7z\xbc\xaf\x27\x1c", mark("a 7z archive"), _UNPACK),
-    (b"\xfd7zXZ\0", mark("an xz archive"), _UNPACK),
-    (b"BZh", mark("a bzip2 archive"), _UNPACK),
-    (b"\x28\xb5\x2f\xfd", mark("a zstd archive"), _UNPACK),
-    (b"Rar!\x1a\x07", mark("a RAR archive"), _UNPACK),
-    (b"\x89PNG\r\n\x1a\n", mark("a picture (PNG)"), _GIVE_TEXT),
-    (b"\xff\xd8\xff", mark("a picture (JPEG)"), _GIVE_TEXT),
-    (b"GIF8", mark("a picture (GIF)"), _GIVE_TEXT),
-    (b"SQLite format 3\0", mark("a database (SQLite)"), _EXPORT),
-    (b"PAR1", mark("a Parquet file"), _EXPORT),
+    (b"%PDF-", Message("a PDF"), Message("copy the text out of it into a text file, and give that")),
+    (b"{\\rtf", Message("a formatted text (RTF)"), _SAVE),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", Message("an Office document of the older kind"), _SAVE),
+    (b"\x1f\x8b", Message("a gzip archive"), _UNPACK),
+    (b"7z\xbc\xaf\x27\x1c", Message("a 7z archive"), _UNPACK),
+    (b"\xfd7zXZ\0", Message("an xz archive"), _UNPACK),
+    (b"BZh", Message("a bzip2 archive"), _UNPACK),
+    (b"\x28\xb5\x2f\xfd", Message("a zstd archive"), _UNPACK),
+    (b"Rar!\x1a\x07", Message("a RAR archive"), _UNPACK),
+    (b"\x89PNG\r\n\x1a\n", Message("a picture (PNG)"), _GIVE_TEXT),
+    (b"\xff\xd8\xff", Message("a picture (JPEG)"), _GIVE_TEXT),
+    (b"GIF8", Message("a picture (GIF)"), _GIVE_TEXT),
+    (b"SQLite format 3\0", Message("a database (SQLite)"), _EXPORT),
+    (b"PAR1", Message("a Parquet file"), _EXPORT),
 )
 _ZIPPED = {  # what a ZIP archive is that has this ending
-    ".docx": (mark("a Word document"), _SAVE),
-    ".odt": (mark("an OpenDocument text"), _SAVE),
-    ".xlsx": (mark("an Excel workbook"), _SAVE_SHEET),
-    ".ods": (mark("an OpenDocument sheet"), _SAVE_SHEET),
-    ".pptx": (mark("a PowerPoint presentation"), _SAVE),
-    ".epub": (mark("an electronic book (EPUB)"), mark("convert it to plain text (.txt), and give that file")),
+    ".docx": (Message("a Word document"), _SAVE),
+    ".odt": (Message("an OpenDocument text"), _SAVE),
+    ".xlsx": (Message("an Excel workbook"), _SAVE_SHEET),
+    ".ods": (Message("an OpenDocument sheet"), _SAVE_SHEET),
+    ".pptx": (Message("a PowerPoint presentation"), _SAVE),
+    ".epub": (Message("an electronic book (EPUB)"), Message("convert it to plain text (.txt), and give that file")),
 }
-_ANY_ZIP = (mark("a ZIP archive"), _UNPACK)
+_ANY_ZIP = (Message("a ZIP archive"), _UNPACK)
 _BEGINS_ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 _CONTROL = [*{*range(1, 32)} - {*b" \t\n\r\f\v\x1a\x1b"}]  # DOS ended texts with 1A; colours of a terminal are 1B
 _UNDEFINED = [byte for byte in range(256) if bytes([byte]).decode("cp1252", "replace") == "\ufffd"]
@@ -62,10 +61,10 @@ class Encoding(NamedTuple):
     """How a file is decoded, and what to tell a person of that."""
 
     codec: str  # as Python names it
-    remark: str  # a sentence, for who reads it now; "" for UTF-8
+    remark: Message  # a sentence; none for UTF-8
 
 
-def encoding_of(file: BufferedIOBase, name: str) -> Encoding:
+def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
     """Read a file through, in little memory, and say how to decode it; it is left at its beginning.
 
     What has no byte order mark and is not UTF-8 is taken for Windows-1252, which Latin-1 is a part of: if all its bytes
@@ -82,20 +81,21 @@ def encoding_of(file: BufferedIOBase, name: str) -> Encoding:
     file.seek(0)
     for begins, codec, written in _MARKS:
         if beginning.startswith(begins):
-            was = say("{name} was {encoding} text, and is kept as UTF-8.", name=name, encoding=written)
-            return Encoding(codec, was if written else "")
+            was = Message("{name} was {encoding} text, and is kept as UTF-8.", name=name, encoding=written)
+            return Encoding(codec, was if written else NO_MESSAGE)
     _refuse_known(beginning, name)
     bad = _first_not_utf8(file, name)
     if bad is None:
-        return Encoding("utf-8", "")
+        return Encoding("utf-8", NO_MESSAGE)
     line, byte = _line_and_byte(file, bad)
     _refuse_other_than_western(file, name=name, line=line, byte=byte)
     return Encoding(
-        "cp1252", say("{name} was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8.", name=name)
+        "cp1252",
+        Message("{name} was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8.", name=name),
     )
 
 
-def decoded(file: BufferedIOBase, codec: str, name: str) -> Iterator[str]:
+def decoded(file: BufferedIOBase, codec: str, name: str | Message) -> Iterator[str]:
     """Yield the text of a file, some at a time, each line break as one character.
 
     Args:
@@ -117,12 +117,10 @@ def decoded(file: BufferedIOBase, codec: str, name: str) -> Iterator[str]:
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(error.encoding, "ignore").count("\n")
             raise CorpusError(
-                say(
-                    "{name}, line {line:,}: the text is damaged there ({reason}); save it anew as UTF-8",
-                    name=name,
-                    line=line,
-                    reason=error.reason,
-                )
+                "{name}, line {line:,}: the text is damaged there ({reason}); save it anew as UTF-8",
+                name=name,
+                line=line,
+                reason=error.reason,
             ) from error
         if "\0" in text:
             raise _binary(name, line + text[: text.index("\0")].count("\n"))
@@ -130,36 +128,30 @@ def decoded(file: BufferedIOBase, codec: str, name: str) -> Iterator[str]:
         yield text
 
 
-def _refuse_known(beginning: bytes, name: str) -> None:
+def _refuse_known(beginning: bytes, name: str | Message) -> None:
     """Say what a file is that begins as files of another kind do."""
-    kinds = [(begins, *_ZIPPED.get(PurePath(name).suffix.lower(), _ANY_ZIP)) for begins in _BEGINS_ZIP]
+    kinds = [(begins, *_ZIPPED.get(PurePath(str(name)).suffix.lower(), _ANY_ZIP)) for begins in _BEGINS_ZIP]
     for begins, what, way_out in (*kinds, *_NO_TEXT):
         if beginning.startswith(begins):
-            raise CorpusError(
-                say("{name} is {what}, not plain text; {way_out}", name=name, what=say(what), way_out=say(way_out))
-            )
+            raise CorpusError("{name} is {what}, not plain text; {way_out}", name=name, what=what, way_out=way_out)
     nulls = [beginning[i::2].count(0) for i in (0, 1)]
     if min(nulls) == 0 and max(nulls) > len(beginning) / 8:
         raise CorpusError(
-            say(
-                "{name} seems to be UTF-16 text without the mark that says so; save it as UTF-8 in an editor, or with "
-                "iconv -f UTF-16LE -t UTF-8",
-                name=name,
-            )
-        )
-
-
-def _binary(name: str, line: int) -> CorpusError:
-    return CorpusError(
-        say(
-            "{name} is no text: line {line:,} holds a zero byte, as binary files do; give a file with text in it",
+            "{name} seems to be UTF-16 text without the mark that says so; save it as UTF-8 in an editor, or with "
+            "iconv -f UTF-16LE -t UTF-8",
             name=name,
-            line=line,
         )
+
+
+def _binary(name: str | Message, line: int) -> CorpusError:
+    return CorpusError(
+        "{name} is no text: line {line:,} holds a zero byte, as binary files do; give a file with text in it",
+        name=name,
+        line=line,
     )
 
 
-def _first_not_utf8(file: BufferedIOBase, name: str) -> int | None:
+def _first_not_utf8(file: BufferedIOBase, name: str | Message) -> int | None:
     """Return how many bytes lie before the first one that is not UTF-8 where it is; None: all are. Refuse zeros."""
     decoder, n_read, bad, line = codecs.getincrementaldecoder("utf-8")(), 0, None, 1
     while True:
@@ -179,7 +171,7 @@ def _first_not_utf8(file: BufferedIOBase, name: str) -> int | None:
         line += block.count(b"\n")
 
 
-def _refuse_other_than_western(file: BufferedIOBase, *, name: str, line: int, byte: int) -> None:
+def _refuse_other_than_western(file: BufferedIOBase, *, name: str | Message, line: int, byte: int) -> None:
     """Check that text can be Windows-1252, of which a byte in some line is not UTF-8."""
     n_of, n_characters = np.zeros(256, np.int64), 0  # of each byte; of UTF-8 beyond ASCII
     while block := file.read(_BLOCK):
@@ -189,33 +181,27 @@ def _refuse_other_than_western(file: BufferedIOBase, *, name: str, line: int, by
     file.seek(0)
     if n_of[_CONTROL].any():
         raise CorpusError(
-            say(
-                "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and beside it are control "
-                "characters, as in binary files; give a file with text in it",
-                name=name,
-                line=line,
-                byte=f"{byte:02X}",
-            )
+            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and beside it are control "
+            "characters, as in binary files; give a file with text in it",
+            name=name,
+            line=line,
+            byte=f"{byte:02X}",
         )
     if n_characters > n_beyond / 4:  # of the bytes that are no ASCII, about two make such a character
         raise CorpusError(
-            say(
-                "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, though the rest of the text is; mend "
-                "that place, or save the text anew as UTF-8",
-                name=name,
-                line=line,
-                byte=f"{byte:02X}",
-            )
+            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, though the rest of the text is; mend "
+            "that place, or save the text anew as UTF-8",
+            name=name,
+            line=line,
+            byte=f"{byte:02X}",
         )
     if n_of[_UNDEFINED].any() or n_beyond > _MOST_BEYOND_ASCII * n_of.sum():
         raise CorpusError(
-            say(
-                "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and the text is not Windows-1252 "
-                "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8",
-                name=name,
-                line=line,
-                byte=f"{byte:02X}",
-            )
+            "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and the text is not Windows-1252 "
+            "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8",
+            name=name,
+            line=line,
+            byte=f"{byte:02X}",
         )
 
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.text_files import TextFile, TextFiles, opened, shown
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 Division = Literal["stretches", "lines", "pairs", "files"]
@@ -33,20 +32,20 @@ _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
 _LARGE = 2**24  # bytes of text; from here on it saves time to keep what was found
 _VERSION = "1"  # of how texts are found and held out
-_ONLY_ONE: dict[Division, str] = {
-    "stretches": mark(
+_ONLY_ONE: dict[Division, Message] = {
+    "stretches": Message(
         "{path} holds only one text, and at least 2 different ones are needed, one to learn from and one to hold out; "
         "add more, or at least so much ({n} bytes) that the end of it can be held out"
     ),
-    "lines": mark(
+    "lines": Message(
         "{path} holds only one line, and at least 2 different ones are needed, one to learn from and one to hold out; "
         "add more, or at least so much ({n} bytes) that the end of it can be held out"
     ),
-    "pairs": mark(
+    "pairs": Message(
         "{path} holds only one source, and at least 2 different ones are needed, one to learn from and one to hold "
         "out; add more"
     ),
-    "files": mark(
+    "files": Message(
         "{path} holds only one text file, and at least 2 different ones are needed, one to learn from and one to hold "
         "out; open that file itself, to have its lines as texts, or add others"
     ),
@@ -189,12 +188,10 @@ def _note(notes: "SpooledTemporaryFile[bytes]", found: NDArray[np.int64]) -> Non
         notes.write(found.tobytes())
     except OSError as error:
         raise CorpusError(
-            say(
-                "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
-                "to another one",
-                folder=gettempdir(),
-                error=reason(error),
-            )
+            "the folder for temporary files, {folder}, cannot be written ({error}); make room there, or set TMPDIR "
+            "to another one",
+            folder=gettempdir(),
+            error=reason(error),
         ) from error
 
 
@@ -212,5 +209,5 @@ def _chosen(notes: "SpooledTemporaryFile[bytes]", files: TextFiles, division: Di
     for _, hashes in _noted(notes):
         smallest = np.unique(np.append(smallest, hashes))[: _HELD_OUT_ONE_IN * _MOST_HELD_OUT]
     if len(smallest) < 2:
-        raise OneTextError(say(_ONLY_ONE[division], path=shown(files.path), n=FEWEST_BYTES))
+        raise OneTextError(_ONLY_ONE[division], path=shown(files.path), n=FEWEST_BYTES)
     return smallest[: max(1, len(smallest) // _HELD_OUT_ONE_IN)]

@@ -14,8 +14,7 @@ from transformer_core.corpora.pair_lines import pair_lines, refuse_bad_lines
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.running_text import RunningText, running_text
 from transformer_core.corpora.text_files import NoTextError, TextFile, TextFiles, check_text_file, shown
-from transformer_core.errors import CorpusError
-from transformer_core.language import ENGLISH, say, say_number, speaking
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
@@ -52,7 +51,7 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
     """
     path = Path(path)
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise CorpusError(say("{path} is neither a file nor a folder; give one of the two", path=shown(path)))
+        raise CorpusError("{path} is neither a file nor a folder; give one of the two", path=shown(path))
     return _of_folder(path, reading) if os.path.isdir(path) else _of_file(path, reading)
 
 
@@ -60,16 +59,14 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
     try:
         files = TextFiles(path, [check_text_file(path)])
     except NoTextError as error:
-        raise CorpusError(say("{problem}; give a file with text in it", problem=error)) from error
+        raise CorpusError("{problem}; give a file with text in it", problem=error) from error
     name = path.resolve().stem
     if _is_pair_file(path):
         if reading.division != "auto":
             raise CorpusError(
-                say(
-                    "{path} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
-                    "another ending to read it as text",
-                    path=shown(path),
-                )
+                "{path} holds a pair a line, as its ending .tsv says; leave division at auto, or give the file "
+                "another ending to read it as text",
+                path=shown(path),
             )
         lines = pair_lines(files)
         refuse_bad_lines(lines, shown(path), skip=reading.skip_bad_lines)
@@ -88,32 +85,30 @@ def _of_file(path: Path, reading: CorpusReading) -> Corpus:
 def _of_folder(path: Path, reading: CorpusReading) -> Corpus:
     reading.refuse_skipping(shown(path))
     texts: list[TextFile] = []
-    left_out: list[str] = []
+    left_out: list[Message] = []
     for file in files_of(path):
         try:
             if _is_pair_file(file):
-                raise NoTextError(say("{path} holds pairs, to be opened by itself", path=shown(file)))
+                raise NoTextError("{path} holds pairs, to be opened by itself", path=shown(file))
             texts.append(check_text_file(file))
         except NoTextError as error:
-            left_out.append(str(error))
+            left_out.append(error.message)
     if not texts and not left_out:
         raise CorpusError(
-            say("the folder {path} has no text in it; put text files there, or give another folder", path=shown(path))
+            "the folder {path} has no text in it; put text files there, or give another folder", path=shown(path)
         )
     if not texts:
         raise CorpusError(
-            say(
-                "the folder {path} has no text in it ({found}); put text files there, or give another folder",
-                path=shown(path),
-                found=_first_of(left_out),
-            )
+            "the folder {path} has no text in it ({found}); put text files there, or give another folder",
+            path=shown(path),
+            found=_first_of(left_out),
         )
     division = "files" if reading.division == "auto" else reading.division
 
-    def remark(corpus: str) -> str:
+    def remark(corpus: Message) -> Message:
         if not left_out:
             return corpus
-        return say("{corpus} Files without text that were left out: {n:,}.", corpus=corpus, n=len(left_out))
+        return Message("{corpus} Files without text that were left out: {n:,}.", corpus=corpus, n=len(left_out))
 
     return _corpus(TextFiles(path, texts), division, reading, name=path.resolve().name, remark=remark)
 
@@ -124,7 +119,7 @@ def _corpus(
     reading: CorpusReading,
     *,
     name: str,
-    remark: Callable[[str], str] = str,
+    remark: Callable[[Message], Message] = Message,
 ) -> Corpus:
     """Return the corpus of files that are checked; the remark is put onto its description."""
     name = shown(Path(name)) or "files"  # the topmost folder has no name
@@ -138,8 +133,6 @@ def _corpus(
             FileItems(files, spans, as_pair if division == "pairs" else as_text, fingerprint=f"{fingerprint} {part}")
             for part, spans in zip(("train", "held out"), divided(files, division), strict=True)
         )
-    with speaking(ENGLISH):  # it goes into files; whoever shows it says it again
-        description = remark(_description(files, division, len(train), len(held_out)))
     prompts, openings = (
         tuple(_openings(held_out, as_prompts=asked)) or tuple(_openings(train, as_prompts=asked))
         for asked in (True, False)
@@ -149,7 +142,7 @@ def _corpus(
     return Corpus(
         name=name,
         title=re.sub(r"[-_\s]+", " ", name).strip().capitalize() or name,
-        description=description,
+        description=remark(_description(files, division, len(train), len(held_out))),
         train=train,
         held_out=held_out,
         examples=prompts,
@@ -161,43 +154,55 @@ def _corpus(
     )
 
 
-def _description(files: TextFiles, division: Division | Literal["stream"], n_train: int, n_held_out: int) -> str:
+def _description(files: TextFiles, division: Division | Literal["stream"], n_train: int, n_held_out: int) -> Message:
     """Return what a corpus is, in one or two sentences."""
     is_large = files.size >= 1e5
     name = shown(Path(files.path.resolve().name))
     size = f"{files.size / 1e6:,.1f} MB" if is_large else f"{files.size / 1e3:,.1f} kB"
     if division == "stream":
-        return say("One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size)
+        return Message(
+            "One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size
+        )
     texts = {
-        "stretches": say_number(
-            n_train,
+        "stretches": Message(
             "{n:,} text, from {file} ({size})",
-            "{n:,} texts, between blank lines, from {file} ({size})",
+            plural="{n:,} texts, between blank lines, from {file} ({size})",
+            n=n_train,
             file=name,
             size=size,
         ),
-        "lines": say_number(
-            n_train, "{n:,} line, from {file} ({size})", "{n:,} lines, from {file} ({size})", file=name, size=size
+        "lines": Message(
+            "{n:,} line, from {file} ({size})",
+            plural="{n:,} lines, from {file} ({size})",
+            n=n_train,
+            file=name,
+            size=size,
         ),
-        "pairs": say_number(
-            n_train, "{n:,} pair, from {file} ({size})", "{n:,} pairs, from {file} ({size})", file=name, size=size
+        "pairs": Message(
+            "{n:,} pair, from {file} ({size})",
+            plural="{n:,} pairs, from {file} ({size})",
+            n=n_train,
+            file=name,
+            size=size,
         ),
-        "files": say_number(
-            n_train,
+        "files": Message(
             "{n:,} text, from {folder} ({size})",
-            "{n:,} texts, a file each, from {folder} ({size})",
+            plural="{n:,} texts, a file each, from {folder} ({size})",
+            n=n_train,
             folder=name,
             size=size,
         ),
     }[division]
-    return say_number(n_held_out, "{texts}; {n:,} more is held out.", "{texts}; {n:,} more are held out.", texts=texts)
+    return Message(
+        "{texts}; {n:,} more is held out.", plural="{texts}; {n:,} more are held out.", n=n_held_out, texts=texts
+    )
 
 
-def _first_of(left_out: Sequence[str]) -> str:
+def _first_of(left_out: Sequence[Message]) -> Message:
     """Return why the first three files were left out, and how many more there are."""
-    first = "; ".join(left_out[:_N_LEFT_OUT_TOLD])
+    first = Message.joined("; ", left_out[:_N_LEFT_OUT_TOLD])
     n_more = len(left_out) - _N_LEFT_OUT_TOLD
-    return say("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
+    return Message("{files}; and {n:,} more", files=first, n=n_more) if n_more > 0 else first
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -209,11 +214,9 @@ def files_of(folder: Path) -> list[Path]:
 
     def refuse(error: OSError) -> None:
         raise CorpusError(
-            say(
-                "the folder {path} cannot be read ({error}); change its permissions",
-                path=error.filename,
-                error=reason(error),
-            )
+            "the folder {path} cannot be read ({error}); change its permissions",
+            path=error.filename,
+            error=reason(error),
         )
 
     paths = []

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError, CorpusError
-from transformer_core.language import say
-from transformer_core.text.foreign import ForeignTokenizer, has_tokenizer, load_foreign
+from transformer_core.text.foreign import ForeignTokenizer
 from transformer_core.text.foreign_training import for_training
+from transformer_core.text.load import has_tokenizer, load_foreign
 
 
 def folder_of_source(source: str) -> Path:
@@ -23,11 +23,9 @@ def folder_of_source(source: str) -> Path:
     if folder.is_dir():
         if not has_tokenizer(folder):
             raise CorpusError(
-                say(
-                    "the folder {folder} has no tokenizer in it; give one with a tokenizer.json, or the id of a model "
-                    "on the Hugging Face Hub",
-                    folder=source,
-                )
+                "the folder {folder} has no tokenizer in it; give one with a tokenizer.json, or the id of a model "
+                "on the Hugging Face Hub",
+                folder=source,
             )
         return folder
     from transformer_core.weights.hub import HubId  # it is slow to load
@@ -35,18 +33,16 @@ def folder_of_source(source: str) -> Path:
     hub_id = HubId.read(source)
     if hub_id is None:
         raise CorpusError(
-            say(
-                "there is no folder {folder} with a tokenizer; look at the path, or give the id of a model on the "
-                "Hugging Face Hub, owner/name",
-                folder=source,
-            )
+            "there is no folder {folder} with a tokenizer; look at the path, or give the id of a model on the "
+            "Hugging Face Hub, owner/name",
+            folder=source,
         )
     from transformer_core.weights.hub_tokenizer import fetch_tokenizer
 
     try:
         return fetch_tokenizer(hub_id)
     except CheckpointError as error:
-        raise CorpusError(str(error)) from error
+        raise CorpusError(error.message) from error
 
 
 def fingerprint_of_source(source: str) -> str:
@@ -73,11 +69,11 @@ def foreign_tokenizer(source: str, architecture: Architecture) -> ForeignTokeniz
         tokenizer = load_foreign(folder)
         if not isinstance(tokenizer, ForeignTokenizer):
             raise CheckpointError(
-                say("{source} cuts sources and targets apart, so no new model can be trained with it", source=source)
+                "{source} cuts sources and targets apart, so no new model can be trained with it", source=source
             )
         return for_training(tokenizer, architecture)
     except CheckpointError as error:
-        raise CorpusError(str(error)) from error
+        raise CorpusError(error.message) from error
 
 
 def _is_of_a_tokenizer(path: Path) -> bool:

@@ -10,6 +10,7 @@ import random
 from transformer_core.corpora.corpus import Alignment, Corpus, Text
 from transformer_core.corpora.draws import draw_distinct
 from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.errors import Message
 
 WORDS = tuple(
     """
@@ -82,7 +83,9 @@ induction = GeneratedCorpus(
     about=Corpus(
         name="induction",
         title="Induction",
-        description="Random words, and then the same words again: the second time, each can be known by looking back.",
+        description=Message(
+            "Random words, and then the same words again: the second time, each can be known by looking back."
+        ),
         examples=(
             "moon basket river owl candle fern moon basket river",
             "fox lamp cherry stone boat lily swan fox lamp cherry",

@@ -23,8 +23,7 @@ from typing import Any, BinaryIO, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 _MOST_IN_MEMORY = 256 * 2**20  # bytes of an array; what is larger needs the folder
@@ -79,12 +78,10 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
             return arrays_in_memory(dtypes, fill)
         except _TooLargeError:
             raise CorpusError(
-                say(
-                    "the cache folder {folder} cannot be written ({error}), and this corpus is too large to do "
-                    "without it; make room there, or set HEADLIGHT_CACHE to another folder",
-                    folder=_chosen_folder(),
-                    error=reason(error),
-                )
+                "the cache folder {folder} cannot be written ({error}), and this corpus is too large to do "
+                "without it; make room there, or set HEADLIGHT_CACHE to another folder",
+                folder=_chosen_folder(),
+                error=reason(error),
             ) from error
 
 
@@ -133,7 +130,7 @@ def cache_folder() -> Path:
     try:
         return Path(_chosen_folder()).expanduser()
     except RuntimeError as error:
-        raise OSError(say("there is no home folder to hold it")) from error
+        raise OSError(Message("there is no home folder to hold it")) from error
 
 
 def _chosen_folder() -> str:
@@ -212,7 +209,7 @@ def _rename(new: Path, folder: Path, dtypes: Dtypes) -> None:
             _read(folder, dtypes)
             return
         shutil.rmtree(folder, ignore_errors=True)
-    raise OSError(say("{folder} is damaged and cannot be removed", folder=folder))
+    raise OSError(Message("{folder} is damaged and cannot be removed", folder=folder))
 
 
 def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
@@ -226,7 +223,7 @@ def _read(folder: Path, dtypes: Dtypes) -> dict[str, NDArray[Any]]:
         for name in dtypes:
             _check(folder / name, n_bytes=contents[name]["bytes"], checksum=contents[name]["crc32"])
     except (ValueError, LookupError, TypeError) as error:
-        raise OSError(say("{folder} is damaged", folder=folder)) from error
+        raise OSError(Message("{folder} is damaged", folder=folder)) from error
     with suppress(OSError):
         os.utime(folder / "contents.json")  # it was used today
     return {name: _mapped(folder / name, dtype) for name, dtype in dtypes.items()}

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from transformer_core.corpora.corpus import Alignment, Antecedents, Pair, Text
 from transformer_core.corpora.kept_arrays import Sink
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 
 Item = Pair | Text
 
@@ -128,20 +127,14 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
     known = [item.alignment for item in items if item.alignment is not None]
     if len(known) not in (0, len(items)):
         raise CorpusError(
-            say(
-                "{n:,} of {n_items:,} items have an alignment; give one to all or to none",
-                n=len(known),
-                n_items=len(items),
-            )
+            "{n:,} of {n_items:,} items have an alignment; give one to all or to none", n=len(known), n_items=len(items)
         )
     referring = [item.antecedents for item in items if isinstance(item, Pair) and item.antecedents is not None]
     if len(referring) not in (0, len(items)):
         raise CorpusError(
-            say(
-                "{n:,} of {n_items:,} pairs know their antecedents; give them to all or to none",
-                n=len(referring),
-                n_items=len(items),
-            )
+            "{n:,} of {n_items:,} pairs know their antecedents; give them to all or to none",
+            n=len(referring),
+            n_items=len(items),
         )
     units = [unit for alignment in known for unit in alignment]
     sinks["text"].append(np.frombuffer(b"".join(texts), np.uint8))

@@ -13,25 +13,24 @@ from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.file_items import FileItems
 from transformer_core.corpora.token_store import OnProgress, special_token, tokenize
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer
 
 _TOO_LONG = {  # by whether the pairs lie in files, and whether it is the target
-    (False, False): mark(
+    (False, False): Message(
         "the source of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
         "that line, or raise max_seq_len"
     ),
-    (False, True): mark(
+    (False, True): Message(
         "the target of line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; shorten "
         "that line, or raise max_seq_len"
     ),
-    (True, False): mark(
+    (True, False): Message(
         "the source of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
         "shorten that line, or raise max_seq_len"
     ),
-    (True, True): mark(
+    (True, True): Message(
         "the target of {path}, line {line:,} has {n:,} tokens, its end included, and the model takes {most:,} at most; "
         "shorten that line, or raise max_seq_len"
     ),
@@ -62,7 +61,7 @@ class EncodedPairs:
         on_progress: OnProgress | None = None,
     ) -> None:
         if not len(pairs):
-            raise CorpusError(say("there are no sentence pairs to make batches of; the corpus must hold at least one"))
+            raise CorpusError("there are no sentence pairs to make batches of; the corpus must hold at least one")
         self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
         self.store = tokenize(pairs, tokenizer, on_progress=on_progress)
         # a source is read without its <bos>, and of a target <bos> and <eos> are never seen together
@@ -72,7 +71,7 @@ class EncodedPairs:
             row, is_target = divmod(side, 2)
             path, line = pairs.path_and_line(row) if isinstance(pairs, FileItems) else ("", row + 1)
             sentence = _TOO_LONG[bool(path), bool(is_target)]
-            raise CorpusError(say(sentence, path=path, line=line, n=int(lengths[side]), most=max_seq_len))
+            raise CorpusError(sentence, path=path, line=line, n=int(lengths[side]), most=max_seq_len)
         self._antecedents = self._on_tokens(pairs, tokenizer) if with_antecedents else None
 
     def __len__(self) -> int:

@@ -11,8 +11,7 @@ import numpy as np
 from transformer_core.corpora.file_spans import matches, source_and_target
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.text_files import TextFiles, opened
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say, say_number
+from transformer_core.errors import CorpusError, Message
 
 N_SHOWN = 5  # bad lines that are shown, the first ones
 
@@ -20,9 +19,9 @@ _LONGEST_SHOWN = 60  # characters of a line
 _LARGE = 2**24  # bytes of text; from here on it saves time to keep what was counted
 _VERSION = "2"  # of what is counted
 _PROBLEMS = {
-    "one_column": mark("line {line:,} has only one column"),
-    "no_source": mark("line {line:,} has no source"),
-    "no_target": mark("line {line:,} has no target"),
+    "one_column": Message("line {line:,} has only one column"),
+    "no_source": Message("line {line:,} has no source"),
+    "no_target": Message("line {line:,} has no target"),
 }
 
 
@@ -34,9 +33,9 @@ class BadLine:
     problem: Literal["one_column", "no_source", "no_target"]
     text: str  # the line itself, cut where it is long, with its tabs
 
-    def in_words(self) -> str:
+    def in_words(self) -> Message:
         """Return which line it is, and what is wrong with it."""
-        return say(_PROBLEMS[self.problem], line=self.line)
+        return Message(_PROBLEMS[self.problem], line=self.line)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,12 +47,12 @@ class PairLines:
     first_bad: tuple[BadLine, ...]  # the first `N_SHOWN` of them
     n_wider: int  # lines of pairs with more than two columns; those without text at the end of a line do not count
 
-    def remark(self, corpus: str) -> str:
+    def remark(self, corpus: Message) -> Message:
         """Return what is said of a corpus, and what of it a reader of the pairs leaves out."""
         if self.n_bad:
-            corpus = say("{corpus} Lines that are not pairs and are skipped: {n:,}.", corpus=corpus, n=self.n_bad)
+            corpus = Message("{corpus} Lines that are not pairs and are skipped: {n:,}.", corpus=corpus, n=self.n_bad)
         if self.n_wider:
-            corpus = say(
+            corpus = Message(
                 "{corpus} Only the first two columns are read; {n:,} of {n_lines:,} lines have more.",
                 corpus=corpus,
                 n=self.n_wider,
@@ -70,17 +69,17 @@ class BadLinesError(CorpusError):
         name: of the file, for the message.
     """
 
-    def __init__(self, lines: PairLines, name: str) -> None:
+    def __init__(self, lines: PairLines, name: str | Message) -> None:
         self.lines = lines
         self.name = name
         super().__init__(
-            say_number(
-                lines.n_bad,
+            Message(
                 "{name}: {n:,} of {n_lines:,} lines is not a pair ({first}); {pair}; correct that line, or skip it "
                 "with skip_bad_lines=true",
-                "{name}: {n:,} of {n_lines:,} lines are not pairs ({first}); {pair}; correct those lines, or skip "
-                "them with skip_bad_lines=true",
+                plural="{name}: {n:,} of {n_lines:,} lines are not pairs ({first}); {pair}; correct those lines, or "
+                "skip them with skip_bad_lines=true",
                 name=name,
+                n=lines.n_bad,
                 n_lines=lines.n_lines,
                 first=_first_of(lines),
                 pair=pair_in_words(name),
@@ -88,7 +87,7 @@ class BadLinesError(CorpusError):
         )
 
 
-def refuse_bad_lines(lines: PairLines, name: str, *, skip: bool) -> None:
+def refuse_bad_lines(lines: PairLines, name: str | Message, *, skip: bool) -> None:
     """Check that a file of pairs can be read.
 
     Args:
@@ -103,19 +102,17 @@ def refuse_bad_lines(lines: PairLines, name: str, *, skip: bool) -> None:
     if lines.n_bad == lines.n_lines:
         pair = pair_in_words(name)
         if lines.first_bad and all(re.search("[,;]", bad.text) for bad in lines.first_bad):
-            pair = say("its columns seem to be set apart by commas or semicolons; give it the ending .csv")
-        raise CorpusError(
-            say("{name}: no line is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair)
-        )
+            pair = Message("its columns seem to be set apart by commas or semicolons; give it the ending .csv")
+        raise CorpusError("{name}: no line is a pair ({first}); {pair}", name=name, first=_first_of(lines), pair=pair)
     if lines.n_bad and not skip:
         raise BadLinesError(lines, name)
 
 
-def pair_in_words(name: str) -> str:
+def pair_in_words(name: str | Message) -> Message:
     """Return what a line of a file has to be."""
-    if PurePath(name).suffix.lower() == ".csv":
-        return say("each line has to be a source, a comma or a semicolon, and a target")
-    return say("each line has to be a source, a tab and a target")
+    if PurePath(str(name)).suffix.lower() == ".csv":
+        return Message("each line has to be a source, a comma or a semicolon, and a target")
+    return Message("each line has to be a source, a tab and a target")
 
 
 def pair_lines(files: TextFiles) -> PairLines:
@@ -166,8 +163,8 @@ def _bad_line(line: int, raw: bytes) -> BadLine:
     return BadLine(line=line, problem="no_target" if source.strip() else "no_source", text=shown)
 
 
-def _first_of(lines: PairLines) -> str:
+def _first_of(lines: PairLines) -> Message:
     """Return which lines are bad, the first ones by themselves, the others by their number."""
-    first = "; ".join(bad.in_words() for bad in lines.first_bad)
+    first = Message.joined("; ", (bad.in_words() for bad in lines.first_bad))
     n_more = lines.n_bad - len(lines.first_bad)
-    return say("{lines}; and {n:,} more", lines=first, n=n_more) if n_more else first
+    return Message("{lines}; and {n:,} more", lines=first, n=n_more) if n_more else first

@@ -9,7 +9,6 @@ from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.running_text import RunningText
 from transformer_core.corpora.token_store import OnProgress, TokenStore, tokenize
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 from transformer_core.text.tokenizer import Tokenizer
 
 
@@ -33,21 +32,17 @@ class Pieces:
     def __init__(self, store: TokenStore, *, n_brought: int, n_around: int) -> None:
         if n_brought < 1:
             raise CorpusError(
-                say(
-                    "max_seq_len ({max_seq_len}) leaves no room between <bos> and <eos>; it must be at least {least} "
-                    "for this corpus",
-                    max_seq_len=n_brought + n_around,
-                    least=n_around + 1,
-                )
+                "max_seq_len ({max_seq_len}) leaves no room between <bos> and <eos>; it must be at least {least} "
+                "for this corpus",
+                max_seq_len=n_brought + n_around,
+                least=n_around + 1,
             )
         self.store = store
         self.n_brought = n_brought
         self.n_around = n_around
         self.ends = np.cumsum(self._n_pieces(store.lengths()))  # of each text: pieces up to its last, all texts counted
         if not len(self):
-            raise CorpusError(
-                say("there is nothing to make batches of; the corpus must hold at least one text, not empty")
-            )
+            raise CorpusError("there is nothing to make batches of; the corpus must hold at least one text, not empty")
 
     def __len__(self) -> int:
         """Count the pieces."""
@@ -85,11 +80,9 @@ class MovingPieces(Pieces):
         n_in_all = len(store.tokens) - n_around  # tokens that can be brought
         if n_brought > 0 and n_in_all < 1:
             raise CorpusError(
-                say(
-                    "this running text has {n} tokens to train on, and at least {least} are needed; add more text",
-                    n=len(store.tokens),
-                    least=n_around + 1,
-                )
+                "this running text has {n} tokens to train on, and at least {least} are needed; add more text",
+                n=len(store.tokens),
+                least=n_around + 1,
             )
         super().__init__(store, n_brought=min(n_brought, n_in_all), n_around=n_around)
         self.stride = self.n_brought if stride is None else min(stride, self.n_brought)

@@ -15,8 +15,7 @@ from transformer_core.corpora.kept_arrays import found_bytes
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
 from transformer_core.corpora.text_files import shown
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 
@@ -52,7 +51,7 @@ class CorpusPortrait:
 
     name: str
     title: str
-    description: str  # in English; said again to who reads another language
+    description: Message
     fingerprint: str  # of the corpus
     architecture: Architecture  # of the model that reads it
     items: Literal["pairs", "texts", "stretches"]  # what is counted; stretches are about 1,000 bytes of a running text
@@ -76,7 +75,7 @@ class CorpusPortrait:
 
     def to_json(self) -> str:
         """Return the portrait as JSON, which `from_json` reads."""
-        return json.dumps(asdict(self), ensure_ascii=False, indent=1)
+        return json.dumps(asdict(self) | {"description": self.description.as_json()}, ensure_ascii=False, indent=1)
 
     @classmethod
     def from_json(cls, text: str) -> "CorpusPortrait":
@@ -85,6 +84,7 @@ class CorpusPortrait:
         return cls(
             **values
             | {
+                "description": Message.from_json(values["description"]),
                 "lengths": {side: _lengths(lengths) for side, lengths in values["lengths"].items()},
                 "frequent": tuple(Frequency(**frequency) for frequency in values["frequent"]),
                 "samples": tuple(map(tuple, values["samples"])),
@@ -132,5 +132,5 @@ def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> 
         files = [path] if path.is_file() else files_of(path)
         known = [[str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns] for file in files]
     except OSError as error:
-        raise CorpusError(say("{path} cannot be read ({error})", path=shown(path), error=reason(error))) from error
+        raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
     return [*versions, *choices, json.dumps(known)]

@@ -6,7 +6,6 @@ from typing import Any, Literal, cast, get_args
 
 from transformer_core.corpora.corpus import Corpus, Pair, TokenizerKind
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 
 MadeHere = Literal["auto", "word", "character", "byte_bpe"]
 Divided = Literal["auto", "stretches", "lines", "stream"]
@@ -36,38 +35,32 @@ class CorpusReading:
         """Check every field."""
         if self.tokens not in get_args(MadeHere) and "/" not in str(self.tokens):
             raise CorpusError(
-                say(
-                    "tokens must be one of {choices}, or the folder of a tokenizer (./folder) or its id on the Hugging "
-                    "Face Hub (owner/name); got {value!r}",
-                    choices=", ".join(get_args(MadeHere)),
-                    value=self.tokens,
-                )
+                "tokens must be one of {choices}, or the folder of a tokenizer (./folder) or its id on the Hugging "
+                "Face Hub (owner/name); got {value!r}",
+                choices=", ".join(get_args(MadeHere)),
+                value=self.tokens,
             )
         if self.division not in get_args(Divided):
             raise CorpusError(
-                say(
-                    "{name} must be one of {choices}; got {value!r}",
-                    name="division",
-                    choices=", ".join(get_args(Divided)),
-                    value=self.division,
-                )
+                "{name} must be one of {choices}; got {value!r}",
+                name="division",
+                choices=", ".join(get_args(Divided)),
+                value=self.division,
             )
         if self.tokenizer_source and self.vocab_size is not None:
             raise CorpusError(
-                say("the vocabulary is that of the tokenizer {source}; leave out vocab_size", source=self.tokens)
+                "the vocabulary is that of the tokenizer {source}; leave out vocab_size", source=self.tokens
             )
         fewest = min(_FEWEST_TOKENS.values()) if self.kind is None else _FEWEST_TOKENS[self.kind]
         if self.vocab_size is not None and not (
             type(self.vocab_size) is int and fewest <= self.vocab_size <= _MOST_TOKENS
         ):
             raise CorpusError(
-                say(
-                    "vocab_size must be a whole number from {fewest:,} to {most:,}, or none for as many as suit the "
-                    "corpus; got {vocab_size!r}",
-                    fewest=fewest,
-                    most=_MOST_TOKENS,
-                    vocab_size=self.vocab_size,
-                )
+                "vocab_size must be a whole number from {fewest:,} to {most:,}, or none for as many as suit the "
+                "corpus; got {vocab_size!r}",
+                fewest=fewest,
+                most=_MOST_TOKENS,
+                vocab_size=self.vocab_size,
             )
 
     @property
@@ -88,7 +81,7 @@ class CorpusReading:
         """
         if self.skip_bad_lines:
             raise CorpusError(
-                say("{name} is no .tsv file, so there are no bad lines to skip; leave out skip_bad_lines", name=name)
+                "{name} is no .tsv file, so there are no bad lines to skip; leave out skip_bad_lines", name=name
             )
 
     def vocab_size_of(self, kind: TokenizerKind, usual: int) -> int:
@@ -101,12 +94,10 @@ class CorpusReading:
             return usual
         if self.vocab_size < _FEWEST_TOKENS[kind]:
             raise CorpusError(
-                say(
-                    "vocab_size ({vocab_size:,}) must be at least {fewest:,} here, where each byte has a token of its "
-                    "own; raise it, or choose word or character as tokens",
-                    vocab_size=self.vocab_size,
-                    fewest=_FEWEST_TOKENS[kind],
-                )
+                "vocab_size ({vocab_size:,}) must be at least {fewest:,} here, where each byte has a token of its "
+                "own; raise it, or choose word or character as tokens",
+                vocab_size=self.vocab_size,
+                fewest=_FEWEST_TOKENS[kind],
             )
         return self.vocab_size
 
@@ -132,11 +123,9 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
     reading.refuse_skipping(corpus.name)
     if reading.division != "auto":
         raise CorpusError(
-            say(
-                "{name} is made text by text, so there is nothing to divide; leave division at auto, which is for "
-                "text files",
-                name=corpus.name,
-            )
+            "{name} is made text by text, so there is nothing to divide; leave division at auto, which is for "
+            "text files",
+            name=corpus.name,
         )
     if reading.tokenizer_source:
         return replace(
@@ -195,12 +184,10 @@ def _that_know_what_is_right(corpus: Corpus) -> dict[str, Any]:
     if corpus.is_pairs and written != answers:
         right, wrong = next(pair for pair in zip(answers, written, strict=True) if pair[0] != pair[1])
         raise CorpusError(
-            say(
-                "{name} cannot be written in words: {right!r} would come out as {wrong!r}; choose character or "
-                "byte_bpe as tokens",
-                name=corpus.name,
-                right=right,
-                wrong=wrong,
-            )
+            "{name} cannot be written in words: {right!r} would come out as {wrong!r}; choose character or "
+            "byte_bpe as tokens",
+            name=corpus.name,
+            right=right,
+            wrong=wrong,
         )
     return sound

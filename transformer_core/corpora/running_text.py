@@ -12,7 +12,6 @@ from transformer_core.corpora.file_spans import FEWEST_BYTES
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.text_files import TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError
-from transformer_core.language import say
 
 HELD_OUT_ONE_IN = 10  # the share that nanoGPT holds out, the end of the text
 
@@ -79,13 +78,11 @@ def running_text(files: TextFiles, *, fingerprint: str) -> tuple[RunningText, Ru
     """
     if _n_text_bytes(files) < FEWEST_BYTES:
         raise CorpusError(
-            say(
-                "{path} is too short to hold out its last tenth: it has {n:,} bytes, and {least:,} are the least; add "
-                "more text",
-                path=shown(files.path),
-                n=_n_text_bytes(files),
-                least=FEWEST_BYTES,
-            )
+            "{path} is too short to hold out its last tenth: it has {n:,} bytes, and {least:,} are the least; add "
+            "more text",
+            path=shown(files.path),
+            n=_n_text_bytes(files),
+            least=FEWEST_BYTES,
         )
 
     def fill(sinks: Mapping[str, Sink]) -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.draws import draw_distinct
 from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.errors import Message
 
 LETTERS = "abcdefghijklmnop"
 MIN_LETTERS, MAX_LETTERS = 3, 12  # of one sequence
@@ -58,7 +59,7 @@ def _pairs(task: str, seed: int) -> tuple[list[Pair], list[Pair]]:
     return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
 
 
-def _task(name: str, description: str) -> GeneratedCorpus:
+def _task(name: str, description: Message) -> GeneratedCorpus:
     return GeneratedCorpus(
         about=Corpus(
             name=name,
@@ -71,6 +72,6 @@ def _task(name: str, description: str) -> GeneratedCorpus:
     )
 
 
-copy = _task("copy", "Letters that come out in the order in which they went in.")
-reverse = _task("reverse", "Letters that come out in the opposite order.")
-sort = _task("sort", "Letters that come out in the order of the alphabet.")
+copy = _task("copy", Message("Letters that come out in the order in which they went in."))
+reverse = _task("reverse", Message("Letters that come out in the opposite order."))
+sort = _task("sort", Message("Letters that come out in the order of the alphabet."))

@@ -12,8 +12,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 _BLOCK = 2**20  # bytes that are read at a time
@@ -58,11 +57,9 @@ def check_text_file(path: Path) -> TextFile:
             if b"\0" in block:
                 line = _line(path, n_read + block.index(b"\0"))
                 raise NoTextError(
-                    say(
-                        "{path} is no text: line {line:,} holds a zero byte, as binary files do",
-                        path=shown(path),
-                        line=line,
-                    )
+                    "{path} is no text: line {line:,} holds a zero byte, as binary files do",
+                    path=shown(path),
+                    line=line,
                 )
             n_waiting = len(decoder.getstate()[0])  # bytes of a character that the block before began
             try:
@@ -75,9 +72,9 @@ def check_text_file(path: Path) -> TextFile:
         if waiting := decoder.getstate()[0]:
             raise _not_utf8(path, n_read - len(waiting), waiting[0])
     if not n_read:
-        raise NoTextError(say("{path} is empty", path=shown(path)))
+        raise NoTextError("{path} is empty", path=shown(path))
     if not has_text:
-        raise NoTextError(say("{path} holds nothing but white space", path=shown(path)))
+        raise NoTextError("{path} holds nothing but white space", path=shown(path))
     return TextFile(
         path=path,
         start=len(codecs.BOM_UTF8) if has_mark else 0,
@@ -126,9 +123,7 @@ class TextFiles:
                     handle = open_files.enter_context(opened(file.path))
                     status = file.path.stat()
                     if (status.st_size, status.st_mtime_ns) != (file.size, file.written):
-                        raise CorpusError(
-                            say("{path} was written while it was in use; start again", path=shown(file.path))
-                        )
+                        raise CorpusError("{path} was written while it was in use; start again", path=shown(file.path))
                 handle.seek(start - first)
                 yield handle.read(end - start)
 
@@ -138,10 +133,10 @@ class TextFiles:
         file = self.files[number]
         return file, int(self.ends[number]) - file.size
 
-    def place(self, address: int) -> str:
+    def place(self, address: int) -> Message:
         """Name file and line of an address, for a message."""
         path, line = self.path_and_line(address)
-        return say("{path}, line {line:,}", path=path, line=line)
+        return Message("{path}, line {line:,}", path=path, line=line)
 
     def path_and_line(self, address: int) -> tuple[str, int]:
         """Return the file of an address, as a message names it, and its line, counted from 1."""
@@ -160,13 +155,13 @@ def opened(path: Path) -> Iterator[BinaryIO]:
         with open(path, "rb", buffering=_READ_AHEAD) as file:
             yield file
     except FileNotFoundError as error:
-        raise CorpusError(say("there is no file or folder {path}", path=shown(path))) from error
+        raise CorpusError("there is no file or folder {path}", path=shown(path)) from error
     except PermissionError as error:
         raise CorpusError(
-            say("{path} may not be read by you; change its permissions, or copy it", path=shown(path))
+            "{path} may not be read by you; change its permissions, or copy it", path=shown(path)
         ) from error
     except OSError as error:
-        raise CorpusError(say("{path} cannot be read ({error})", path=shown(path), error=reason(error))) from error
+        raise CorpusError("{path} cannot be read ({error})", path=shown(path), error=reason(error)) from error
 
 
 def shown(path: Path) -> str:
@@ -179,25 +174,21 @@ def _refuse_utf16(path: Path, beginning: bytes) -> None:
     for name, marks in _OTHER_MARKS.items():
         if beginning.startswith(marks):
             raise CorpusError(
-                say(
-                    "{path} is {encoding} text, and only UTF-8 is read; save it as UTF-8 in an editor, or with iconv "
-                    "-f {encoding} -t UTF-8",
-                    path=shown(path),
-                    encoding=name,
-                )
+                "{path} is {encoding} text, and only UTF-8 is read; save it as UTF-8 in an editor, or with iconv "
+                "-f {encoding} -t UTF-8",
+                path=shown(path),
+                encoding=name,
             )
 
 
 def _not_utf8(path: Path, n_before: int, byte: int) -> CorpusError:
     """Return the error for the first byte that cannot be where it is."""
     return CorpusError(
-        say(
-            "{path}, line {line:,}: the byte 0x{byte} is not UTF-8 there; if the text is in Windows-1252 or "
-            "Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 -t UTF-8",
-            path=shown(path),
-            line=_line(path, n_before),
-            byte=f"{byte:02X}",
-        )
+        "{path}, line {line:,}: the byte 0x{byte} is not UTF-8 there; if the text is in Windows-1252 or "
+        "Latin-1, save it as UTF-8 in an editor, or with iconv -f WINDOWS-1252 -t UTF-8",
+        path=shown(path),
+        line=_line(path, n_before),
+        byte=f"{byte:02X}",
     )
 
 

@@ -19,8 +19,7 @@ from transformer_core.corpora.file_items import FileItems
 from transformer_core.corpora.kept_arrays import Sink, arrays_in_memory, kept_arrays
 from transformer_core.corpora.kept_items import KeptItems
 from transformer_core.corpora.running_text import RunningText
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.text.tokenizer import Tokenizer
 
 OnProgress = Callable[[int, int], None]
@@ -29,17 +28,17 @@ OnProgress = Callable[[int, int], None]
 Task = Literal["fills up a sequence", "begins a text", "ends a text", "masks another"]
 """What batches need a special token for."""
 
-_LACKING: Mapping[Task, str] = {
-    "fills up a sequence": mark(
+_LACKING: Mapping[Task, Message] = {
+    "fills up a sequence": Message(
         "this tokenizer has no token that fills up a sequence, and training needs one; use one that is made here"
     ),
-    "begins a text": mark(
+    "begins a text": Message(
         "this tokenizer has no token that begins a text, and training needs one; use one that is made here"
     ),
-    "ends a text": mark(
+    "ends a text": Message(
         "this tokenizer has no token that ends a text, and training needs one; use one that is made here"
     ),
-    "masks another": mark(
+    "masks another": Message(
         "this tokenizer has no token that masks another, and training needs one; use one that is made here"
     ),
 }
@@ -136,7 +135,7 @@ def special_token(token: int | None, does: Task) -> int:
         CorpusError: the tokenizer has no such token.
     """
     if token is None:
-        raise CorpusError(say(_LACKING[does]))
+        raise CorpusError(_LACKING[does])
     return token
 
 

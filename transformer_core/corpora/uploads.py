@@ -21,8 +21,7 @@ from transformer_core.corpora.files import open_corpus
 from transformer_core.corpora.pair_lines import BadLinesError, pair_lines
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.text_files import TextFiles, check_text_file
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
 MOST_BYTES = 2 * 2**30  # of what is taken in; larger files are better read where they are
@@ -33,7 +32,7 @@ _LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name, its ending not 
 _LONGEST_LINE = 2**22  # characters of a .csv file, which is read a line at a time
 _UNDER_WAY = ".taking-in-"  # how folders begin in which something is written
 _STALE_SECONDS = 24 * 3600.0  # after so long, nobody writes there any more
-_NAMELESS = mark("the text")
+_NAMELESS = Message("the text")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
 
 
@@ -51,7 +50,7 @@ class TakenIn:
     """A file of ours with what somebody gave."""
 
     path: Path  # for `load_corpus(str(path))`
-    remark: str  # what was done to the text on the way, in sentences for who reads it now; "" if nothing was
+    remark: Message  # what was done to the text on the way, in sentences; none if nothing was
 
 
 def take_in(
@@ -82,9 +81,9 @@ def take_in(
             says what to do.
     """
     called = _title(name)
-    title = called or say(_NAMELESS)
+    title = called or _NAMELESS
     is_pairs = PurePath(called).suffix.lower() in (".tsv", ".csv") if as_pairs == "auto" else as_pairs
-    file_name = _file_name(called or _NAMELESS, ".tsv" if is_pairs else "")
+    file_name = _file_name(called or str(_NAMELESS), ".tsv" if is_pairs else "")
     source = BytesIO(file) if isinstance(file, bytes) else file
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,13 +92,13 @@ def take_in(
             given = Path(place, "given")
             clean = Path(place, "clean.tsv" if is_pairs else "clean.txt")
             _copy(source, given, title)
-            remark, fingerprint = _write_clean(given, clean, title, is_pairs, file_name)
+            remarks, fingerprint = _write_clean(given, clean, title, is_pairs, file_name)
             reading = CorpusReading(skip_bad_lines=is_pairs and skip_bad_lines)
             n_bad = _n_bad_lines(clean, title, reading)
             path = folder / fingerprint / file_name
-            if is_pairs and PurePath(title).suffix.lower() == ".csv":
-                kept_as = say("{name} is kept as {file}, with tabs between columns.", name=title, file=file_name)
-                remark = f"{remark} {kept_as}".strip()
+            if is_pairs and PurePath(str(title)).suffix.lower() == ".csv":
+                kept_as = Message("{name} is kept as {file}, with tabs between columns.", name=title, file=file_name)
+                remarks.append(kept_as)
             path.parent.mkdir(exist_ok=True)
             if n_bad:
                 (path.parent / SKIPS_BAD_LINES).touch()
@@ -107,14 +106,12 @@ def take_in(
                 os.replace(clean, path)
     except OSError as error:
         raise CorpusError(
-            say(
-                "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
-                title=title,
-                folder=folder,
-                error=reason(error),
-            )
+            "{title} cannot be kept in {folder} ({error}); make room there, or choose another folder",
+            title=title,
+            folder=folder,
+            error=reason(error),
         ) from error
-    return TakenIn(path=path, remark=remark)
+    return TakenIn(path=path, remark=Message.joined(" ", remarks))
 
 
 def _sweep(folder: Path) -> None:
@@ -125,7 +122,7 @@ def _sweep(folder: Path) -> None:
                 shutil.rmtree(left, ignore_errors=True)
 
 
-def _copy(source: Readable, given: Path, title: str) -> None:
+def _copy(source: Readable, given: Path, title: str | Message) -> None:
     """Copy what was given, as it is."""
     n_bytes = 0
     with open(given, "wb") as copy:
@@ -133,22 +130,22 @@ def _copy(source: Readable, given: Path, title: str) -> None:
             n_bytes += len(block)
             if n_bytes > MOST_BYTES:
                 raise CorpusError(
-                    say(
-                        "{title} has more than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
-                        title=title,
-                        n=MOST_BYTES / 2**30,
-                    )
+                    "{title} has more than {n:,.0f} GiB; leave it where it is, and give its path as the corpus",
+                    title=title,
+                    n=MOST_BYTES / 2**30,
                 )
             copy.write(block)
 
 
-def _write_clean(given: Path, clean: Path, title: str, is_pairs: bool, file_name: str) -> tuple[str, str]:
+def _write_clean(
+    given: Path, clean: Path, title: str | Message, is_pairs: bool, file_name: str
+) -> tuple[list[Message], str]:
     """Write what was given as UTF-8 text, or as tab-separated pairs; return remarks, and a fingerprint."""
     digest = blake2b(file_name.encode("utf-8"), digest_size=6)  # of the name, too: two names are two texts
     with open(given, "rb") as file, open(clean, "wb") as out:
         codec, *remarks = encoding_of(file, title)
         texts = decoded(file, codec, title)
-        if is_pairs and PurePath(title).suffix.lower() == ".csv":
+        if is_pairs and PurePath(str(title)).suffix.lower() == ".csv":
             texts = _tab_separated(texts, title)
         for text in texts:
             raw = text.encode("utf-8")
@@ -156,10 +153,10 @@ def _write_clean(given: Path, clean: Path, title: str, is_pairs: bool, file_name
             out.write(raw)
         out.flush()
         os.fsync(out.fileno())
-    return " ".join(filter(None, remarks)), digest.hexdigest()
+    return list(filter(None, remarks)), digest.hexdigest()
 
 
-def _tab_separated(texts: Iterable[str], title: str) -> Iterator[str]:
+def _tab_separated(texts: Iterable[str], title: str | Message) -> Iterator[str]:
     """Yield the rows of a .csv file as lines with tabs between the columns, each at the line where the row begins."""
     lines = _lines(texts, title)
     first = next(lines, "")
@@ -171,17 +168,15 @@ def _tab_separated(texts: Iterable[str], title: str) -> Iterator[str]:
             n_read = rows.line_num
     except csv.Error as error:
         raise CorpusError(
-            say(
-                "{title}: the row that begins in line {line:,} cannot be read as .csv ({error}); look whether a "
-                "quotation mark is missing there",
-                title=title,
-                line=n_read + 1,
-                error=error,
-            )
+            "{title}: the row that begins in line {line:,} cannot be read as .csv ({error}); look whether a "
+            "quotation mark is missing there",
+            title=title,
+            line=n_read + 1,
+            error=error,
         ) from error
 
 
-def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
+def _lines(texts: Iterable[str], title: str | Message) -> Iterator[str]:
     """Yield the lines of a text that comes some at a time, each with its line break."""
     rest = ""
     for text in texts:
@@ -189,18 +184,16 @@ def _lines(texts: Iterable[str], title: str) -> Iterator[str]:
         yield from (f"{line}\n" for line in lines)
         if len(rest) > _LONGEST_LINE:
             raise CorpusError(
-                say(
-                    "{title} has a line of more than {n:,} characters, and a row of a .csv file is a line; give it "
-                    "as text, or put each pair on a line",
-                    title=title,
-                    n=_LONGEST_LINE,
-                )
+                "{title} has a line of more than {n:,} characters, and a row of a .csv file is a line; give it "
+                "as text, or put each pair on a line",
+                title=title,
+                n=_LONGEST_LINE,
             )
     if rest:
         yield rest
 
 
-def _n_bad_lines(clean: Path, title: str, reading: CorpusReading) -> int:
+def _n_bad_lines(clean: Path, title: str | Message, reading: CorpusReading) -> int:
     """Check that a file is a corpus, and count the lines that are skipped; errors say the name that a person knows."""
     try:
         open_corpus(clean, reading)
@@ -208,7 +201,7 @@ def _n_bad_lines(clean: Path, title: str, reading: CorpusReading) -> int:
     except BadLinesError as error:
         raise BadLinesError(error.lines, title) from error
     except CorpusError as error:
-        raise CorpusError(str(error).replace(str(clean), title)) from error
+        raise CorpusError(error.message.replaced(str(clean), title)) from error
 
 
 def _title(name: str) -> str:
@@ -225,7 +218,7 @@ def _file_name(title: str, ending: str) -> str:
         title: what the person calls it.
         ending: that it has to have; "": any that does not say that the file holds pairs.
     """
-    has_ending = re.fullmatch(r"\.\w{1,8}", PurePath(title).suffix)
+    has_ending = re.fullmatch(r"\.\w{1,8}", PurePath(str(title)).suffix)
     stem, usual = (PurePath(title).stem, PurePath(title).suffix) if has_ending else (title, ".txt")
     suffix = ending or (".txt" if usual.lower() in (".tsv", ".csv") else usual)
     plain = re.sub(r"[^\w.() -]+", "-", unicodedata.normalize("NFC", stem)).strip("-._ ")

@@ -21,15 +21,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from transformer_core.errors import CorpusError
-from transformer_core.language import mark, say
+from transformer_core.errors import CorpusError, Message
 
 STAGES = {
-    "begins": mark("loading the libraries"),
-    "reads": mark("reading the text"),
-    "vocabulary": mark("making the vocabulary"),
-    "encodes": mark("encoding the text as tokens"),
-    "counts": mark("counting tokens"),
+    "begins": Message("loading the libraries"),
+    "reads": Message("reading the text"),
+    "vocabulary": Message("making the vocabulary"),
+    "encodes": Message("encoding the text as tokens"),
+    "counts": Message("counting tokens"),
 }
 
 MOST_SECONDS = 3600.0  # that such work may take
@@ -138,10 +137,7 @@ class Watched:
         self._folder.end(self.result)
         if self._is_too_long and kind is KeyboardInterrupt:
             raise CorpusError(
-                say(
-                    "the analysis took more than {n:.0f} minutes; give a shorter text, or a part of it",
-                    n=MOST_SECONDS / 60,
-                )
+                "the analysis took more than {n:.0f} minutes; give a shorter text, or a part of it", n=MOST_SECONDS / 60
             ) from error
 
     def _watch(self) -> None:

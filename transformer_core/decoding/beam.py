@@ -13,7 +13,6 @@ from torch import Tensor
 from transformer_core.decoding.greedy import Decoding
 from transformer_core.decoding.steps import Writing
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 PenaltyForm = Literal["paper", "length"]
@@ -88,24 +87,20 @@ class Search:
             ConfigError: numbers that make no sense.
         """
         if n_beams < 1:
-            raise ConfigError(say("n_beams must be at least 1, got {n_beams}", n_beams=n_beams))
+            raise ConfigError("n_beams must be at least 1, got {n_beams}", n_beams=n_beams)
         if not -_LARGEST_ALPHA <= alpha <= _LARGEST_ALPHA:
             raise ConfigError(
-                say(
-                    "length_penalty ({alpha}) must be from {least:g} to {most:g}; the paper's is 0.6",
-                    alpha=alpha,
-                    least=-_LARGEST_ALPHA,
-                    most=_LARGEST_ALPHA,
-                )
+                "length_penalty ({alpha}) must be from {least:g} to {most:g}; the paper's is 0.6",
+                alpha=alpha,
+                least=-_LARGEST_ALPHA,
+                most=_LARGEST_ALPHA,
             )
         if form not in get_args(PenaltyForm):
             raise ConfigError(
-                say(
-                    "{name} must be one of {choices}; got {value!r}",
-                    name="penalty_form",
-                    choices=", ".join(get_args(PenaltyForm)),
-                    value=form,
-                )
+                "{name} must be one of {choices}; got {value!r}",
+                name="penalty_form",
+                choices=", ".join(get_args(PenaltyForm)),
+                value=form,
             )
         self.n_beams, self.eos_id, self.alpha, self.form = n_beams, eos_id, alpha, form
         self.running = [Beam(token=-1, log_prob=0.0, score=0.0, before=None)]
@@ -201,9 +196,7 @@ def beam_search(
     writing = Writing(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
     prompt = writing.tokens
     if not prompt.shape[1] or int(writing.prompt_lengths.min()) < prompt.shape[1]:
-        raise TextError(
-            say("beam search goes on from prompts of one length, at least one token; search them one by one")
-        )
+        raise TextError("beam search goes on from prompts of one length, at least one token; search them one by one")
 
     log_probs = writing.read()  # [batch, new, vocab]
     of_prompt = log_probs[:, :-1].gather(-1, prompt[:, 1:, None])[..., 0]

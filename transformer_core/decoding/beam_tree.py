@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from transformer_core.decoding.beam import Fate, Longer, PenaltyForm, Search
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,18 +105,16 @@ def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[
 def _room_behind(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | None) -> int:
     """Return how many tokens may come behind a step at most."""
     if tree.start not in start.path():
-        raise TextError(say("this step is of another tree, or of the prompt; choose one that was written here"))
+        raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
     if tree.has_ended(start):
-        raise TextError(say("the text has ended here; go back to search for other ways to go on"))
+        raise TextError("the text has ended here; go back to search for other ways to go on")
     room = tree.max_positions - 1 - start.position
     if not room:
         raise TextError(
-            say("a text has at most {max_positions} tokens here, and all are written", max_positions=tree.max_positions)
+            "a text has at most {max_positions} tokens here, and all are written", max_positions=tree.max_positions
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
-            say(
-                "max_new_tokens ({n}) must be from 1 to {room}, the room behind this token", n=max_new_tokens, room=room
-            )
+            "max_new_tokens ({n}) must be from 1 to {room}, the room behind this token", n=max_new_tokens, room=room
         )
     return max_new_tokens or room

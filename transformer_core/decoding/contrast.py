@@ -6,7 +6,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 
 def contrasted(
@@ -34,7 +33,7 @@ def contrasted(
     """
     if not 0 < plausibility <= 1:
         raise ConfigError(
-            say("plausibility ({plausibility}) must be above 0 and at most 1; 0.1 is usual", plausibility=plausibility)
+            "plausibility ({plausibility}) must be above 0 and at most 1; 0.1 is usual", plausibility=plausibility
         )
     expert, amateur = expert_logits.float().log_softmax(dim=-1), amateur_logits.float().log_softmax(dim=-1)
     is_implausible = expert < expert.max() + math.log(plausibility)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +56,7 @@ def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int 
     """
     if not config.has_decoder:
         raise ConfigError(
-            say("this model is encoder-only: it does not write, so it has no steps; choose one with a decoder")
+            "this model is encoder-only: it does not write, so it has no steps; choose one with a decoder"
         )
     n_keys = n_before + n_new
     n_read = n_new if cached else n_keys

@@ -29,9 +29,8 @@ from torch import Tensor
 
 from transformer_core.decoding.looking import Aim
 from transformer_core.decoding.outlook import Candidate
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
-from transformer_core.language import say
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -151,24 +150,20 @@ class FillingTree:
         if config.architecture != "encoder_only":
             kind = config.architecture.replace("_", "-")
             raise ConfigError(
-                say(
-                    "this model is {kind}: it writes, and fills in no blanks; choose one that is encoder-only",
-                    kind=say(kind),
-                )
+                "this model is {kind}: it writes, and fills in no blanks; choose one that is encoder-only",
+                kind=Message(kind),
             )
         if not config.unembed:
-            raise ConfigError(say(NO_PREDICTIONS))
+            raise ConfigError(NO_PREDICTIONS)
         if mask_id is None:
-            raise ConfigError(
-                say("this model has no mask token, so it was never asked to fill in a blank; choose another")
-            )
+            raise ConfigError("this model has no mask token, so it was never asked to fill in a blank; choose another")
         if tokens.shape[0] != 1:
-            raise TextError(say("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0]))
+            raise TextError("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0])
         self.model, self.device, self.mask_id = model, tokens.device, mask_id
         self.tokens: tuple[int, ...] = tuple(tokens[0].tolist())
         self.masks = tuple(place for place, token in enumerate(self.tokens) if token == mask_id)
         if not self.masks:
-            raise TextError(say("there is no blank in this text; write ____ where the model should guess a word"))
+            raise TextError("there is no blank in this text; write ____ where the model should guess a word")
         self.n_bytes = 0
         self._nothing_to_fill = sorted({mask_id} if config.never_written is None else {mask_id, config.never_written})
         self._states: dict[Key, FillingState] = {}
@@ -199,7 +194,7 @@ class FillingTree:
         """
         state = self.read(filling)
         if not state.blanks:
-            raise TextError(say("every blank is filled; go back to fill one in another way"))
+            raise TextError("every blank is filled; go back to fill one in another way")
         surest = state.certain_first[0]
         blank = surest if position is None else self._open(state, position)
         chosen = blank.best if token is None else blank.candidate(self._fitting(token))
@@ -231,14 +226,11 @@ class FillingTree:
         if position not in self.masks:
             places = ", ".join(map(str, self.masks[:12])) + (" ..." if len(self.masks) > 12 else "")
             raise TextError(
-                say("there is no blank at place {position}; choose one of {places}", position=position, places=places)
+                "there is no blank at place {position}; choose one of {places}", position=position, places=places
             )
         if position not in state.blanks:
             raise TextError(
-                say(
-                    "the blank at place {position} is filled already; go back to fill it in another way",
-                    position=position,
-                )
+                "the blank at place {position} is filled already; go back to fill it in another way", position=position
             )
         return state.blanks[position]
 
@@ -246,10 +238,10 @@ class FillingTree:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(
-                say("token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1)
+                "token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1
             )
         if token in self._nothing_to_fill:
-            raise TextError(say("token {token} is a mask or padding, which fills nothing; choose another", token=token))
+            raise TextError("token {token} is a mask or padding, which fills nothing; choose another", token=token)
         return token
 
     @torch.inference_mode()
@@ -286,12 +278,10 @@ def token_of(tokenizer: Tokenizer, word: str) -> int:
         n = min(map(len, ways)) if word.strip() else 0
         shown = word.strip()[:40]
         if not n:
-            raise TextError(say("“{word}” is no tokens, and a blank takes one; type another word", word=shown))
-        raise TextError(say("“{word}” is {n} tokens, and a blank takes one; type another word", word=shown, n=n))
+            raise TextError("“{word}” is no tokens, and a blank takes one; type another word", word=shown)
+        raise TextError("“{word}” is {n} tokens, and a blank takes one; type another word", word=shown, n=n)
     if single == tokenizer.unk_id:
-        raise TextError(
-            say("the model has never seen “{word}”, so nothing can be filled in for it", word=word.strip()[:40])
-        )
+        raise TextError("the model has never seen “{word}”, so nothing can be filled in for it", word=word.strip()[:40])
     return single
 
 

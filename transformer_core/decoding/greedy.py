@@ -8,7 +8,6 @@ from torch import Tensor
 
 from transformer_core.decoding.steps import Writing
 from transformer_core.errors import TextError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 
@@ -46,7 +45,7 @@ def greedy_decode(
     prompt, lengths = writing.tokens, writing.prompt_lengths.tolist()
     shortest, longest = min(lengths), max(lengths)
     if not shortest:
-        raise TextError(say("there is no token to go on from; give at least one"))
+        raise TextError("there is no token to go on from; give at least one")
 
     writing.rows = prompt[:, :shortest].tolist()
     of_prompt = prompt.new_zeros((len(lengths), 0), dtype=torch.float32)  # log-probabilities

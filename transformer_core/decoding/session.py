@@ -20,7 +20,6 @@ from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 
@@ -128,7 +127,7 @@ class DecodingSession:
             TextError: it is none of this tree.
         """
         if self.tree.start not in step.path():
-            raise TextError(say("this step is of another tree, or of the prompt; choose one that was written here"))
+            raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
         self.at = step
         return step
 
@@ -161,7 +160,7 @@ class DecodingSession:
             TextError: the text has ended there.
         """
         if self.tree.has_ended(step):
-            raise TextError(say("the text has ended here, so nothing comes next; go back to go on in another way"))
+            raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
         self.tree.read(step)
         assert step.outlook is not None, "it was read just now"
         return step.outlook
@@ -259,23 +258,19 @@ def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
         mine, others = getattr(config, name), getattr(other, name)
         if mine != others:
             raise ConfigError(
-                say(
-                    "the amateur's {name} ({others}) must be that of the model ({mine}); choose two of one vocabulary",
-                    name=name,
-                    others=others,
-                    mine=mine,
-                )
+                "the amateur's {name} ({others}) must be that of the model ({mine}); choose two of one vocabulary",
+                name=name,
+                others=others,
+                mine=mine,
             )
     room, other_room = tree.room_behind(tree.start), amateur.room_behind(amateur.start)
     if other_room < room:
         raise ConfigError(
-            say(
-                "the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the "
-                "model's tree with max_new_tokens={n}",
-                other_room=other_room,
-                room=room,
-                n=other_room,
-            )
+            "the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the "
+            "model's tree with max_new_tokens={n}",
+            other_room=other_room,
+            room=room,
+            n=other_room,
         )
 
 

@@ -3,8 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from transformer_core.errors import ConfigError
-from transformer_core.language import mark, say
+from transformer_core.errors import ConfigError, Message
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,26 +26,26 @@ class Sampling:
             (
                 self.repetition_penalty,
                 0.01 <= self.repetition_penalty <= 100,
-                mark("repetition_penalty ({value}) must be from 0.01 to 100; 1 changes nothing"),
+                Message("repetition_penalty ({value}) must be from 0.01 to 100; 1 changes nothing"),
             ),
             (
                 self.temperature,
                 self.temperature == 0 or 0.001 <= self.temperature <= 1000,
-                mark(
+                Message(
                     "temperature ({value}) must be 0, which always takes the most probable token, or from 0.001 to 1000"
                 ),
             ),
-            (self.top_k, self.top_k >= 0, mark("top_k ({value}) must be 0 or above; 0 keeps all tokens")),
+            (self.top_k, self.top_k >= 0, Message("top_k ({value}) must be 0 or above; 0 keeps all tokens")),
             (
                 self.top_p,
                 0 < self.top_p <= 1,
-                mark("top_p ({value}) must be above 0 and at most 1; 1 keeps all tokens"),
+                Message("top_p ({value}) must be above 0 and at most 1; 1 keeps all tokens"),
             ),
-            (self.min_p, 0 <= self.min_p <= 1, mark("min_p ({value}) must be from 0 to 1; 0 keeps all tokens")),
+            (self.min_p, 0 <= self.min_p <= 1, Message("min_p ({value}) must be from 0 to 1; 0 keeps all tokens")),
         )
         for value, is_right, wrong in checks:
             if not is_right or not math.isfinite(value):
-                raise ConfigError(say(wrong, value=value))
+                raise ConfigError(wrong, value=value)
 
 
 GREEDY = Sampling(temperature=0.0)

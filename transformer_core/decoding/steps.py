@@ -10,7 +10,6 @@ from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 
@@ -122,10 +121,8 @@ def _real_lengths(tokens: Int[Tensor, "row pos"], config: ModelConfig) -> Int[Te
     is_inside = ~is_real & (places <= lengths[:, None])
     if is_inside.any():
         raise TextError(
-            say(
-                "row {row} has padding in front of a token; pad on the right only, or decode the rows one by one",
-                row=int(is_inside.any(dim=1).nonzero()[0]),
-            )
+            "row {row} has padding in front of a token; pad on the right only, or decode the rows one by one",
+            row=int(is_inside.any(dim=1).nonzero()[0]),
         )
     return lengths
 
@@ -137,9 +134,7 @@ def check_writes(model: Transformer) -> None:
         ConfigError: it has no decoder.
     """
     if model.decoder is None:
-        raise ConfigError(
-            say("this model is encoder-only: it fills in masks and does not write; choose one with a decoder")
-        )
+        raise ConfigError("this model is encoder-only: it fills in masks and does not write; choose one with a decoder")
 
 
 def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> int:
@@ -150,24 +145,18 @@ def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> i
     """
     room = config.max_seq_len - n_given
     if room < 1 and config.has_encoder:
-        raise ConfigError(
-            say("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
-        )
+        raise ConfigError("this model has one position, which <bos> takes; a model that writes needs max_seq_len of 2")
     if room < 1:
         raise ConfigError(
-            say(
-                "the prompt has {n_given:,} tokens and the model {n:,} positions, so there is no room to write; "
-                "shorten the prompt",
-                n_given=n_given,
-                n=config.max_seq_len,
-            )
+            "the prompt has {n_given:,} tokens and the model {n:,} positions, so there is no room to write; "
+            "shorten the prompt",
+            n_given=n_given,
+            n=config.max_seq_len,
         )
     if max_new_tokens is not None and not 1 <= max_new_tokens <= room:
         raise ConfigError(
-            say(
-                "max_new_tokens ({n}) must be from 1 to {room}, what the model's positions allow",
-                n=max_new_tokens,
-                room=room,
-            )
+            "max_new_tokens ({n}) must be from 1 to {room}, what the model's positions allow",
+            n=max_new_tokens,
+            room=room,
         )
     return max_new_tokens or room

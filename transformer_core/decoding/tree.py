@@ -25,7 +25,6 @@ from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, handling, named_hook_points
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 
 
@@ -109,9 +108,9 @@ class DecodingTree:
         """
         check_writes(model)
         if tokens.shape[0] != 1:
-            raise TextError(say("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0]))
+            raise TextError("a tree begins with one text, got {n}; make a tree for each", n=tokens.shape[0])
         if not tokens.shape[1]:
-            raise TextError(say("there is no token to go on from; give at least one"))
+            raise TextError("there is no token to go on from; give at least one")
         self.model, self.device, config = model, tokens.device, model.config
         self._lock = RLock()  # held by who computes
         self._live: tuple[KeyValueCache, list[DecodingStep]] | None = None  # the last cache, and where its rows end
@@ -127,9 +126,7 @@ class DecodingTree:
             given = [config.bos_id]
         elif config.pad_id in given[config.pad_id == config.bos_id :]:
             raise TextError(
-                say(
-                    "the prompt contains padding (token {token}), which nobody reads; leave it out", token=config.pad_id
-                )
+                "the prompt contains padding (token {token}), which nobody reads; leave it out", token=config.pad_id
             )
         self.max_positions = len(given) + room_for(config, len(given), max_new_tokens)
         self.n_bytes = 0
@@ -206,7 +203,7 @@ class DecodingTree:
         vocab_size = self.model.config.vocab_size
         if not 0 <= token < vocab_size:
             raise TextError(
-                say("token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1)
+                "token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1
             )
 
     def _check_behind(self, step: DecodingStep, tokens: Sequence[int]) -> None:
@@ -215,20 +212,18 @@ class DecodingTree:
         for token in tokens:
             self._check_token(token)
             if token == config.never_written:
-                raise TextError(say("token {token} is padding, which nobody writes; choose another", token=token))
+                raise TextError("token {token} is padding, which nobody writes; choose another", token=token)
             if has_ended:
-                raise TextError(say("the text has ended here; go back to go on in another way"))
+                raise TextError("the text has ended here; go back to go on in another way")
             has_ended = token == config.eos_id
         room = self.room_behind(step)
         if len(tokens) > room:
             raise TextError(
-                say(
-                    "a text has at most {most:,} tokens here; there is room for {room:,} more, not for {n:,}; go "
-                    "back, or write fewer",
-                    most=self.max_positions,
-                    room=room,
-                    n=len(tokens),
-                )
+                "a text has at most {most:,} tokens here; there is room for {room:,} more, not for {n:,}; go "
+                "back, or write fewer",
+                most=self.max_positions,
+                room=room,
+                n=len(tokens),
             )
 
     @torch.inference_mode()

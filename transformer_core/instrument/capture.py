@@ -10,11 +10,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from transformer_core.errors import SiteError
+from transformer_core.errors import Message, SiteError
 from transformer_core.hooks import Handler, HookPoint, handling, named_hook_points, named_source_points
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.sites import check_reached, matching, sites
-from transformer_core.language import say
 from transformer_core.model.attention import PatternSource
 
 Kept = TypeVar("Kept")
@@ -94,12 +93,10 @@ class Activations(ByName[Tensor]):
         kinds = {re.sub(r"(?<=\.)\d+(?=\.)", "*", name) for name in names}
         if len(kinds) != 1:
             raise SiteError(
-                say(
-                    "{stem} was captured at {kinds}; one kind of site can be stacked: name the attention, encoder, "
-                    "decoder or cross",
-                    stem=stem,
-                    kinds=", ".join(sorted(kinds)) or say("no site"),
-                )
+                "{stem} was captured at {kinds}; one kind of site can be stacked: name the attention, encoder, "
+                "decoder or cross",
+                stem=stem,
+                kinds=", ".join(sorted(kinds)) or Message("no site"),
             )
         return torch.stack([self[name] for name in names])
 

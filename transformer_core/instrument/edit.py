@@ -10,7 +10,6 @@ from torch import Tensor
 from transformer_core.errors import InterventionError
 from transformer_core.instrument.places import Place
 from transformer_core.instrument.sites import Site
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +28,8 @@ class Edit:
         """
         if self.renormalize and site.stem != "hook_pattern":
             raise InterventionError(
-                say(
-                    "renormalize is for rows that sum to 1, those of hook_pattern; {site} has none, leave it out",
-                    site=site.name,
-                )
+                "renormalize is for rows that sum to 1, those of hook_pattern; {site} has none, leave it out",
+                site=site.name,
             )
         value = self.place.widened(value, site)
         is_meant = self.place.within(value, site)

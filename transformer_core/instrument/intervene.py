@@ -6,11 +6,10 @@ from contextlib import contextmanager
 import torch
 from torch import Tensor, nn
 
-from transformer_core.errors import InterventionError
+from transformer_core.errors import InterventionError, Message
 from transformer_core.hooks import Handler, HookPoint, first_position, handling, named_hook_points, uncompiled
 from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.sites import Site, check_reached, matching
-from transformer_core.language import say
 
 Intervention = Callable[[Tensor, Site], Tensor]
 """Takes the value at a site and the site, and returns the value that the model goes on with."""
@@ -93,31 +92,27 @@ def _checked(returned: object, value: Tensor, site: Site) -> Tensor:
     """
     if not isinstance(returned, Tensor):
         raise InterventionError(
-            say(
-                "the intervention at {site} returned {kind}; it must return a tensor, also where it wrote on the one "
-                "that it was given",
-                site=site.name,
-                kind=type(returned).__name__,
-            )
+            "the intervention at {site} returned {kind}; it must return a tensor, also where it wrote on the one "
+            "that it was given",
+            site=site.name,
+            kind=type(returned).__name__,
         )
     allowed = [value.shape]
     if site.stem == "hook_mask" and site.n_heads is not None:
         allowed.append(torch.Size([value.shape[0], site.n_heads, *value.shape[2:]]))
     if returned.shape not in allowed or returned.dtype != value.dtype or returned.device != value.device:
         raise InterventionError(
-            say(
-                "the intervention at {site} returned {returned}; expected {given}, as it was given",
-                site=site.name,
-                returned=_described(returned),
-                given=_described(value),
-            )
+            "the intervention at {site} returned {returned}; expected {given}, as it was given",
+            site=site.name,
+            returned=_described(returned),
+            given=_described(value),
         )
     return returned
 
 
-def _described(x: Tensor) -> str:
+def _described(x: Tensor) -> Message:
     """Return shape, type and device in words."""
-    return say(
+    return Message(
         "{dtype} {shape} on {device}",
         dtype=str(x.dtype).removeprefix("torch."),
         shape=tuple(x.shape),
@@ -136,12 +131,10 @@ def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n
         if missed is not None:
             what, index, n = missed
             raise InterventionError(
-                say(
-                    "the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
-                    "changed there",
-                    name=name,
-                    what=say(what),
-                    index=index,
-                    n=n,
-                )
+                "the intervention at {name} names {what} {index}, and there were {n}, counted from 0; nothing was "
+                "changed there",
+                name=name,
+                what=what,
+                index=index,
+                n=n,
             )

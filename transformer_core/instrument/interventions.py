@@ -24,7 +24,6 @@ from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.places import Cell, Place, cell_index
 from transformer_core.instrument.sites import Site
 from transformer_core.instrument.substitutes import Acts, captured, cut_to, fitting
-from transformer_core.language import say
 
 
 def zero_heads(heads: Iterable[int]) -> Edit:
@@ -117,26 +116,22 @@ def average(
     def mean(value: Tensor, site: Site) -> Tensor:
         if site.stem == "hook_mask":
             raise InterventionError(
-                say("a mask has no mean; average another site than {site}, or use edit_mask", site=site.name)
+                "a mask has no mean; average another site than {site}, or use edit_mask", site=site.name
             )
         if acts is not None:
             taken = captured(acts, site)
             return cut_to(value, taken.mean(dim=0 if site.has_keys else (0, -2), keepdim=True), site, place)
         if site.has_keys:
             raise InterventionError(
-                say(
-                    "there is no mean over the positions of {site}: queries have different keys; capture the site on "
-                    "other texts and average over those, as in average(acts)",
-                    site=site.name,
-                )
+                "there is no mean over the positions of {site}: queries have different keys; capture the site on "
+                "other texts and average over those, as in average(acts)",
+                site=site.name,
             )
         if site.first > 0:
             raise InterventionError(
-                say(
-                    "there is no mean over the positions of {site}: with a cache, the other positions are not here; "
-                    "capture the site on other texts and average over those, as in average(acts)",
-                    site=site.name,
-                )
+                "there is no mean over the positions of {site}: with a cache, the other positions are not here; "
+                "capture the site on other texts and average over those, as in average(acts)",
+                site=site.name,
             )
         return value.mean(dim=-2, keepdim=True)
 
@@ -165,10 +160,8 @@ def resample(
     def drawn(value: Tensor, site: Site) -> Tensor:
         if site.has_keys:
             raise InterventionError(
-                say(
-                    "the rows of {site} belong to their own queries and keys; resample hook_z, or patch this site",
-                    site=site.name,
-                )
+                "the rows of {site} belong to their own queries and keys; resample hook_z, or patch this site",
+                site=site.name,
             )
         taken = captured(acts, site)
         asked = range(site.first, site.first + value.shape[-2])
@@ -242,11 +235,9 @@ def knock_out(edges: Iterable[Cell]) -> Edit:
         if site.stem == "hook_attn_scores":
             return value.new_tensor(-math.inf)
         raise InterventionError(
-            say(
-                "edges are knocked out before the softmax, at hook_attn_scores or hook_mask, not at {site}; at "
-                "hook_pattern, zero(cells=...) does it with or without renormalize",
-                site=site.name,
-            )
+            "edges are knocked out before the softmax, at hook_attn_scores or hook_mask, not at {site}; at "
+            "hook_pattern, zero(cells=...) does it with or without renormalize",
+            site=site.name,
         )
 
     return Edit(Place.of(None, None, edges), forbidden)
@@ -263,7 +254,7 @@ def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edi
 
     def changed(value: Tensor, site: Site) -> Tensor:
         if site.stem != "hook_mask":
-            raise InterventionError(say("edit_mask belongs at hook_mask, not at {site}", site=site.name))
+            raise InterventionError("edit_mask belongs at hook_mask, not at {site}", site=site.name)
         return (value | opened.within(value, site)) & ~closed.within(value, site)
 
     return Edit(Place.of(None, None, [*allow, *forbid]), changed)

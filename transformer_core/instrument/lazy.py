@@ -13,9 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_core.errors import ConfigError, SiteError
+from transformer_core.errors import ConfigError, Message, SiteError
 from transformer_core.instrument.pooling import Overview, Reduce
-from transformer_core.language import mark, say
 from transformer_core.model.attention import PatternSource, attention_scores
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
@@ -118,9 +117,7 @@ class LazyPattern:
         """
         self._check(batch, (head,))
         if self._q is None or self._k is None:
-            raise SiteError(
-                say("this pattern was edited, so it has no scores; look at the pattern, or leave the edit out")
-            )
+            raise SiteError("this pattern was edited, so it has no scores; look at the pattern, or leave the edit out")
         queries, keys = _whole(queries, self.shape[2]), _whole(keys, self.shape[3])
         group = self.shape[1] // self._k.shape[1]
         q, k = self._q[batch, head, queries], self._k[batch, head // group, keys]
@@ -234,17 +231,15 @@ class LazyPattern:
 
     def _check(self, batch: int, heads: Sequence[int]) -> None:
         """Check that a text and some heads are there."""
-        for what, n, asked in ((mark("text"), self.shape[0], (batch,)), (mark("head"), self.shape[1], heads)):
+        for what, n, asked in ((Message("text"), self.shape[0], (batch,)), (Message("head"), self.shape[1], heads)):
             for index in asked:
                 if not 0 <= index < n:
                     raise SiteError(
-                        say(
-                            "there is no {what} {index} in this pattern of {n}; the last is {last}",
-                            what=say(what),
-                            index=index,
-                            n=n,
-                            last=n - 1,
-                        )
+                        "there is no {what} {index} in this pattern of {n}; the last is {last}",
+                        what=what,
+                        index=index,
+                        n=n,
+                        last=n - 1,
                     )
 
 
@@ -285,7 +280,7 @@ def _whole(part: slice, n: int) -> slice:
         ConfigError: it has a step.
     """
     if part.step not in (None, 1):
-        raise ConfigError(say("a window is made of neighbours; its slices have no step, got {step}", step=part.step))
+        raise ConfigError("a window is made of neighbours; its slices have no step, got {step}", step=part.step)
     start, stop, _ = part.indices(n)
     return slice(start, max(start, stop))
 

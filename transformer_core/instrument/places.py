@@ -9,11 +9,10 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from transformer_core.errors import InterventionError
+from transformer_core.errors import InterventionError, Message
 from transformer_core.instrument.sites import Site
-from transformer_core.language import mark, say
 
-_HEAD, _POSITION, _QUERY, _KEY = mark("head"), mark("position"), mark("query"), mark("key")
+_HEAD, _POSITION, _QUERY, _KEY = Message("head"), Message("position"), Message("query"), Message("key")
 
 Cell = tuple[int | None, int | None, int | None]
 """Head, query and key; None stands for every one there is."""
@@ -30,7 +29,7 @@ class Place:
     def __post_init__(self) -> None:
         """Check that one of both is named."""
         if self.cells is not None and (self.heads is not None or self.positions is not None):
-            raise InterventionError(say("cells name their heads and queries themselves; leave heads and positions out"))
+            raise InterventionError("cells name their heads and queries themselves; leave heads and positions out")
 
     @classmethod
     def of(
@@ -86,7 +85,7 @@ class Place:
             meant = [start] if self.positions is None else [*self.positions]
         return min((position for position in meant if start <= position < stop), default=None)
 
-    def missed(self, n_positions: int, n_keys: int) -> tuple[str, int, int] | None:
+    def missed(self, n_positions: int, n_keys: int) -> tuple[Message, int, int] | None:
         """Return what is named behind the end of a text, as (axis, index, how many there are), or None."""
         rows = _POSITION if self.cells is None else _QUERY
         named = [(rows, position, n_positions) for position in self.positions or ()]
@@ -98,30 +97,24 @@ class Place:
         """Check that the axes are there, and the heads."""
         if self.cells is not None and not site.has_keys:
             raise InterventionError(
-                say(
-                    "{site} has no cells, which are pairs of a query and a key; name heads or positions, or step in "
-                    "at hook_pattern, hook_attn_scores or hook_mask",
-                    site=site.name,
-                )
+                "{site} has no cells, which are pairs of a query and a key; name heads or positions, or step in "
+                "at hook_pattern, hook_attn_scores or hook_mask",
+                site=site.name,
             )
         if self.heads is not None and value.ndim != 4:
             raise InterventionError(
-                say(
-                    "{site} has no heads; name positions, or step in at a site of an attention, such as hook_z",
-                    site=site.name,
-                )
+                "{site} has no heads; name positions, or step in at a site of an attention, such as hook_z",
+                site=site.name,
             )
         named = self.heads or [head for head, _, _ in self.cells or () if head is not None]
         for head in named:
             if head >= value.shape[1]:
                 raise InterventionError(
-                    say(
-                        "there is no head {head} at {site}, which has {n}; the last is {last}",
-                        head=head,
-                        site=site.name,
-                        n=value.shape[1],
-                        last=value.shape[1] - 1,
-                    )
+                    "there is no head {head} at {site}, which has {n}; the last is {last}",
+                    head=head,
+                    site=site.name,
+                    n=value.shape[1],
+                    last=value.shape[1] - 1,
                 )
 
 
@@ -151,16 +144,14 @@ def _cell(cell: Cell) -> Cell:
         InterventionError: it is something else.
     """
     if not isinstance(cell, tuple) or len(cell) != 3:
-        raise InterventionError(
-            say("a cell is (head, query, key), each a number or None for all; got {cell!r}", cell=cell)
-        )
+        raise InterventionError("a cell is (head, query, key), each a number or None for all; got {cell!r}", cell=cell)
     head, query, key = (
         None if index is None else _index(what, index) for what, index in zip((_HEAD, _QUERY, _KEY), cell, strict=True)
     )
     return head, query, key
 
 
-def _index(what: str, index: SupportsIndex) -> int:
+def _index(what: Message, index: SupportsIndex) -> int:
     """Return a whole number from 0 on.
 
     Raises:
@@ -168,7 +159,5 @@ def _index(what: str, index: SupportsIndex) -> int:
     """
     is_whole = hasattr(index, "__index__") and not isinstance(index, bool)
     if not is_whole or operator.index(index) < 0:
-        raise InterventionError(
-            say("a {what} is a whole number, counted from 0; got {index!r}", what=say(what), index=index)
-        )
+        raise InterventionError("a {what} is a whole number, counted from 0; got {index!r}", what=what, index=index)
     return operator.index(index)

@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 Reduce = Literal["max", "mean"]
 
@@ -40,11 +39,9 @@ class Overview:
         """
         if min(size) < 1:
             raise ConfigError(
-                say(
-                    "an overview has at least one row and one column; got a size of {n_rows} x {n_columns}",
-                    n_rows=size[0],
-                    n_columns=size[1],
-                )
+                "an overview has at least one row and one column; got a size of {n_rows} x {n_columns}",
+                n_rows=size[0],
+                n_columns=size[1],
             )
         n_heads, n_queries, self.n_keys = pattern_shape
         self.row_ends = block_ends(n_queries, size[0])

@@ -9,7 +9,6 @@ from torch import nn
 
 from transformer_core.errors import SiteError
 from transformer_core.hooks import HookPoint, named_hook_points
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +96,7 @@ def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = 
 def _stack(attention: str) -> str:
     """Return the beginning of the names of the sites in the stack of an attention."""
     if attention not in _STACKS:
-        raise SiteError(say("attention must be encoder, decoder or cross; got {attention!r}", attention=attention))
+        raise SiteError("attention must be encoder, decoder or cross; got {attention!r}", attention=attention)
     return _STACKS[attention]
 
 
@@ -121,18 +120,10 @@ def matching(hook_points: Mapping[str, HookPoint], sites: Sequence[str]) -> dict
             nearest = _nearest(site, hook_points)
             if nearest:
                 raise SiteError(
-                    say(
-                        "the model has no site {site!r}; the nearest are {nearest}",
-                        site=site,
-                        nearest=", ".join(nearest),
-                    )
+                    "the model has no site {site!r}; the nearest are {nearest}", site=site, nearest=", ".join(nearest)
                 )
             raise SiteError(
-                say(
-                    "the model has no site {site!r}; there are {n}; see site_names(model)",
-                    site=site,
-                    n=len(hook_points),
-                )
+                "the model has no site {site!r}; there are {n}; see site_names(model)", site=site, n=len(hook_points)
             )
     return {name: point for name, point in hook_points.items() if any(fnmatchcase(name, site) for site in sites)}
 
@@ -150,11 +141,9 @@ def check_reached(sites: Sequence[str], reached: Collection[str]) -> None:
     for site in sites:
         if not any(fnmatchcase(name, site) for name in reached):
             raise SiteError(
-                say(
-                    "no forward pass reached {site} within the context, so nothing was captured or changed there; run "
-                    "the model within it: this very model and no copy, in the same thread, and the part with that site",
-                    site=site,
-                )
+                "no forward pass reached {site} within the context, so nothing was captured or changed there; run "
+                "the model within it: this very model and no copy, in the same thread, and the part with that site",
+                site=site,
             )
 
 

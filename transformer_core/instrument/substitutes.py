@@ -10,7 +10,6 @@ from transformer_core.errors import InterventionError
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.places import Place
 from transformer_core.instrument.sites import Site
-from transformer_core.language import say
 
 Acts = Mapping[str, Tensor | LazyPattern]
 """What a capture kept, or values of a person's own, by the name of the site."""
@@ -24,7 +23,7 @@ def captured(acts: Acts, site: Site) -> Tensor:
     """
     if site.name not in acts:
         raise InterventionError(
-            say("{site} was not captured in what is put there; capture it on the other text first", site=site.name)
+            "{site} was not captured in what is put there; capture it on the other text first", site=site.name
         )
     taken = acts[site.name]
     return taken.full() if isinstance(taken, LazyPattern) else taken
@@ -51,24 +50,20 @@ def cut_to(value: Tensor, taken: Tensor, site: Site, place: Place, *, is_run: bo
         nothing = {"hook_attn_scores": -math.inf, "hook_mask": False, "hook_pattern": 0.0}[site.stem]
         if (behind != nothing).any():
             raise InterventionError(
-                say(
-                    "what is put at {site} has keys behind the {n} of this text, and attends to them",
-                    site=site.name,
-                    n=value.shape[-1],
-                )
+                "what is put at {site} has keys behind the {n} of this text, and attends to them",
+                site=site.name,
+                n=value.shape[-1],
             )
     if taken.ndim > 1 and (is_run or taken.shape[-2] > 1):
         n_there, taken = taken.shape[-2], taken[..., site.first : site.first + n, :]
         missing = place.first_position(site.first + taken.shape[-2], site.first + n)
         if missing is not None:
             raise InterventionError(
-                say(
-                    "what is put at {site} has {n_there} positions and so no position {missing}; name the positions "
-                    "that it has",
-                    site=site.name,
-                    n_there=n_there,
-                    missing=missing,
-                )
+                "what is put at {site} has {n_there} positions and so no position {missing}; name the positions "
+                "that it has",
+                site=site.name,
+                n_there=n_there,
+                missing=missing,
             )
         taken = F.pad(taken, (0, 0, 0, n - taken.shape[-2]))
     return fitting(taken, value, site)
@@ -83,12 +78,10 @@ def fitting(taken: Tensor, value: Tensor, site: Site) -> Tensor:
     axes = zip(reversed(taken.shape), reversed(value.shape), strict=False)
     if taken.ndim > value.ndim or any(n not in (1, n_here) for n, n_here in axes):
         raise InterventionError(
-            say(
-                "what is put at {site} is of shape {taken} and does not fit {shape}: each axis must be as long as "
-                "here, or 1",
-                site=site.name,
-                taken=tuple(taken.shape),
-                shape=tuple(value.shape),
-            )
+            "what is put at {site} is of shape {taken} and does not fit {shape}: each axis must be as long as "
+            "here, or 1",
+            site=site.name,
+            taken=tuple(taken.shape),
+            shape=tuple(value.shape),
         )
     return taken

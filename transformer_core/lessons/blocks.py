@@ -17,7 +17,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from transformer_core.language import say
 from transformer_core.lessons.faults import LessonError
 
 BLOCKS = ("figure", "question", "check", "link")
@@ -62,7 +61,7 @@ def divide(text: str) -> list[Block]:
             continue
         if beginning[1].lower() not in BLOCKS:
             raise LessonError(
-                say("there is no block [{name}], only {there}", name=beginning[1], there=_listed(BLOCKS)), line=at + 1
+                "there is no block [{name}], only {there}", name=beginning[1], there=_listed(BLOCKS), line=at + 1
             )
         blocks += _prose(lines, prose_from, at)
         end = _end(lines, at + 1)
@@ -91,7 +90,8 @@ def _entries(lines: Sequence[str], first: int, end: int) -> tuple[Entry, ...]:
         match = _KEY.match(line.strip())
         if match is None:
             raise LessonError(
-                say("here stands “{text}”, and a key with a colon is needed, such as title: …", text=line.strip()[:40]),
+                "here stands “{text}”, and a key with a colon is needed, such as title: …",
+                text=line.strip()[:40],
                 line=i + 1,
             )
         entries.append(Entry(key=match[1].lower().replace("_", " "), value=(match[2] or "").strip(), line=i + 1))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 from transformer_core.lessons.faults import ExpressionError, LessonError
 from transformer_core.lessons.parameters import (
     ATTENTION,
@@ -180,11 +180,11 @@ def read_parameters(wish: "FigureWish") -> dict[str, object]:
     kind = KINDS[wish.kind]
     for name in kind.needs:
         if name not in wish.parameters:
-            raise LessonError(say("the figure {kind} needs {name}: …", kind=wish.kind, name=name), line=wish.line)
+            raise LessonError("the figure {kind} needs {name}: …", kind=wish.kind, name=name, line=wish.line)
     found: dict[str, object] = {}
     for name, text in wish.parameters.items():
         try:
             found[name] = kind.parameters[name].read(text)
         except ExpressionError as error:
-            raise LessonError(str(error), line=wish.lines[name]) from error
+            raise LessonError(error.message, line=wish.lines[name]) from error
     return found

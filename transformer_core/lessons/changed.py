@@ -9,7 +9,6 @@ from transformer_core.analysis.watching import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import set_cells, zero_heads
-from transformer_core.language import say
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.getters import Get, Parts, attention_site, probabilities
 from transformer_core.lessons.run import MOST_NEW_TOKENS, Run
@@ -61,7 +60,7 @@ def probs(change: Change) -> Get:
 def _write(run: Run, interventions: Mapping[str, Any]) -> str:
     is_pair = run.model.config.architecture == "encoder_decoder"
     if run.model.decoder is None:
-        raise ExpressionError(say("a model that fills in blanks writes no text of its own"))
+        raise ExpressionError("a model that fills in blanks writes no text of its own")
     given = list(run.reading.inputs[0]) if is_pair else list(run.reading.inputs[0])[: run.reading.n_given]
     with intervene(run.model, interventions):
         decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)
@@ -86,10 +85,8 @@ def _head(run: Run, head: str | float) -> int:
     n_heads = run.model.config.n_heads
     if isinstance(head, str) or head not in range(n_heads):
         raise ExpressionError(
-            say(
-                "this model has no head “{head}”, only 0 to {last}",
-                head=f"{head:g}" if not isinstance(head, str) else head,
-                last=n_heads - 1,
-            )
+            "this model has no head “{head}”, only 0 to {last}",
+            head=f"{head:g}" if not isinstance(head, str) else head,
+            last=n_heads - 1,
         )
     return int(head)

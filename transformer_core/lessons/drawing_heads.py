@@ -17,7 +17,7 @@ from transformer_core.figures.token_axes import HEIGHT
 from transformer_core.language import say
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Table, csv_of
 from transformer_core.lessons.evaluation import plain_number
-from transformer_core.lessons.faults import LessonError
+from transformer_core.lessons.faults import ExpressionError, LessonError
 from transformer_core.lessons.value import Values
 
 _ROW, _AROUND = 36, 120  # px: of a row of a pattern with few tokens, about as wide; of all that lies around the rows
@@ -208,7 +208,7 @@ def draw_steps(scene: Scene) -> Table:
     query = scene.query or 0
     q, k = scene.of_head("q").array[query].astype(np.float64), scene.of_head("k").array.astype(np.float64)
     if len(k) != pattern.array.shape[1]:
-        raise LessonError(say("keys are shared by several heads here, so that they are not told"), line=scene.wish.line)
+        raise LessonError("keys are shared by several heads here, so that they are not told", line=scene.wish.line)
     products = k @ q
     rows = tuple(
         (label, plain_number(float(product), 2), plain_number(float(score), 2), plain_number(float(weight), 3))
@@ -282,8 +282,8 @@ def _mask(scene: Scene, values: Values) -> np.ndarray:
 def _place(scene: Scene, values: Values, key: str | float) -> int:
     try:
         return values.axes[1].place("key", key)
-    except ValueError as error:
-        raise LessonError(str(error), line=scene.wish.lines["key"]) from error
+    except ExpressionError as error:
+        raise LessonError(error.message, line=scene.wish.lines["key"]) from error
 
 
 def _finite(number: str) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from transformer_core.errors import HeadlightError, Message
 from transformer_core.figures.label_bars import label_bars
 from transformer_core.figures.number_panels import number_panels
 from transformer_core.language import grouped, say, say_number
@@ -63,7 +64,9 @@ def draw_tokens(scene: Scene) -> Strip:
         values = _with_axes(scene, "values", 1)
         if len(values.array) != len(labels):
             raise LessonError(
-                say("there are {n} tokens and {m} values", n=len(labels), m=len(values.array)),
+                "there are {n} tokens and {m} values",
+                n=len(labels),
+                m=len(values.array),
                 line=scene.wish.lines["values"],
             )
         numbers = values.array.astype(np.float64)
@@ -84,7 +87,8 @@ def draw_matrix(scene: Scene) -> Plot:
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
         raise LessonError(
-            say("{n} numbers are too many for a figure; choose with “at”", n=grouped(array.size)),
+            "{n:,} numbers are too many for a figure; choose with “at”",
+            n=array.size,
             line=scene.wish.lines["values"],
         )
     return _matrix(
@@ -108,7 +112,9 @@ def draw_bars(scene: Scene) -> Plot:
         beside = _with_axes(scene, "beside", 1)
         if len(beside.array) != len(values.array):
             raise LessonError(
-                say("there are {n} tokens and {m} values", n=len(labels), m=len(beside.array)),
+                "there are {n} tokens and {m} values",
+                n=len(labels),
+                m=len(beside.array),
                 line=scene.wish.lines["beside"],
             )
         bars[names[1] if len(names) > 1 else "2"] = beside.array.astype(np.float64)
@@ -141,11 +147,9 @@ def _ends(scene: Scene, bars: Mapping[str, np.ndarray]) -> tuple[float, float] |
     low, high = scene.given.get("from", min(least, 0.0)), scene.given.get("to", max(most, 0.0))
     if low >= high or (seen < low).any() or (seen > high).any():
         raise LessonError(
-            say(
-                "the numbers go from {least} to {most}; “from” and “to” leave some out",
-                least=f"{seen.min(initial=np.inf):g}",
-                most=f"{most:g}",
-            ),
+            "the numbers go from {least} to {most}; “from” and “to” leave some out",
+            least=f"{seen.min(initial=np.inf):g}",
+            most=f"{most:g}",
             line=scene.wish.line,
         )
     return low, high
@@ -155,9 +159,7 @@ def draw_positions(scene: Scene) -> Plot:
     """Draw the paper's table of positions."""
     n, width = scene.given.get("n", 20), scene.given.get("width", 512)
     if width % 2:
-        raise LessonError(
-            say("sines and cosines come in pairs: the width must be even"), line=scene.wish.lines["width"]
-        )
+        raise LessonError("sines and cosines come in pairs: the width must be even", line=scene.wish.lines["width"])
     layout = scene.given.get("layout", "interleaved")
     table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
     with_numbers = scene.given.get("numbers", width <= 12)
@@ -216,8 +218,8 @@ def draw_beams(scene: Scene) -> Table:
     n_beams, n_tokens = scene.given.get("beams", 4), scene.given.get("tokens", 16)
     try:
         found = searched(scene.run, n_beams, n_tokens)
-    except ValueError as error:
-        raise LessonError(str(error), line=scene.wish.line) from error
+    except HeadlightError as error:
+        raise LessonError(error.message, line=scene.wish.line) from error
     fates = {"kept": say("goes on"), "ended": say("has ended"), "dropped": say("dropped")}
     written = min(int(scene.moved.get("written", 1)), len(found.levels))
     level = found.levels[written - 1]
@@ -244,11 +246,9 @@ def _with_axes(scene: Scene, parameter: str, n_axes: int) -> Values:
     values = scene.ask(scene.given[parameter], parameter=parameter)
     if len(values.axes) != n_axes:
         raise LessonError(
-            say(
-                "this figure takes numbers with {n} axes, and these have {shape}",
-                n=n_axes,
-                shape=values.in_words() or say("none"),
-            ),
+            "this figure takes numbers with {n} axes, and these have {shape}",
+            n=n_axes,
+            shape=values.in_words() or Message("none"),
             line=scene.wish.lines[parameter],
         )
     return values

@@ -7,7 +7,6 @@ from typing import Any
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import Figure
 from transformer_core.figures.theme import LIGHT, Theme
-from transformer_core.language import say
 from transformer_core.lessons.evaluation import in_words
 from transformer_core.lessons.evidence import Evidence
 from transformer_core.lessons.expression import parse
@@ -100,10 +99,10 @@ class Scene:
             found = self.evidence.answer(parse(source))
             if not isinstance(found, Values):
                 raise ExpressionError(
-                    say("a figure shows numbers, and “{source}” is {what}", source=source, what=in_words(found))
+                    "a figure shows numbers, and “{source}” is {what}", source=source, what=in_words(found)
                 )
         except HeadlightError as error:
-            raise LessonError(str(error), line=self.wish.lines.get(parameter, self.wish.line)) from error
+            raise LessonError(error.message, line=self.wish.lines.get(parameter, self.wish.line)) from error
         return found
 
     def of_head(self, name: str) -> Values:
@@ -139,8 +138,8 @@ class Scene:
                 axes = self.of_head("pattern").axes
                 try:
                     return axes[0].place(name, self.given[name])
-                except (ExpressionError, KeyError) as error:
-                    raise LessonError(str(error), line=self.wish.lines[name]) from error
+                except ExpressionError as error:
+                    raise LessonError(error.message, line=self.wish.lines[name]) from error
         return None
 
 

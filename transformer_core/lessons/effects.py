@@ -12,7 +12,6 @@ from transformer_core.analysis.watching import tensor_of
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads
-from transformer_core.language import say
 from transformer_core.lessons.run import Run
 
 
@@ -57,12 +56,7 @@ def loss_rise(run: Run, attention: str, layer: int, heads: Sequence[int]) -> flo
     if found is None or not 0 <= layer < found.n_layers(config) or not set(heads) <= set(range(config.n_heads)):
         named = ", ".join(map(str, heads))
         raise ConfigError(
-            say(
-                "this model has no {attention}, layer {layer}, head {head}",
-                attention=attention,
-                layer=layer,
-                head=named,
-            )
+            "this model has no {attention}, layer {layer}, head {head}", attention=attention, layer=layer, head=named
         )
     key = ("loss_rise", attention, layer, *heads)
     if key not in run.found:
@@ -86,7 +80,7 @@ def text_loss(run: Run) -> float:
 
 def _check_writes(run: Run) -> None:
     if run.model.decoder is None:
-        raise TextError(say("a model that writes nothing has no loss on this text"))
+        raise TextError("a model that writes nothing has no loss on this text")
 
 
 def _loss_rises(run: Run) -> dict[str, np.ndarray]:

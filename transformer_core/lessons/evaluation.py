@@ -5,7 +5,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.lessons import syntax as tree
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.functions import call
@@ -69,14 +69,14 @@ def evaluate(of: Expression, knows: Knows) -> Result:
 
 def _numbers(value: Result, sign: str) -> Values:
     if not isinstance(value, Values):
-        raise ExpressionError(say("“{sign}” needs numbers, and here is {what}", sign=sign, what=in_words(value)))
+        raise ExpressionError("“{sign}” needs numbers, and here is {what}", sign=sign, what=in_words(value))
     return value
 
 
 def _truth(value: Result, sign: str) -> bool:
     if not isinstance(value, bool):
         raise ExpressionError(
-            say("“{sign}” joins comparisons, such as a < b, and here is {what}", sign=sign, what=in_words(value))
+            "“{sign}” joins comparisons, such as a < b, and here is {what}", sign=sign, what=in_words(value)
         )
     return value
 
@@ -105,12 +105,10 @@ def _common_axes(sign: str, one: Values, other: Values) -> tuple[Axis, ...]:
         return one.axes or other.axes
     if [(axis.name, axis.size) for axis in one.axes] != [(axis.name, axis.size) for axis in other.axes]:
         raise ExpressionError(
-            say(
-                "“{sign}” joins numbers of the same shape, and here are {left} and {right}",
-                sign=sign,
-                left=one.in_words(),
-                right=other.in_words(),
-            )
+            "“{sign}” joins numbers of the same shape, and here are {left} and {right}",
+            sign=sign,
+            left=one.in_words(),
+            right=other.in_words(),
         )
     return one.axes
 
@@ -135,11 +133,11 @@ def _compare(sign: str, one: Result, other: Result, within: float | None) -> boo
     if isinstance(one, str) and isinstance(other, str) and sign in ("==", "!=") and within is None:
         return (one == other) == (sign == "==")
     raise ExpressionError(
-        say("{left} and {right} cannot be compared by “{sign}”", left=in_words(one), right=in_words(other), sign=sign)
+        "{left} and {right} cannot be compared by “{sign}”", left=in_words(one), right=in_words(other), sign=sign
     )
 
 
-def in_words(value: Result, decimals: int | None = None) -> str:
+def in_words(value: Result, decimals: int | None = None) -> Message:
     """Return what an expression came to, for a person.
 
     Args:
@@ -147,12 +145,12 @@ def in_words(value: Result, decimals: int | None = None) -> str:
         decimals: of a number; None: four digits that count.
     """
     if isinstance(value, bool):
-        return say("true") if value else say("not true")
+        return Message("true") if value else Message("not true")
     if isinstance(value, str):
-        return f"“{value}”"
+        return Message(f"“{value}”")
     if value.axes:
-        return say("numbers of the shape {shape}", shape=value.in_words())
-    return plain_number(float(value.array), decimals)
+        return Message("numbers of the shape {shape}", shape=value.in_words())
+    return Message(plain_number(float(value.array), decimals))
 
 
 def plain_number(value: float, decimals: int | None = None) -> str:

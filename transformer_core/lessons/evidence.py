@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.language import mark, say_message
 from transformer_core.lessons.evaluation import evaluate, in_words, plain_number
 from transformer_core.lessons.expression import parse
 from transformer_core.lessons.faults import ExpressionError
@@ -105,7 +105,7 @@ class Evidence:
         except ExpressionError:
             raise
         except HeadlightError as error:
-            raise ExpressionError(str(error)) from error
+            raise ExpressionError(error.message) from error
 
     def told(self, source: str, decimals: int | None = None) -> str:
         """Return what an expression comes to, as it stands in a sentence.
@@ -117,7 +117,7 @@ class Evidence:
         if isinstance(result, str):
             return result
         if isinstance(result, bool):
-            return in_words(result)
+            return say_message(in_words(result))
         return plain_number(result.number, decimals)
 
     @property
@@ -127,7 +127,7 @@ class Evidence:
     def _of_six_words(self, name: str, parts: Parts, *, is_right: bool) -> Result:
         smoothing = parts[0] if parts else 0.0
         if len(parts) > 1 or isinstance(smoothing, str) or not 0 <= smoothing < 1:
-            raise ExpressionError(say("{name} takes the smoothing, from 0 to below 1: {name}[0.1]", name=name))
+            raise ExpressionError("{name} takes the smoothing, from 0 to below 1: {name}[0.1]", name=name)
         steps = STEPS if name in TRAINED else 0
         made = self.six_words(smoothing, is_right=is_right, steps=steps)
         if name == "translation":

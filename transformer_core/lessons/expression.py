@@ -10,7 +10,6 @@ From the loosest to the tightest: `or`, `and`, `not`, comparisons (with `within`
 import re
 from typing import NamedTuple
 
-from transformer_core.language import say
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.syntax import COMPARISONS, At, Call, Expression, Joined, Negated, Number, Quantity, Text
 
@@ -42,7 +41,7 @@ def parse(source: str) -> Expression:
         ExpressionError: it is not written as one; the message says where.
     """
     if len(source) > MOST_LETTERS:
-        raise ExpressionError(say("an expression may have {n} letters at most; write two", n=MOST_LETTERS))
+        raise ExpressionError("an expression may have {n} letters at most; write two", n=MOST_LETTERS)
     reader = _Reader(_tokens(source))
     found = reader.either()
     reader.expect_end()
@@ -54,7 +53,7 @@ def _tokens(source: str) -> list[Token]:
     while place < end:
         match = _TOKEN.match(source, place)
         if match is None:
-            raise ExpressionError(say("“{text}” is nothing that can be read here", text=source[place:].strip()[:20]))
+            raise ExpressionError("“{text}” is nothing that can be read here", text=source[place:].strip()[:20])
         kind = match.lastgroup or ""
         tokens.append(Token(kind, match[kind], match.start(kind)))
         place = match.end()
@@ -85,12 +84,12 @@ class _Reader:
 
     def _expect(self, sign: str) -> None:
         if not self._takes(sign):
-            raise ExpressionError(say("here “{sign}” is missing: {before}▸{behind}", sign=sign, **self._around()))
+            raise ExpressionError("here “{sign}” is missing: {before}▸{behind}", sign=sign, **self._around())
 
     def expect_end(self) -> None:
         """Check that nothing is left."""
         if self._next.kind != "end":
-            raise ExpressionError(say("this is too much, or a sign is missing: {before}▸{behind}", **self._around()))
+            raise ExpressionError("this is too much, or a sign is missing: {before}▸{behind}", **self._around())
 
     def _around(self) -> dict[str, str]:
         texts = [f'"{token.text}"' if token.kind == "text" else token.text for token in self._tokens]
@@ -99,7 +98,7 @@ class _Reader:
     def either(self) -> Expression:
         self._depth += 1
         if self._depth > MOST_DEPTH:
-            raise ExpressionError(say("this is too deep to be read; write it as several"))
+            raise ExpressionError("this is too deep to be read; write it as several")
         found = self._both()
         while self._takes("or"):
             found = Joined("or", found, self._both())
@@ -168,7 +167,7 @@ class _Reader:
         if axis.kind != "name" or place.kind not in ("number", "text"):
             self._at -= 1
             raise ExpressionError(
-                say("behind “at” stands an axis and a place, such as at query 3: {before}▸{behind}", **self._around())
+                "behind “at” stands an axis and a place, such as at query 3: {before}▸{behind}", **self._around()
             )
         return At(of, axis.text, float(place.text) if place.kind == "number" else place.text)
 
@@ -184,14 +183,14 @@ class _Reader:
             return found
         if token.kind == "name":
             return self._named()
-        raise ExpressionError(say("here something is missing: {before}▸{behind}", **self._around()))
+        raise ExpressionError("here something is missing: {before}▸{behind}", **self._around())
 
     def _named(self) -> Expression:
         of = self._takes("right", "other")
         name = self._take()
         if name.kind != "name":
             raise ExpressionError(
-                say("behind “{word}” stands what the model has: {before}▸{behind}", word=of, **self._around())
+                "behind “{word}” stands what the model has: {before}▸{behind}", word=of, **self._around()
             )
         if not of and self._takes("("):
             given, over = [self.either()], ""
@@ -213,5 +212,5 @@ class _Reader:
         token = self._take()
         if token.kind not in ("name", "number"):
             self._at -= 1
-            raise ExpressionError(say("within brackets stand names and numbers: {before}▸{behind}", **self._around()))
+            raise ExpressionError("within brackets stand names and numbers: {before}▸{behind}", **self._around())
         return float(token.text) if token.kind == "number" else token.text

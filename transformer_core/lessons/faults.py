@@ -1,26 +1,29 @@
 """What is wrong with a lesson, and in which line."""
 
-from transformer_core.errors import HeadlightError
-from transformer_core.language import say
+from typing import Any
+
+from transformer_core.errors import HeadlightError, Message
 
 
 class LessonError(HeadlightError):
-    """A lesson that cannot be read, or that says what the model's numbers do not; `line` counts from 1."""
+    """A lesson that cannot be read, or that says what the model's numbers do not.
 
-    def __init__(self, what: str, *, line: int, file: str = "") -> None:
-        """Say what is wrong, where.
+    Args:
+        template: one sentence without its full stop.
+        line: of the file, from 1.
+        file: as one writes it at the project's root; "" until it is known.
+        values: as of a `Message`.
+    """
 
-        Args:
-            what: one sentence without its full stop, in the reader's language.
-            line: of the file, from 1.
-            file: as one writes it at the project's root; "" until it is known.
-        """
-        self.what, self.line, self.file = what, line, file
-        super().__init__(what)
+    def __init__(self, template: str | Message, /, *, line: int, file: str = "", **values: Any) -> None:
+        self.what, self.line = Message(template, **values), line
+        super().__init__(
+            Message("{file}, line {line}: {what}"), file=file or Message("this lesson"), line=line, what=self.what
+        )
 
-    def __str__(self) -> str:
-        """Return file, line and what is wrong."""
-        return say("{file}, line {line}: {what}", file=self.file or say("this lesson"), line=self.line, what=self.what)
+    def of(self, file: str) -> "LessonError":
+        """Return the same of a file that is known now."""
+        return LessonError(self.what, line=self.line, file=file)
 
 
 class ExpressionError(HeadlightError):

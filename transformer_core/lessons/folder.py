@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from transformer_core.language import ENGLISH, say
+from transformer_core.errors import Message
+from transformer_core.language import ENGLISH
 from transformer_core.lessons.faults import LessonError
 from transformer_core.lessons.lesson import BrokenLesson, Lesson
 from transformer_core.lessons.reader import read_lesson
@@ -78,11 +79,11 @@ def _read(
         lesson = read_lesson(text, name=name, file=file, pages=pages)
         return lesson if lesson.group or not group else _with_group(lesson, group)
     except LessonError as error:
-        why = str(error)
+        why = error.message
     except UnicodeDecodeError:
-        why = say("{file}: this is no text in UTF-8; save it as such", file=file)
+        why = Message("{file}: this is no text in UTF-8; save it as such", file=file)
     except OSError as error:
-        why = say("{file}: it cannot be read ({reason})", file=file, reason=reason(error))
+        why = Message("{file}: it cannot be read ({reason})", file=file, reason=reason(error))
     title = _TITLE.search(text)
     return BrokenLesson(name=name, file=file, title=title[1].strip() if title else path.stem, group=group, why=why)
 

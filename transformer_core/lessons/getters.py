@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from transformer_core.analysis.attentions import ATTENTIONS
-from transformer_core.language import say
 from transformer_core.lessons import effects
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.run import Run
@@ -125,7 +124,7 @@ def of_card(run: Run, parts: Parts) -> Result:
     facts = run.card.get(group)
     found = facts.get(name) if isinstance(facts, Mapping) else None
     if not isinstance(found, int | float):
-        raise ExpressionError(say("the card of this model has no number “{name}” in “{group}”", name=name, group=group))
+        raise ExpressionError("the card of this model has no number “{name}” in “{group}”", name=name, group=group)
     return number(found)
 
 
@@ -146,7 +145,7 @@ def positions(run: Run, parts: Parts) -> Result:
         or isinstance(width, str)
         or not (1 <= rows <= 512 and 2 <= width <= 1024 and width % 2 == 0)
     ):
-        raise ExpressionError(say("positions takes 1 to 512 positions and an even width up to 1024: positions[10, 6]"))
+        raise ExpressionError("positions takes 1 to 512 positions and an even width up to 1024: positions[10, 6]")
     table = sinusoidal_table(int(rows), int(width)).numpy()
     return Values(array=table, axes=(Axis(name="pos", size=int(rows)), Axis(name="d_model", size=int(width))))
 
@@ -160,7 +159,7 @@ def n_tokens(run: Run, parts: Parts) -> Result:
     """Return how many tokens a text has."""
     (side,) = parts
     if side not in ("source", "target"):
-        raise ExpressionError(say("n_tokens takes source or target"))
+        raise ExpressionError("n_tokens takes source or target")
     return number(len(getattr(run.reading, str(side))))
 
 
@@ -180,7 +179,7 @@ def loss_rise(run: Run, parts: Parts) -> Result:
     """Return by how much the loss on the text rises, in nats a token, where heads of a layer are switched off."""
     attention, layer, *heads = parts
     if any(isinstance(part, str) or part != int(part) for part in (layer, *heads)):
-        raise ExpressionError(say("layers and heads are whole numbers, from 0 on"))
+        raise ExpressionError("layers and heads are whole numbers, from 0 on")
     return number(effects.loss_rise(run, str(attention), int(layer), [int(head) for head in heads]))
 
 
@@ -191,7 +190,7 @@ def text_loss(run: Run, parts: Parts) -> Result:
 
 def _whole(part: str | float) -> int:
     if isinstance(part, str) or part != int(part) or not 1 <= part <= 64:
-        raise ExpressionError(say("“{part}” must be a whole number from 1 to 64", part=part))
+        raise ExpressionError("“{part}” must be a whole number from 1 to 64", part=part)
     return int(part)
 
 
@@ -217,13 +216,11 @@ def attention_site(run: Run, attention: str | float, layer: str | float, stem: s
     """
     if attention not in run.sides:
         there = ", ".join(run.sides)
-        raise ExpressionError(
-            say("this model has no attention “{name}”, only {there}", name=f"{attention}", there=there)
-        )
+        raise ExpressionError("this model has no attention “{name}”, only {there}", name=f"{attention}", there=there)
     n_layers = ATTENTIONS[str(attention)].n_layers(run.model.config)
     if isinstance(layer, str) or layer not in range(n_layers):
         raise ExpressionError(
-            say("this model has no layer “{layer}”, only 0 to {last}", layer=_plain(layer), last=n_layers - 1)
+            "this model has no layer “{layer}”, only 0 to {last}", layer=_plain(layer), last=n_layers - 1
         )
     return ATTENTIONS[str(attention)].site(int(layer), stem)
 
@@ -241,11 +238,11 @@ def _side(run: Run, stack: str | float) -> str:
     stacks = {"encoder": run.model.encoder, "decoder": run.model.decoder}
     if stacks.get(str(stack)) is None:
         there = ", ".join(name for name, found in stacks.items() if found is not None)
-        raise ExpressionError(say("this model has no stack “{name}”, only {there}", name=stack, there=there))
+        raise ExpressionError("this model has no stack “{name}”, only {there}", name=stack, there=there)
     return "source" if stack == "encoder" else "target"
 
 
 def _captured(run: Run, site: str) -> np.ndarray:
     if site not in run.sites:
-        raise ExpressionError(say("this model has no site “{site}”", site=site))
+        raise ExpressionError("this model has no site “{site}”", site=site)
     return run.sites[site]

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from transformer_core.language import say
+from transformer_core.errors import Message
+from transformer_core.language import say_message
 from transformer_core.lessons import syntax as tree
 from transformer_core.lessons.evaluation import in_words, plain_number
 from transformer_core.lessons.evidence import TRAINED, Evidence
@@ -44,7 +45,7 @@ def judge(question: Question, evidence: Evidence, given: str) -> Verdict:
         typed = number_typed(given)
         is_right = typed is not None and abs(typed - value) <= question.within
         return Verdict(is_right=is_right, right=plain_number(value), is_computed=True)
-    words = result if isinstance(result, str) else in_words(result)
+    words = result if isinstance(result, str) else say_message(in_words(result))
     return Verdict(is_right=given == words, right=words, is_computed=True)
 
 
@@ -57,14 +58,13 @@ def right_choice(question: Question, evidence: Evidence) -> Choice:
     right = [choice for choice in question.choices if _is_right(choice, question, evidence)]
     if len(right) != 1:
         told = ", ".join(f"“{choice.text}”" for choice in right)
-        what = (
-            say("several choices are right by the model's numbers: {choices}", choices=told)
-            if right
-            else say("none of the choices is right by the model's numbers")
-        )
+        if right:
+            what = [Message("several choices are right by the model's numbers: {choices}", choices=told)]
+        else:
+            what = [Message("none of the choices is right by the model's numbers")]
         if not right and question.answer is not None:
-            what += say(", whose answer is {answer}", answer=in_words(_result(question.answer, evidence)))
-        raise LessonError(what, line=question.line)
+            what.append(Message(", whose answer is {answer}", answer=in_words(_result(question.answer, evidence))))
+        raise LessonError(Message.joined("", what), line=question.line)
     return right[0]
 
 
@@ -78,12 +78,13 @@ def check(claims: Check, evidence: Evidence) -> None:
         result = _result(asked, evidence)
         if not isinstance(result, bool):
             raise LessonError(
-                say("a check is a comparison, such as a == b, and this is {what}", what=in_words(result)),
-                line=asked.line,
+                "a check is a comparison, such as a == b, and this is {what}", what=in_words(result), line=asked.line
             )
         if not result:
             raise LessonError(
-                say("this does not hold: {source}{sides}", source=asked.source, sides=_sides(asked, evidence)),
+                "this does not hold: {source}{sides}",
+                source=asked.source,
+                sides=_sides(asked, evidence),
                 line=asked.line,
             )
 
@@ -111,7 +112,7 @@ def _told(told: Told, evidence: Evidence) -> str:
     try:
         words = evidence.told(told.asked.source, told.decimals)
     except ExpressionError as error:
-        raise LessonError(str(error), line=told.asked.line) from error
+        raise LessonError(error.message, line=told.asked.line) from error
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>$#~|:" else letter for letter in words)
 
 
@@ -119,7 +120,7 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
     if isinstance(choice.is_right, Asked):
         result = _result(choice.is_right, evidence)
         if not isinstance(result, bool):
-            raise LessonError(say("“right when” needs a comparison, such as a < b"), line=choice.is_right.line)
+            raise LessonError("“right when” needs a comparison, such as a < b", line=choice.is_right.line)
         return result
     if choice.is_right is not None or question.answer is None:
         return bool(choice.is_right)
@@ -127,27 +128,27 @@ def _is_right(choice: Choice, question: Question, evidence: Evidence) -> bool:
     if isinstance(result, Values):
         typed = number_typed(choice.text)
         return typed is not None and abs(typed - _single(result, question.answer)) <= question.within
-    return choice.text == (result if isinstance(result, str) else in_words(result))
+    return choice.text == (result if isinstance(result, str) else say_message(in_words(result)))
 
 
 def _result(asked: Asked, evidence: Evidence) -> Values | str | bool:
     try:
         return evidence.answer(asked.expression)
     except ExpressionError as error:
-        raise LessonError(str(error), line=asked.line) from error
+        raise LessonError(error.message, line=asked.line) from error
 
 
 def _single(values: Values, asked: Asked) -> float:
     try:
         return values.number
     except ExpressionError as error:
-        raise LessonError(str(error), line=asked.line) from error
+        raise LessonError(error.message, line=asked.line) from error
 
 
-def _sides(asked: Asked, evidence: Evidence) -> str:
+def _sides(asked: Asked, evidence: Evidence) -> str | Message:
     """Return what both sides of a comparison came to, in words."""
     found = asked.expression
     if not isinstance(found, tree.Joined) or found.sign not in COMPARISONS:
         return ""
     left, right = (in_words(evidence.answer(side)) for side in (found.left, found.right))
-    return say(" (left is {left}, right is {right})", left=left, right=right)
+    return Message(" (left is {left}, right is {right})", left=left, right=right)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from transformer_core.errors import Message
 from transformer_core.lessons.syntax import Expression
 
 
@@ -129,4 +130,4 @@ class BrokenLesson:
     file: str
     title: str  # what could be read of it, or the file's name
     group: str
-    why: str  # one sentence, with file and line
+    why: Message  # one sentence, with file and line

@@ -16,7 +16,7 @@ from torch import Tensor
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.masks import look_ahead_mask
 from transformer_core.model.norms import LayerNorm
@@ -108,12 +108,10 @@ class SwappedCrossAttention(MultiHeadAttention):
         """
         if query_input.shape != key_value_input.shape:
             raise ConfigError(
-                say(
-                    "with its roles swapped, cross-attention gives a row for each of the source's {n_source} tokens, "
-                    "and the decoder has {n_target}; choose a text with as many on both sides",
-                    n_source=key_value_input.shape[1],
-                    n_target=query_input.shape[1],
-                )
+                "with its roles swapped, cross-attention gives a row for each of the source's {n_source} tokens, "
+                "and the decoder has {n_target}; choose a text with as many on both sides",
+                n_source=key_value_input.shape[1],
+                n_target=query_input.shape[1],
             )
         return super().forward(key_value_input, query_input)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_core.analysis.attentions import ATTENTIONS
-from transformer_core.language import say
 from transformer_core.lessons.expression import parse
 from transformer_core.lessons.faults import ExpressionError
 
@@ -23,7 +22,7 @@ def one_of(*words: str) -> Parameter:
 
     def read(text: str) -> str:
         if text not in words:
-            raise ExpressionError(say("“{text}” is not one of {words}", text=text, words=", ".join(words)))
+            raise ExpressionError("“{text}” is not one of {words}", text=text, words=", ".join(words))
         return text
 
     return Parameter(read)
@@ -34,9 +33,7 @@ def whole(low: int, high: int) -> Parameter:
 
     def read(text: str) -> int:
         if not re.fullmatch(r"\d{1,6}", text) or not low <= int(text) <= high:
-            raise ExpressionError(
-                say("“{text}” must be a whole number from {low} to {high}", text=text, low=low, high=high)
-            )
+            raise ExpressionError("“{text}” must be a whole number from {low} to {high}", text=text, low=low, high=high)
         return int(text)
 
     return Parameter(read)
@@ -48,7 +45,7 @@ def number(low: float, high: float) -> Parameter:
     def read(text: str) -> float:
         if not re.fullmatch(r"-?\d{1,7}(\.\d+)?", text) or not low <= float(text) <= high:
             raise ExpressionError(
-                say("“{text}” must be a number from {low} to {high}", text=text, low=f"{low:g}", high=f"{high:g}")
+                "“{text}” must be a number from {low} to {high}", text=text, low=f"{low:g}", high=f"{high:g}"
             )
         return float(text)
 
@@ -57,7 +54,7 @@ def number(low: float, high: float) -> Parameter:
 
 def _yes(text: str) -> bool:
     if text not in ("yes", "no"):
-        raise ExpressionError(say("“{text}” must be yes or no", text=text))
+        raise ExpressionError("“{text}” must be yes or no", text=text)
     return text == "yes"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 from transformer_core.lessons import changed
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.getters import (
@@ -55,11 +55,11 @@ def quantity(run: Run, name: str, parts: Parts) -> Result:
     """
     if name not in QUANTITIES:
         raise ExpressionError(
-            say("there is nothing called “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES)))
+            "there is nothing called “{name}”; there are {there}", name=name, there=", ".join(sorted(QUANTITIES))
         )
     found = QUANTITIES[name]
     if len(parts) not in found.n_parts:
-        raise ExpressionError(say("write {wanted}", wanted=f"{name}[{found.parts}]" if found.parts else name))
+        raise ExpressionError("write {wanted}", wanted=f"{name}[{found.parts}]" if found.parts else name)
     return found.get(run, parts)
 
 

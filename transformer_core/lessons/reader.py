@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from transformer_core.analysis.attentions import ATTENTIONS
-from transformer_core.language import say
 from transformer_core.lessons.blocks import Block, Entry, divide
 from transformer_core.lessons.catalogue import KINDS
 from transformer_core.lessons.expression import parse
@@ -34,27 +33,30 @@ def read_lesson(text: str, *, name: str, file: str, pages: Mapping[str, Collecti
     try:
         return _read(text, name=name, file=file, pages=pages)
     except LessonError as error:
-        error.file = file
-        raise
+        raise error.of(file) from error.__cause__
 
 
 def _read(text: str, *, name: str, file: str, pages: Mapping[str, Collection[str]]) -> Lesson:
     if len(text) > MOST_LETTERS:
-        raise LessonError(say("a lesson may have {n} letters at most", n=f"{MOST_LETTERS:,}"), line=1)
+        raise LessonError("a lesson may have {n} letters at most", n=f"{MOST_LETTERS:,}", line=1)
     head, *rest = divide(text)
     known = _known(head, _HEAD)
     if not known.get("title"):
-        raise LessonError(say("a lesson begins with its title: title: …"), line=head.line)
+        raise LessonError("a lesson begins with its title: title: …", line=head.line)
     mistake = known.get("mistake", "")
     if mistake and mistake not in MISTAKES:
         raise LessonError(
-            say("there is no mistake “{name}”, only {there}", name=mistake, there=", ".join(MISTAKES)),
+            "there is no mistake “{name}”, only {there}",
+            name=mistake,
+            there=", ".join(MISTAKES),
             line=_line(head, "mistake"),
         )
     attention = known.get("attention", "")
     if attention and attention not in ATTENTIONS:
         raise LessonError(
-            say("there is no attention “{name}”, only {there}", name=attention, there=", ".join(ATTENTIONS)),
+            "there is no attention “{name}”, only {there}",
+            name=attention,
+            there=", ".join(ATTENTIONS),
             line=_line(head, "attention"),
         )
     readers: Mapping[str, Callable[[Block], Part]] = {
@@ -92,10 +94,10 @@ def _known(block: Block, keys: Collection[str], *, repeated: Collection[str] = (
     for entry in block.entries:
         if entry.key not in keys:
             raise LessonError(
-                say("“{key}” is not known here, only {there}", key=entry.key, there=", ".join(keys)), line=entry.line
+                "“{key}” is not known here, only {there}", key=entry.key, there=", ".join(keys), line=entry.line
             )
         if entry.key in found and entry.key not in repeated:
-            raise LessonError(say("“{key}” stands here twice", key=entry.key), line=entry.line)
+            raise LessonError("“{key}” stands here twice", key=entry.key, line=entry.line)
         found[entry.key] = entry.value
     return found
 
@@ -109,7 +111,7 @@ def _index(block: Block, key: str) -> int | None:
     if value is None:
         return None
     if not re.fullmatch(r"\d{1,3}", value):
-        raise LessonError(say("{key} is a whole number from 0 on", key=key), line=_line(block, key))
+        raise LessonError("{key} is a whole number from 0 on", key=key, line=_line(block, key))
     return int(value)
 
 
@@ -122,7 +124,7 @@ def _asked(source: str, line: int) -> Asked:
     try:
         return Asked(source=source, expression=parse(source), line=line)
     except ExpressionError as error:
-        raise LessonError(str(error), line=line) from error
+        raise LessonError(error.message, line=line) from error
 
 
 def _prose(block: Block) -> Prose:
@@ -143,8 +145,7 @@ def _figure(block: Block) -> FigureWish:
     kind = next((entry.value for entry in block.entries if entry.key == "kind"), "")
     if kind not in KINDS:
         raise LessonError(
-            say("there is no figure “{kind}”, only {there}", kind=kind, there=", ".join(KINDS)),
-            line=_line(block, "kind"),
+            "there is no figure “{kind}”, only {there}", kind=kind, there=", ".join(KINDS), line=_line(block, "kind")
         )
     known = _known(block, ("kind", *KINDS[kind].parameters))
     for entry in block.entries:
@@ -152,7 +153,7 @@ def _figure(block: Block) -> FigureWish:
             try:
                 KINDS[kind].parameters[entry.key].read(entry.value)
             except ExpressionError as error:
-                raise LessonError(str(error), line=entry.line) from error
+                raise LessonError(error.message, line=entry.line) from error
     lines = {entry.key: entry.line for entry in block.entries}
     return FigureWish(
         kind=kind,
@@ -165,16 +166,16 @@ def _figure(block: Block) -> FigureWish:
 def _question(block: Block) -> Question:
     known = _known(block, _QUESTION, repeated=("choice", "right", "right when"))
     if not known.get("ask"):
-        raise LessonError(say("a question needs its words: ask: …"), line=block.line)
+        raise LessonError("a question needs its words: ask: …", line=block.line)
     choices = _choices(block.entries)
     answer = _asked(known["answer"], _line(block, "answer")) if "answer" in known else None
     if not choices and answer is None:
-        raise LessonError(say("a question needs choices, or an answer that can be computed"), line=block.line)
+        raise LessonError("a question needs choices, or an answer that can be computed", line=block.line)
     if choices and answer is None and all(choice.is_right is None for choice in choices):
-        raise LessonError(say("none of the choices is right: write right: in the place of choice:"), line=block.line)
+        raise LessonError("none of the choices is right: write right: in the place of choice:", line=block.line)
     tokens = known.get("tokens", "")
     if tokens not in ("", "source", "target"):
-        raise LessonError(say("tokens can be source or target"), line=_line(block, "tokens"))
+        raise LessonError("tokens can be source or target", line=_line(block, "tokens"))
     return Question(
         ask=known["ask"],
         choices=choices,
@@ -188,7 +189,7 @@ def _question(block: Block) -> Question:
 
 def _within(block: Block, value: str) -> float:
     if not re.fullmatch(r"\d+(\.\d+)?(e-?\d+)?", value):
-        raise LessonError(say("within is a number, such as 0.05"), line=_line(block, "within"))
+        raise LessonError("within is a number, such as 0.05", line=_line(block, "within"))
     return float(value)
 
 
@@ -199,7 +200,7 @@ def _choices(entries: Collection[Entry]) -> tuple[Choice, ...]:
             choices.append(Choice(text=entry.value, is_right=entry.key == "right" or None, line=entry.line))
         elif entry.key == "right when":
             if not choices or choices[-1].is_right is not None:
-                raise LessonError(say("“right when” stands behind the choice that it is about"), line=entry.line)
+                raise LessonError("“right when” stands behind the choice that it is about", line=entry.line)
             last = choices.pop()
             choices.append(Choice(text=last.text, is_right=_asked(entry.value, entry.line), line=last.line))
     return tuple(choices)
@@ -209,7 +210,7 @@ def _check(block: Block) -> Check:
     known = _known(block, ("claim", "holds"), repeated=("holds",))
     holds = tuple(_asked(entry.value, entry.line) for entry in block.entries if entry.key == "holds")
     if not holds:
-        raise LessonError(say("a check needs what must hold: holds: …"), line=block.line)
+        raise LessonError("a check needs what must hold: holds: …", line=block.line)
     return Check(claim=known.get("claim", ""), holds=holds, line=block.line)
 
 
@@ -217,10 +218,10 @@ def _link(block: Block, pages: Mapping[str, Collection[str]]) -> Link:
     page = next((entry.value for entry in block.entries if entry.key == "page"), "")
     if page not in pages:
         raise LessonError(
-            say("there is no page “{page}”, only {there}", page=page, there=", ".join(pages)), line=_line(block, "page")
+            "there is no page “{page}”, only {there}", page=page, there=", ".join(pages), line=_line(block, "page")
         )
     known = _known(block, ("page", "label", *pages[page]))
     if not known.get("label"):
-        raise LessonError(say("a link needs its words: label: …"), line=block.line)
+        raise LessonError("a link needs its words: label: …", line=block.line)
     fields = {key: value for key, value in known.items() if key not in ("page", "label")}
     return Link(page=page, label=known["label"], fields=fields, line=block.line)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Shaped
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.lessons.faults import ExpressionError
 
 WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there
@@ -39,21 +39,17 @@ class Axis:
             if found:
                 places = ", ".join(map(str, found))
                 raise ExpressionError(
-                    say(
-                        "“{label}” stands there {n} times; write the number of the place: {places}",
-                        label=where,
-                        n=len(found),
-                        places=places,
-                    )
+                    "“{label}” stands there {n} times; write the number of the place: {places}",
+                    label=where,
+                    n=len(found),
+                    places=places,
                 )
-            there = ", ".join(f"“{label}”" for label in labels[:30]) or say("numbers only")
-            raise ExpressionError(
-                say("there is no {axis} “{label}”, only {there}", axis=name, label=where, there=there)
-            )
+            there = ", ".join(f"“{label}”" for label in labels[:30]) or Message("numbers only")
+            raise ExpressionError("there is no {axis} “{label}”, only {there}", axis=name, label=where, there=there)
         place = int(where)
         if place != where or not 0 <= place < self.size:
             raise ExpressionError(
-                say("there is no {axis} {place}, only 0 to {last}", axis=name, place=f"{where:g}", last=self.size - 1)
+                "there is no {axis} {place}, only 0 to {last}", axis=name, place=f"{where:g}", last=self.size - 1
             )
         return place
 
@@ -78,10 +74,8 @@ class Values:
         """
         if self.axes:
             raise ExpressionError(
-                say(
-                    "here must be one number, and there are {shape}; choose with “at”, or take a sum, a mean, a max",
-                    shape=self.in_words(),
-                )
+                "here must be one number, and there are {shape}; choose with “at”, or take a sum, a mean, a max",
+                shape=self.in_words(),
             )
         return float(self.array)
 
@@ -98,8 +92,8 @@ class Values:
         for place, axis in enumerate(self.axes):
             if name == axis.name or name in axis.names:
                 return place
-        there = ", ".join(axis.name for axis in self.axes) or say("none")
-        raise ExpressionError(say("there is no axis “{axis}” here, only {there}", axis=name, there=there))
+        there = ", ".join(axis.name for axis in self.axes) or Message("none")
+        raise ExpressionError("there is no axis “{axis}” here, only {there}", axis=name, there=there)
 
     def at(self, name: str, where: "str | float") -> "Values":
         """Return what is at one place of an axis."""

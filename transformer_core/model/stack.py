@@ -10,7 +10,6 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, is_watched
-from transformer_core.language import say
 from transformer_core.model.block import Block, BlockStore
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
 from transformer_core.model.dropout import Dropout
@@ -95,14 +94,12 @@ class Stack(nn.Module):
         n_positions = tokens.shape[1]
         first = 0 if store is None else store.n_positions
         if n_positions == 0:
-            raise TextError(say("there is no token to read; give at least one"))
+            raise TextError("there is no token to read; give at least one")
         if first + n_positions > self.max_seq_len:
             raise TextError(
-                say(
-                    "{n:,} tokens are more than the {most:,} that this model takes; shorten the text",
-                    n=first + n_positions,
-                    most=self.max_seq_len,
-                )
+                "{n:,} tokens are more than the {most:,} that this model takes; shorten the text",
+                n=first + n_positions,
+                most=self.max_seq_len,
             )
         x = self._embed(tokens, first, segments)
         rotation = None if self.rotary is None else self.rotary(first, n_positions, tokens.device)
@@ -133,10 +130,8 @@ class Stack(nn.Module):
             if segments is None:
                 segments = torch.zeros_like(tokens)
             elif not (int(segments.min()) >= 0 and int(segments.max()) < self.n_segments):
-                raise TextError(
-                    say("this model has segments 0 to {last}, and others were given", last=self.n_segments - 1)
-                )
+                raise TextError("this model has segments 0 to {last}, and others were given", last=self.n_segments - 1)
             x = x + self.hook_segment_embed(self.segment_embed(segments))
         elif segments is not None:
-            raise TextError(say("this model tells no segments apart; leave them out"))
+            raise TextError("this model tells no segments apart; leave them out")
         return self.dropout(x if self.embedding_norm is None else self.embedding_norm(x))

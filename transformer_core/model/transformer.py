@@ -8,9 +8,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import ConfigError, TextError
+from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.hooks import HookPoint, reading_from
-from transformer_core.language import mark, say
 from transformer_core.model.activations import ACTIVATIONS
 from transformer_core.model.distance_bias import RelativeBuckets
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
@@ -21,7 +20,7 @@ from transformer_core.model.stack import Stack, StackStore
 
 Tokens = Int[Tensor, "batch pos"]
 
-NO_PREDICTIONS = mark(
+NO_PREDICTIONS = Message(
     "this checkpoint has no language-modelling head, so it makes no predictions; final_states gives what it computes"
 )
 
@@ -112,10 +111,10 @@ class Transformer(nn.Module):
         """
         if (tgt is not None) != (self.config.architecture == "encoder_decoder"):
             if tgt is None:
-                raise TextError(say("this model is encoder-decoder and takes a source and a target"))
+                raise TextError("this model is encoder-decoder and takes a source and a target")
             if self.decoder is None:
-                raise TextError(say("this model is encoder-only and takes one text"))
-            raise TextError(say("this model is decoder-only and takes one text"))
+                raise TextError("this model is encoder-only and takes one text")
+            raise TextError("this model is decoder-only and takes one text")
         if self.decoder is None:
             return self.encode(tokens, segments=segments)
         if tgt is None:
@@ -129,7 +128,7 @@ class Transformer(nn.Module):
             TextError: the model has no encoder, or what is given does not fit it.
         """
         if self.encoder is None:
-            raise TextError(say("this model is decoder-only; it has no encoder"))
+            raise TextError("this model is decoder-only; it has no encoder")
         mask = AttentionMask.within(tokens, self.config.pad_id, is_causal=False, window=self.config.sliding_window)
         return self.encoder(tokens, mask, segments=segments)
 
@@ -166,11 +165,11 @@ class Transformer(nn.Module):
         """Return the decoder's final states [batch, tgt, d_model]."""
         config = self.config
         if self.decoder is None:
-            raise TextError(say("this model is encoder-only; it has no decoder"))
+            raise TextError("this model is encoder-only; it has no decoder")
         if (memory is None or src is None) != (self.encoder is None):
             if self.encoder is None:
-                raise TextError(say("this model is decoder-only: its decoder takes no memory and no source"))
-            raise TextError(say("this model is encoder-decoder: its decoder needs the memory and the source"))
+                raise TextError("this model is decoder-only: its decoder takes no memory and no source")
+            raise TextError("this model is encoder-decoder: its decoder needs the memory and the source")
         mask = AttentionMask.within(
             tgt,
             config.pad_id,
@@ -189,7 +188,7 @@ class Transformer(nn.Module):
             ConfigError: the model has no last layer.
         """
         if not self.config.unembed:
-            raise ConfigError(say(NO_PREDICTIONS))
+            raise ConfigError(NO_PREDICTIONS)
         if self.config.scale_logits:
             final = final * self.config.d_model**-0.5
         if self.unembed_transform is not None:

@@ -1,7 +1,6 @@
 """Tokenizers of models from Hugging Face, read from the files that lie beside their weights."""
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, SupportsInt, cast
@@ -11,67 +10,11 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError
-from transformer_core.language import say
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer, encodable, from_zero, typed
 from transformer_core.text.labels import Token, byte_level_text
 
-_ROLES = ("pad", "bos", "eos", "unk", "mask")
-
-# How each role is usually spelt, where the folder does not say; a token counts only if the tokenizer has it.
-_USUAL = {
-    "pad": ("<pad>", "[PAD]"),
-    "bos": ("<s>", "[CLS]", "<|endoftext|>"),
-    "eos": ("</s>", "[SEP]", "<|endoftext|>"),
-    "unk": ("<unk>", "[UNK]"),
-    "mask": ("<mask>", "[MASK]"),
-}
-_STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names for what begins and ends a text
-
-# What the families had before tokenizer.json; transformers knows how each is to be read.
-_OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
-_MARIAN = ("source.spm", "target.spm", "vocab.json")
-
-# Any file of a tokenizer, also of types that cannot be read here.
-_TRACES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.spm", "*.tiktoken")
-_TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
-
-
-def has_tokenizer(folder: Path) -> bool:
-    """Return whether a model folder of Hugging Face holds a tokenizer, or a part of one."""
-    return any(next(folder.glob(name), None) for name in (*_TRACES, *_TRACES_OF_PIECES))
-
-
-def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
-    """Return the tokenizer of a model folder of Hugging Face; no code of the folder is run, and no network is used.
-
-    Where there is a tokenizer.json, it is what counts, and `tokenizers` alone reads it (0.1 s, where the import of
-    transformers takes seconds). Older layouts are read by transformers, MarianMT's two models by sentencepiece.
-
-    Differs: transformers 5 makes Llama's tokenizers anew from their parts, and then drops a space in front of a text;
-        here the file is followed, as sentencepiece does.
-
-    Raises:
-        CheckpointError: a folder without a tokenizer, a damaged file, or a type that cannot be read here.
-    """
-    folder = Path(folder)
-    if not folder.is_dir():
-        raise CheckpointError(say("there is no folder {folder!r}; give the path of a model folder", folder=str(folder)))
-    if _has(folder, _MARIAN):
-        from transformer_core.text.marian import load_marian
-
-        return load_marian(folder)
-    if _has(folder, ("tokenizer.json",)):
-        return _load_fast(folder)
-    if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
-        return _load_older(folder)
-    layouts = ", ".join(say(" with ").join(layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
-    raise CheckpointError(
-        say(
-            "{folder} has no tokenizer, which would be {layouts}; copy the whole model again",
-            folder=folder,
-            layouts=layouts,
-        )
-    )
+ROLES = ("pad", "bos", "eos", "unk", "mask")
+STAND_INS = {"bos": "cls", "eos": "sep"}  # BERT's names for what begins and ends a text
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
@@ -86,7 +29,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
         try:
             settings.update(json.loads(path.read_text(encoding="utf-8")).items() if path.is_file() else ())
         except (AttributeError, OSError, ValueError, RecursionError) as error:
-            raise CheckpointError(say("{path} is damaged; copy it again", path=path)) from error
+            raise CheckpointError("{path} is damaged; copy it again", path=path) from error
     return settings
 
 
@@ -99,7 +42,7 @@ def spelling(settings: Mapping[str, Any], role: str, usual: Iterable[str], vocab
         usual: spellings; the first that is in the vocabulary is taken.
         vocabulary: of the tokenizer.
     """
-    named = [name for name in (f"{role}_token", f"{_STAND_INS.get(role, role)}_token") if name in settings]
+    named = [name for name in (f"{role}_token", f"{STAND_INS.get(role, role)}_token") if name in settings]
     for name in named:
         token = settings[name]
         written = token.get("content") if isinstance(token, dict) else token
@@ -122,7 +65,7 @@ class ForeignTokenizer(Tokenizer):
         self._backend = backend
         backend.no_truncation()  # a length that somebody once trained with
         backend.no_padding()
-        self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id = (special[role] for role in _ROLES)
+        self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id = (special[role] for role in ROLES)
         if not isinstance(
             backend.model, models.Unigram
         ):  # to bytes nothing is unknown, though many folders name a token
@@ -142,14 +85,14 @@ class ForeignTokenizer(Tokenizer):
             Exception: it does not fit together; the caller says so calmly.
         """
         backend = Backend.from_str(json.dumps(values))
-        special = {role: about["special"][role] for role in _ROLES}
+        special = {role: about["special"][role] for role in ROLES}
         if any(i is not None and backend.id_to_token(i) is None for i in special.values()):
             raise ValueError("a special token is missing")
         return cls(backend, special)
 
     def parts(self) -> tuple[Backend, dict[str, int | None]]:
         """Return a copy of the tokenizer of the `tokenizers` library, and the token of each role."""
-        special = dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id), strict=True))
+        special = dict(zip(ROLES, (self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id), strict=True))
         return Backend.from_str(self._backend.to_str()), special
 
     @property
@@ -233,54 +176,9 @@ class _Scheme:
         return Token(text=(token.replace("▁", " ") if self.has_visible_spaces else token).encode())
 
 
-def _has(folder: Path, names: Iterable[str]) -> bool:
-    return all((folder / name).is_file() for name in names)
-
-
 def _with_pieces(text: str, encoding: Encoding) -> list[tuple[int, str]]:
     """Return the tokens of an encoding, each with the stretch that it stands for; those of the template have none."""
     is_text = [not from_template for from_template in encoding.special_tokens_mask]
     offsets = [place for place, counts in zip(encoding.offsets, is_text, strict=True) if counts]
     pieces = iter(typed(text, offsets))
     return [(i, next(pieces) if counts else "") for i, counts in zip(encoding.ids, is_text, strict=True)]
-
-
-def _load_fast(folder: Path) -> ForeignTokenizer:
-    """Read tokenizer.json, and what the files beside it say of special tokens."""
-    settings = read_settings(folder)
-    path = folder / "tokenizer.json"
-    try:
-        backend = Backend.from_file(str(path))
-    except Exception as error:  # the library raises bare Exception for what it cannot parse
-        raise CheckpointError(
-            say("{path} is damaged, or of a type that is not known here; copy it again", path=path)
-        ) from error
-    vocabulary = backend.get_vocab()
-    written = {role: spelling(settings, role, _USUAL[role], vocabulary) for role in _ROLES}
-    return ForeignTokenizer(
-        backend, {role: None if token is None else vocabulary[token] for role, token in written.items()}
-    )
-
-
-def _load_older(folder: Path) -> ForeignTokenizer:
-    """Read the files that were there before tokenizer.json."""
-    from transformers import AutoTokenizer
-
-    try:
-        if any(path.stat().st_size == 0 for path in folder.glob("*.model")):  # would be read as a vocabulary of nothing
-            raise ValueError("an empty file")
-        theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-        backend = Backend.from_str(theirs.backend_tokenizer.to_str())
-    except Exception as error:  # whatever that library, and those below it, make of a damaged file
-        raise CheckpointError(
-            say(
-                "the tokenizer in {folder} is damaged, or of a type that cannot be read here; save it as "
-                "tokenizer.json, or copy it again",
-                folder=folder,
-            )
-        ) from error
-    special = {role: getattr(theirs, f"{role}_token_id", None) for role in _ROLES}
-    for role, stand_in in _STAND_INS.items():
-        if special[role] is None:
-            special[role] = getattr(theirs, f"{stand_in}_token_id", None)
-    return ForeignTokenizer(backend, special)

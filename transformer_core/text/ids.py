@@ -7,7 +7,6 @@ from typing import Any, SupportsInt
 
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import TextError
-from transformer_core.language import say, say_number
 from transformer_core.text.interface import Tokenizer
 from transformer_core.text.labels import Token
 
@@ -75,24 +74,20 @@ class IdTokenizer(Tokenizer):
         for piece in pieces:
             if not (piece.isascii() and piece.isdecimal()):
                 raise TextError(
-                    say(
-                        "this model came without a tokenizer and reads token ids such as 464 3290 318, and “{piece}” "
-                        "is not one",
-                        piece=piece[:30],
-                    )
+                    "this model came without a tokenizer and reads token ids such as 464 3290 318, and “{piece}” "
+                    "is not one",
+                    piece=piece[:30],
                 )
         last = str(self.vocab_size - 1)
         beyond = [piece for piece in pieces if (len(piece.lstrip("0")), piece.lstrip("0")) > (len(last), last)]
         if beyond:
             named = list(dict.fromkeys(piece[:20] for piece in beyond))
             raise TextError(
-                say_number(
-                    len(named),
-                    "token id {ids} is out of range; this model has the ids 0 to {last}",
-                    "token ids {ids} are out of range; this model has the ids 0 to {last}",
-                    ids=", ".join(named[:_MOST_NAMED]) + (" …" if len(named) > _MOST_NAMED else ""),
-                    last=last,
-                )
+                "token id {ids} is out of range; this model has the ids 0 to {last}",
+                plural="token ids {ids} are out of range; this model has the ids 0 to {last}",
+                n=len(named),
+                ids=", ".join(named[:_MOST_NAMED]) + (" …" if len(named) > _MOST_NAMED else ""),
+                last=last,
             )
         return [(int(piece), piece) for piece in pieces]
 

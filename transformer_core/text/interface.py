@@ -1,6 +1,5 @@
 """What all tokenizers have in common: text to whole numbers and back, and labels for the screen."""
 
-import json
 import os
 import re
 from abc import ABC, abstractmethod
@@ -9,14 +8,12 @@ from pathlib import Path
 from typing import SupportsInt
 
 from transformer_core.config import Architecture
-from transformer_core.errors import CheckpointError, TextError
-from transformer_core.language import mark, say
-from transformer_core.reasons import reason
+from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import Token, labels, visible
 
 WRITTEN_MASK = re.compile(r"<mask>|\[MASK\]|_{2,}")  # how people write a gap in a text
-_NO_BEGIN = mark("this tokenizer has no token that begins a text; encode the text without it")
-_NO_END = mark("this tokenizer has no token that ends a text; encode the text without it")
+_NO_BEGIN = Message("this tokenizer has no token that begins a text; encode the text without it")
+_NO_END = Message("this tokenizer has no token that ends a text; encode the text without it")
 
 
 class Tokenizer(ABC):
@@ -152,46 +149,6 @@ class Tokenizer(ABC):
         """Write tokenizer.json, in the format of the `tokenizers` library where it has one, with the kind beside it."""
         Path(path).write_text(self._to_json(), encoding="utf-8")
 
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> "Tokenizer":
-        """Read what `save` wrote.
-
-        Raises:
-            CheckpointError: the file is missing, damaged, or of a tokenizer that was not made here.
-        """
-        try:
-            values = json.loads(Path(path).read_text(encoding="utf-8"))
-            about = values.pop("headlight")
-            if about["kind"] == "foreign":
-                from transformer_core.text.foreign import ForeignTokenizer
-
-                return ForeignTokenizer.from_values(values, about)
-            if about["kind"] == "ids":
-                from transformer_core.text.ids import IdTokenizer
-
-                return IdTokenizer.from_values(about)
-            if about["kind"] == "marian":
-                from transformer_core.text.marian import MarianTokenizer
-
-                return MarianTokenizer.from_values(values, about)
-            from transformer_core.text.tokenizer import OwnTokenizer
-
-            return OwnTokenizer.from_values(values, about)
-        except FileNotFoundError as error:
-            raise CheckpointError(say("there is no tokenizer at {path}", path=path)) from error
-        except OSError as error:
-            raise CheckpointError(
-                say("the tokenizer {path} cannot be read ({error})", path=path, error=reason(error))
-            ) from error
-        except Exception as error:  # the library raises bare Exception for what it cannot parse
-            raise CheckpointError(
-                say(
-                    "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model "
-                    "again",
-                    path=path,
-                )
-            ) from error
-
     @abstractmethod
     def _ids(self, text: str) -> list[int]:
         """Return the tokens of a text."""
@@ -221,18 +178,16 @@ class Tokenizer(ABC):
         known, vocab_size = [int(i) for i in ids], self.vocab_size
         for i in known:
             if not 0 <= i < vocab_size:
-                raise TextError(
-                    say("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
-                )
+                raise TextError("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
         return known
 
 
-def _wanted(token: int | None, lacking: str, wanted: bool) -> list[int]:
+def _wanted(token: int | None, lacking: Message, wanted: bool) -> list[int]:
     """Return the token at an end of a sequence, if it is wanted."""
     if not wanted:
         return []
     if token is None:
-        raise TextError(say(lacking))
+        raise TextError(lacking)
     return [token]
 
 
@@ -244,7 +199,7 @@ def from_zero(ids: Iterable[SupportsInt]) -> list[int]:
     """
     known = [int(i) for i in ids]
     if min(known, default=0) < 0:
-        raise TextError(say("token {i} is not in the vocabulary, which begins with 0", i=min(known)))
+        raise TextError("token {i} is not in the vocabulary, which begins with 0", i=min(known))
     return known
 
 

@@ -15,7 +15,6 @@ from sentencepiece import SentencePieceProcessor
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError
-from transformer_core.language import say
 from transformer_core.text.foreign import read_settings, spelling
 from transformer_core.text.interface import Tokenizer, from_zero
 from transformer_core.text.labels import Token
@@ -141,7 +140,7 @@ def load_marian(folder: Path) -> MarianTokenizer:
     settings = read_settings(folder)
     if settings.get("separate_vocabs"):
         raise CheckpointError(
-            say("{folder} has a vocabulary for each language; models that share one can be read here", folder=folder)
+            "{folder} has a vocabulary for each language; models that share one can be read here", folder=folder
         )
     try:
         vocabulary = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
@@ -150,8 +149,5 @@ def load_marian(folder: Path) -> MarianTokenizer:
         return MarianTokenizer(vocabulary, models, {role: str(token) for role, token in special.items()})
     except Exception as error:  # sentencepiece raises RuntimeError, a vocabulary of another shape whatever it will
         raise CheckpointError(
-            say(
-                "the tokenizer in {folder} is damaged (vocab.json, source.spm or target.spm); copy it again",
-                folder=folder,
-            )
+            "the tokenizer in {folder} is damaged (vocab.json, source.spm or target.spm); copy it again", folder=folder
         ) from error

@@ -14,7 +14,6 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 from transformer_core.text.interface import WRITTEN_MASK, Tokenizer, encodable, typed
 from transformer_core.text.labels import Token, byte_level_text
 from transformer_core.text.words import WORD, join_words
@@ -162,11 +161,9 @@ def train_tokenizer(texts: Iterable[str], *, kind: Kind, vocab_size: int = 30_00
     special = [*SPECIAL_TOKENS, MASK] if mask else [*SPECIAL_TOKENS]
     if vocab_size < len(special):
         raise ConfigError(
-            say(
-                "vocab_size ({vocab_size}) must be at least {least}, for the special tokens",
-                vocab_size=vocab_size,
-                least=len(special),
-            )
+            "vocab_size ({vocab_size}) must be at least {least}, for the special tokens",
+            vocab_size=vocab_size,
+            least=len(special),
         )
     backend, trainer = {"word": _word_level, "character": _character_level, "byte_bpe": _byte_level_bpe}[kind](
         vocab_size, special

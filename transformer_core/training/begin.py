@@ -20,9 +20,9 @@ from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.token_store import fingerprint_of_tokenizer, special_token
 from transformer_core.devices import choose_device
 from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
+from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.failures import is_short_of_memory, told
@@ -78,10 +78,7 @@ def begin(
         if not is_short_of_memory(error):
             raise
         raise RunError(
-            say(
-                "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer "
-                "layers"
-            )
+            "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer layers"
         ) from error
     job = Job(RunDirectory(path, request), corpus, tokenizer, model, processes=processes)
     processes.first_alone(job.directory.create)  # only now: a run that cannot begin leaves no folder
@@ -99,10 +96,8 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
     reading = CorpusReading(**settings.reading)
     if training.compile and reading.division != "stream":
         raise ConfigError(
-            say(
-                "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
-                "division=stream for a running text, or leave out compile"
-            )
+            "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
+            "division=stream for a running text, or leave out compile"
         )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
     wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
@@ -163,12 +158,10 @@ def go_on(
     corpus = processes.first_first(lambda: corpus_of(request))
     if corpus.fingerprint != request.corpus_fingerprint:
         raise RunError(
-            say(
-                "the corpus {corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; begin "
-                "a new one in another folder",
-                corpus=request.corpus,
-                path=path,
-            )
+            "the corpus {corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; begin "
+            "a new one in another folder",
+            corpus=request.corpus,
+            path=path,
         )
     steps = settings.training.get("steps", request.training.steps)
     if steps != request.training.steps:
@@ -186,7 +179,7 @@ def go_on(
         failure = told(error, directory, step=step)
         if processes.is_first:
             with suppress(OSError):
-                directory.write_status("failed", step=step, reason=str(failure) or type(failure).__name__)
+                directory.write_status("failed", step=step, reason=reason(failure))
             directory.release()
         if failure is error:
             raise
@@ -209,11 +202,9 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
         tokenizer = tokenizer_of(corpus, request.model.architecture)
         if corpus.tokenizer_source and fingerprint_of_tokenizer(tokenizer) != request.tokenizer_fingerprint:
             raise RunError(
-                say(
-                    "the tokenizer {source} is no longer the one that this run was begun with, so it cannot go on; "
-                    "begin a new run in another folder",
-                    source=corpus.tokenizer_source,
-                )
+                "the tokenizer {source} is no longer the one that this run was begun with, so it cannot go on; "
+                "begin a new run in another folder",
+                source=corpus.tokenizer_source,
             )
         model = build(request.model, seed=request.training.seed).to(place)
         return Job(directory, corpus, tokenizer, model, processes=processes)
@@ -272,13 +263,11 @@ def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | 
     for name, value in asked.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(
-                say(
-                    "this run was begun with {name} = {begun}, which cannot change to {value} on the way; leave it out "
-                    "to go on, or begin a new run in another folder",
-                    name=name,
-                    begun=begun[name],
-                    value=value,
-                )
+                "this run was begun with {name} = {begun}, which cannot change to {value} on the way; leave it out "
+                "to go on, or begin a new run in another folder",
+                name=name,
+                begun=begun[name],
+                value=value,
             )
 
 
@@ -288,17 +277,12 @@ def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress
         return
     if steps <= progress.step:
         raise RunError(
-            say(
-                "this run has done {n:,} steps already; to train longer, --steps must be more than that",
-                n=progress.step,
-            )
+            "this run has done {n:,} steps already; to train longer, --steps must be more than that", n=progress.step
         )
     if training.schedule == "cosine":
         raise RunError(
-            say(
-                "this run's learning rate falls to 0 at step {last:,}, so with more steps it would have been another "
-                "run; begin a new one with --steps {steps}",
-                last=training.steps,
-                steps=steps,
-            )
+            "this run's learning rate falls to 0 at step {last:,}, so with more steps it would have been another "
+            "run; begin a new one with --steps {steps}",
+            last=training.steps,
+            steps=steps,
         )

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple, get_args
 from uuid import uuid4
 
 from transformer_core.errors import RunError
-from transformer_core.language import say
 from transformer_core.reasons import reason
 
 CommandName = Literal["pause", "resume", "step", "stop", "snapshot", "look", "learning-rate"]
@@ -34,7 +33,7 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
         RunError: the value is no number above 0, or the run's folder cannot be written.
     """
     if not _is_possible(value):
-        raise RunError(say("{name} takes a number above 0, got {value!r}", name=name, value=value))
+        raise RunError("{name} takes a number above 0, got {value!r}", name=name, value=value)
     folder = run / _FOLDER
     new, now = folder / f".{name}.{uuid4().hex}", time.time_ns()
     try:
@@ -47,12 +46,10 @@ def ask(run: Path, name: CommandName, value: float = 1.0) -> None:
             new.unlink(missing_ok=True)
     except OSError as error:
         raise RunError(
-            say(
-                "{folder} cannot be written ({error}), so the run cannot be told: {name}",
-                folder=folder,
-                error=reason(error),
-                name=name,
-            )
+            "{folder} cannot be written ({error}), so the run cannot be told: {name}",
+            folder=folder,
+            error=reason(error),
+            name=name,
         ) from error
 
 

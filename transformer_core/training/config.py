@@ -3,11 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self
 
-from transformer_core.config import is_number
-from transformer_core.errors import ConfigError
-from transformer_core.language import say
+from transformer_core.checked_fields import Count, CountOrZero, Rule, Share, check_fields, is_above_zero, is_number
+from transformer_core.errors import ConfigError, Message
 
 Schedule = Literal["paper", "cosine", "constant"]
 OptimizerName = Literal["adam", "adamw"]
@@ -16,6 +15,30 @@ _GUIDED_HEAD = re.compile(r"encoder\.(\d+)\.(\d+)")
 
 RateChanges = tuple[tuple[int, float], ...]
 """Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor beside it."""
+
+Seed = Annotated[
+    int,
+    Rule(
+        lambda value: type(value) is int and 0 <= value < 2**32,
+        Message("{name} must be a whole number from 0 to {most}, got {value!r}", most=2**32 - 1),
+    ),
+]
+Stride = Annotated[
+    int,
+    Rule(
+        lambda value: type(value) is int and value >= 1,
+        Message("{name} must be a whole number of at least 1, or none for windows end to end; got {value!r}"),
+    ),
+]
+Factor = Annotated[float, Rule(is_above_zero, Message("{name} must be above 0, got {value!r}"))]
+Decay = Annotated[
+    float,
+    Rule(lambda value: is_number(value) and value >= 0, Message("{name} must be at least 0, got {value!r}")),
+]
+ClipNorm = Annotated[
+    float,
+    Rule(is_above_zero, Message("{name} must be above 0, or none for no clipping; got {value!r}")),
+]
 
 _LEAST_MEASURED = 5  # points that a curve of held-out measures needs to say where it is going
 
@@ -30,116 +53,53 @@ class TrainingConfig:
     Source: Vaswani et al. 2017, sec. 5.
     """
 
-    steps: int  # optimizer steps
-    batch_size: int  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
-    stride: int | None = None  # tokens from one window of a running text to the next, 1: all; None: a window's length
-    accumulate: int = 1  # parts that a step's batch is computed in, one after another; each needs less memory
-    warmup_steps: int  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
-    seed: int = 0  # of the first weights, the order of the data, and dropout
+    steps: Count  # optimizer steps
+    batch_size: Count  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
+    stride: Stride | None = (
+        None  # tokens from one window of a running text to the next, 1: all; None: a window's length
+    )
+    accumulate: Count = 1  # parts that a step's batch is computed in, one after another; each needs less memory
+    warmup_steps: Count  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
+    seed: Seed = 0  # of the first weights, the order of the data, and dropout
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
-    learning_rate_factor: float = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
-    learning_rate_floor: float = 0.0  # share of the highest rate at which the cosine ends
+    learning_rate_factor: Factor = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
+    learning_rate_floor: Share = 0.0  # share of the highest rate at which the cosine ends
     rate_changes: RateChanges = ()  # what somebody changed on the way: from a step on, the rate times a factor
-    label_smoothing: float = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
+    label_smoothing: Share = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
     guided_head: str | None = None  # "encoder.1.0": that layer and head learns what pronouns stand for (guidance.py)
-    guidance_weight: float = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
+    guidance_weight: Factor = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019
     optimizer: OptimizerName = "adam"  # the paper's (sec. 5.3); "adamw": Loshchilov and Hutter 2019
-    weight_decay: float = 0.0  # of matrices, a step, times the learning rate; "adamw" only
-    adam_beta1: float = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
-    adam_beta2: float = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
-    adam_eps: float = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
-    clip_norm: float | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
+    weight_decay: Decay = 0.0  # of matrices, a step, times the learning rate; "adamw" only
+    adam_beta1: Share = 0.9  # decay of Adam's mean of gradients (sec. 5.3)
+    adam_beta2: Share = 0.98  # decay of Adam's mean of squared gradients (sec. 5.3)
+    adam_eps: Factor = 1e-9  # added to the root of Adam's second mean (sec. 5.3)
+    clip_norm: ClipNorm | None = 1.0  # longest gradient, L2 norm over all; None: any. Differs: the paper names none
     precision: Precision = "fp32"  # of the products; "bf16": weights and sums stay fp32 (Micikevicius et al. 2018)
     compile: bool = False  # torch.compile, for running texts: the first step takes a minute, the others are faster
-    film_megabytes: int = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
-    log_every: int = 10  # steps between two lines of metrics.jsonl
-    save_every: int = 500  # steps between two replacements of last/
-    evaluate_every: int = (
+    film_megabytes: CountOrZero = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
+    log_every: Count = 10  # steps between two lines of metrics.jsonl
+    save_every: Count = 500  # steps between two replacements of last/
+    evaluate_every: Count = (
         500  # steps between two held-out measurements, the last at the end; at most a fifth of all steps
     )
-    evaluate_pairs: int = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
+    evaluate_pairs: Count = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
 
     def __post_init__(self) -> None:
         """Check every field."""
-        for name in (
-            "steps",
-            "batch_size",
-            "warmup_steps",
-            "accumulate",
-            "log_every",
-            "save_every",
-            "evaluate_every",
-            "evaluate_pairs",
-        ):
-            value = getattr(self, name)
-            if type(value) is not int or value < 1:
-                raise ConfigError(
-                    say("{name} must be a whole number of at least 1, got {value!r}", name=name, value=value)
-                )
-        if type(self.seed) is not int or not 0 <= self.seed < 2**32:
-            raise ConfigError(
-                say("seed must be a whole number from 0 to {most}, got {seed!r}", most=2**32 - 1, seed=self.seed)
-            )
-        if self.stride is not None and (type(self.stride) is not int or self.stride < 1):
-            raise ConfigError(
-                say(
-                    "stride must be a whole number of at least 1, or none for windows end to end; got {stride!r}",
-                    stride=self.stride,
-                )
-            )
+        check_fields(self)
         if self.accumulate > self.batch_size:
             raise ConfigError(
-                say(
-                    "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
-                    accumulate=self.accumulate,
-                    batch_size=self.batch_size,
-                )
-            )
-        if type(self.film_megabytes) is not int or self.film_megabytes < 0:
-            raise ConfigError(
-                say(
-                    "film_megabytes must be a whole number of at least 0, got {film_megabytes!r}",
-                    film_megabytes=self.film_megabytes,
-                )
-            )
-        for name, choices in (("schedule", Schedule), ("optimizer", OptimizerName), ("precision", Precision)):
-            value = getattr(self, name)
-            if value not in get_args(choices):
-                raise ConfigError(
-                    say(
-                        "{name} must be one of {choices}; got {value!r}",
-                        name=name,
-                        choices=", ".join(get_args(choices)),
-                        value=value,
-                    )
-                )
-        for name in ("label_smoothing", "learning_rate_floor", "adam_beta1", "adam_beta2"):
-            value = getattr(self, name)
-            if not is_number(value) or not 0 <= value < 1:
-                raise ConfigError(say("{name} must lie in [0, 1), got {value!r}", name=name, value=value))
-        for name in ("learning_rate_factor", "guidance_weight", "adam_eps"):
-            value = getattr(self, name)
-            if not is_number(value) or not value > 0:
-                raise ConfigError(say("{name} must be above 0, got {value!r}", name=name, value=value))
-        if not is_number(self.weight_decay) or self.weight_decay < 0:
-            raise ConfigError(
-                say("weight_decay must be at least 0, got {weight_decay!r}", weight_decay=self.weight_decay)
+                "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
+                accumulate=self.accumulate,
+                batch_size=self.batch_size,
             )
         if self.weight_decay and self.optimizer == "adam":
             raise ConfigError(
-                say(
-                    "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
-                    weight_decay=self.weight_decay,
-                )
+                "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
+                weight_decay=self.weight_decay,
             )
-        if type(self.compile) is not bool:
-            raise ConfigError(say("compile must be true or false, got {compile!r}", compile=self.compile))
         self._check_guided_head()
         self._check_rate_changes()
-        if self.clip_norm is not None and not (is_number(self.clip_norm) and self.clip_norm > 0):
-            raise ConfigError(
-                say("clip_norm must be above 0, or none for no clipping; got {clip_norm!r}", clip_norm=self.clip_norm)
-            )
 
     @property
     def guided(self) -> tuple[int, int] | None:
@@ -170,15 +130,12 @@ class TrainingConfig:
             return
         if not isinstance(self.guided_head, str) or not _GUIDED_HEAD.fullmatch(self.guided_head):
             raise ConfigError(
-                say(
-                    "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got "
-                    "{guided_head!r}",
-                    guided_head=self.guided_head,
-                )
+                "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}",
+                guided_head=self.guided_head,
             )
         if self.compile:
             raise ConfigError(
-                say("guided_head needs to look at a pattern, which compile leaves out; leave out one of the two")
+                "guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"
             )
 
     def _check_rate_changes(self) -> None:
@@ -187,18 +144,14 @@ class TrainingConfig:
         for step, factor in self.rate_changes:
             if type(step) is not int or step <= former:
                 raise ConfigError(
-                    say(
-                        "rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}",
-                        step=step,
-                        former=former,
-                    )
+                    "rate_changes must be at steps that rise, from 1 on; got {step!r} after {former}",
+                    step=step,
+                    former=former,
                 )
-            if not is_number(factor) or not factor > 0:
+            if not is_above_zero(factor):
                 raise ConfigError(
-                    say(
-                        "rate_changes must multiply by a factor above 0, got {factor!r} at step {step}",
-                        factor=factor,
-                        step=step,
-                    )
+                    "rate_changes must multiply by a factor above 0, got {factor!r} at step {step}",
+                    factor=factor,
+                    step=step,
                 )
             former = step

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, Message
 from transformer_core.training import commands
 from transformer_core.training.job import Job
 
@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.05
 class Wish(NamedTuple):
     """What the next step must know; the same in all processes."""
 
-    stop: str = ""  # why to stop; "": go on
+    stop: Message = NO_MESSAGE  # why to stop; none: go on
     rate_factor: float | None = None  # by what the scheduled learning rate is multiplied from now on; None: as before
 
 
@@ -41,18 +41,18 @@ class Control:
 
     def between_steps(self) -> Wish:
         """Do what is asked, wait while the run is paused, and return how to go on."""
-        stop = ""
+        stop = NO_MESSAGE
         rate_factor: float | None = None
         waits_since: float | None = None
         while True:
             for command in commands.take(self._job.directory.path):
                 if command.name == "stop":
-                    stop = say("somebody stopped it")
+                    stop = Message("somebody stopped it")
                 elif command.name == "learning-rate":
                     rate_factor = command.value
                 else:
                     self._do(command)
-            stop = stop or self._stop_reason()
+            stop = stop or Message(self._stop_reason())
             if stop or not self._is_paused or self._n_single:
                 break
             if waits_since is None:

@@ -3,8 +3,7 @@
 import errno
 from contextlib import suppress
 
-from transformer_core.errors import HeadlightError, RunError
-from transformer_core.language import say
+from transformer_core.errors import HeadlightError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.run_directory import NotSavedError, RunDirectory
 
@@ -32,32 +31,28 @@ def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
     with suppress(HeadlightError, OSError):
         progress = directory.progress()
     if progress is None:
-        saved = say("Nothing had been saved yet")
+        saved = Message("Nothing had been saved yet")
     else:
-        saved = say("What was saved after step {step:,} is whole", step=progress.step)
+        saved = Message("What was saved after step {step:,} is whole", step=progress.step)
     if is_short_of_memory(error):
         training = directory.request.training
         return RunError(
-            say(
-                "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
-                "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
-                step=step + 1,
-                saved=saved,
-                batch_size=training.batch_size,
-                accumulate=training.accumulate,
-            )
+            "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
+            "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
+            step=step + 1,
+            saved=saved,
+            batch_size=training.batch_size,
+            accumulate=training.accumulate,
         )
     if isinstance(error, OSError):
         is_full = error.errno in _NO_ROOM
-        what = say("there is no room left on the disk") if is_full else reason(error)
+        what = Message("there is no room left on the disk") if is_full else reason(error)
         return RunError(
-            say(
-                "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
-                path=directory.path,
-                what=what,
-                saved=saved,
-            )
+            "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
+            path=directory.path,
+            what=what,
+            saved=saved,
         )
     if isinstance(error, RunError) and not isinstance(error, NotSavedError):
-        return type(error)(f"{error}. {saved}")
+        return type(error)(Message.joined(". ", (error, saved)))
     return error

@@ -17,8 +17,7 @@ from typing import Any
 
 import torch
 
-from transformer_core.errors import CheckpointError, RunError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
@@ -134,11 +133,7 @@ class Film:
         weights = self._place(step) / WEIGHTS
         if not weights.is_file():
             raise RunError(
-                say(
-                    "the film has no moment at step {step:,}; there are {steps}",
-                    step=step,
-                    steps=_listed(self.moments()),
-                )
+                "the film has no moment at step {step:,}; there are {steps}", step=step, steps=_listed(self.moments())
             )
         return read_checkpoint(self.folder, device=device, dtype=dtype, weights=weights)
 
@@ -153,7 +148,7 @@ class Film:
         def read(place: Path) -> tuple[int, Transformer, Tokenizer]:
             values = read_object(place / _MOMENT)
             if values is None:
-                raise RunError(say("{folder} holds no weights yet; ask the run to `look` first", folder=self.now))
+                raise RunError("{folder} holds no weights yet; ask the run to `look` first", folder=self.now)
             return int(values["step"]), *read_checkpoint(
                 self.folder, device=device, dtype=None, weights=place / WEIGHTS
             )
@@ -161,7 +156,7 @@ class Film:
         try:
             return reading(self.now, read)
         except OSError as error:
-            raise CheckpointError(say("{path} cannot be read ({error})", path=self.now, error=reason(error))) from error
+            raise CheckpointError("{path} cannot be read ({error})", path=self.now, error=reason(error)) from error
 
     def _place(self, step: int) -> Path:
         return self.folder / f"{step:06}"
@@ -187,9 +182,9 @@ def _spread(step: int, steps: int) -> float:
     return math.log1p(step / math.sqrt(steps))
 
 
-def _listed(moments: Sequence[int]) -> str:
+def _listed(moments: Sequence[int]) -> Message:
     if not moments:
-        return say("none")
+        return Message("none")
     if len(moments) <= 12:
-        return ", ".join(map(str, moments))
-    return say("{n} from {first:,} to {last:,}", n=len(moments), first=moments[0], last=moments[-1])
+        return Message(", ".join(map(str, moments)))
+    return Message("{n} from {first:,} to {last:,}", n=len(moments), first=moments[0], last=moments[-1])

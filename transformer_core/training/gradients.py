@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 from transformer_core.corpora.batching import IGNORED, Batch
 from transformer_core.errors import TextError
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import GuidedTrainingLoss
@@ -70,7 +69,7 @@ class Gradients:
             OtherProcessError: another process was killed.
         """
         if not (batch.targets.numpy() != IGNORED).any():
-            raise TextError(say("no target counts, so there is nothing to learn; leave such a batch out"))
+            raise TextError("no target counts, so there is nothing to learn; leave such a batch out")
         for parameter in self.parameters:
             parameter.grad = None
         is_guided = self.config.guided is not None

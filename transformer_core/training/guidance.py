@@ -15,7 +15,6 @@ from transformer_core.corpora.batching import Batches
 from transformer_core.corpora.corpus import Corpus, Pair, Text
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.objective import TrainingLoss
@@ -85,22 +84,18 @@ def refuse_unguidable(training: TrainingConfig, model: ModelConfig, corpus: Corp
         return
     if not has_antecedents(corpus.train) or model.architecture != "encoder_decoder":
         raise ConfigError(
-            say(
-                "guided_head needs a corpus that knows what each pronoun of a source stands for, as en-fr does, and "
-                "{corpus} does not; leave guided_head out, or choose en-fr",
-                corpus=corpus.name,
-            )
+            "guided_head needs a corpus that knows what each pronoun of a source stands for, as en-fr does, and "
+            "{corpus} does not; leave guided_head out, or choose en-fr",
+            corpus=corpus.name,
         )
     layer, head = training.guided
     if layer >= model.n_encoder_layers or head >= model.n_heads:
         raise ConfigError(
-            say(
-                "guided_head ({guided_head}) is not there: the encoder has layers 0 to {last_layer}, each with heads 0 "
-                "to {last_head}; choose one of these",
-                guided_head=training.guided_head,
-                last_layer=model.n_encoder_layers - 1,
-                last_head=model.n_heads - 1,
-            )
+            "guided_head ({guided_head}) is not there: the encoder has layers 0 to {last_layer}, each with heads 0 "
+            "to {last_head}; choose one of these",
+            guided_head=training.guided_head,
+            last_layer=model.n_encoder_layers - 1,
+            last_head=model.n_heads - 1,
         )
 
 

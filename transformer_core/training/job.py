@@ -5,7 +5,7 @@ from typing import Any
 
 from transformer_core.corpora.batching import Batch, batches_for
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.language import ENGLISH, say, speaking
+from transformer_core.errors import Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.optimizer import Adam
@@ -76,15 +76,14 @@ class Job:
     def card(self) -> dict[str, Any]:
         """Return the card of the model as it is now."""
         request, architecture = self.directory.request, self.model.config.architecture
-        title = self.corpus.title
+        title: str | dict[str, Any] = self.corpus.title
         if architecture == "encoder_only":
-            with speaking(ENGLISH):  # it goes into a file; whoever shows it says it again
-                title = say("{title}, with gaps", title=title)
+            title = Message("{title}, with gaps", title=title).as_json()
         return {
             "name": self.corpus.name,
             "kind": architecture.replace("_", "-"),
             "title": title,
-            "description": self.corpus.description,
+            "description": self.corpus.description.as_json(),
             "corpus": {
                 "name": request.corpus,
                 "fingerprint": request.corpus_fingerprint,

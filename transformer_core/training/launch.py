@@ -11,14 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from transformer_core.errors import RunError
-from transformer_core.language import say, say_again
+from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.reasons import reason
 
 _ROOT = Path(__file__).resolve().parents[2]  # where `python -m transformer_core` finds the package
 _NICENESS = 5  # whoever looks at the app comes first
 _COMMAND = (sys.executable, "-P", "-m", "transformer_core", "ready")
-_TOLD_CHARACTERS = 2000  # of the end of a log
 
 
 @dataclass(frozen=True)
@@ -30,21 +28,29 @@ class Started:
     process: subprocess.Popen[str]
     time: float  # when, seconds since 1970 (UTC)
 
-    def trouble(self) -> str:
-        """Return why the process ended before its folder could say so; "" while it works, or where it ended well."""
+    def trouble(self) -> Message:
+        """Return why the process ended before its folder could say so; none while it works, or where it ended well."""
         status = self.process.poll()
         if status is None or status == 0:
-            return ""
-        with suppress(OSError):
-            lines = self.log.read_text(encoding="utf-8", errors="replace")[-_TOLD_CHARACTERS:].splitlines()
-            for line in reversed(lines):
-                if line.startswith("error: "):
-                    return say_again(line.removeprefix("error: "))
-        return say(
+            return NO_MESSAGE
+        with suppress(OSError, TypeError, ValueError):
+            return Message.from_json(json.loads(error_file(self.log).read_text(encoding="utf-8")))
+        return Message(
             "the training ended at once (exit status {status}); what it printed is in {log}",
             status=status,
             log=self.log,
         )
+
+
+def forget_log(log: Path) -> None:
+    """Delete what a command printed, and its error."""
+    log.unlink(missing_ok=True)
+    error_file(log).unlink(missing_ok=True)
+
+
+def error_file(log: Path) -> Path:
+    """Return the file that takes the error that ends a command, beside the file that takes what it prints."""
+    return log.with_suffix(".error.json")
 
 
 class Launcher:
@@ -81,14 +87,11 @@ class Launcher:
         with self._lock:
             try:
                 log.parent.mkdir(parents=True, exist_ok=True)
-                log.unlink(missing_ok=True)
+                forget_log(log)
                 process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
             except OSError as error:
                 raise RunError(
-                    say(
-                        "the training cannot be started ({error}); make room, or end other programs",
-                        error=reason(error),
-                    )
+                    "the training cannot be started ({error}); make room, or end other programs", error=reason(error)
                 ) from error
             self._started = [
                 started for started in self._started if started.process.poll() is None or started.trouble()
@@ -125,7 +128,7 @@ class Launcher:
                 process.stdin.flush()
                 return process
             process.wait()
-        raise OSError(say("the process that was to train ended before it began"))
+        raise OSError(Message("the process that was to train ended before it began"))
 
     def _see_to_ready(self) -> "subprocess.Popen[str]":
         if self._ready is not None and self._ready.poll() is not None:

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 
 from transformer_core.corpora.batching import Batch
-from transformer_core.errors import RunError
-from transformer_core.language import say
+from transformer_core.errors import Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.gradients import Gradients, clip_gradients
@@ -119,20 +118,16 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
         return
     if not math.isfinite(loss):
         raise RunError(
-            say(
-                "the loss became {loss} at step {step:,}; the update was left out. {way_out}",
-                loss=loss,
-                step=step,
-                way_out=_what_to_try(config),
-            )
-        )
-    raise RunError(
-        say(
-            "the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}",
-            norm=gradient_norm,
+            "the loss became {loss} at step {step:,}; the update was left out. {way_out}",
+            loss=loss,
             step=step,
             way_out=_what_to_try(config),
         )
+    raise RunError(
+        "the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}",
+        norm=gradient_norm,
+        step=step,
+        way_out=_what_to_try(config),
     )
 
 
@@ -154,28 +149,26 @@ class _ExplosionWatch:
         self.n_steps = self.n_steps + 1 if loss > self.highest else 0
         if self.n_steps >= _EXPLODED_STEPS:
             raise RunError(
-                say(
-                    "the loss exploded: at step {step:,} it is {loss:,.1f} nats, and has been above {highest:.1f} for "
-                    "{n} steps. {way_out}",
-                    step=step,
-                    loss=loss,
-                    highest=self.highest,
-                    n=self.n_steps,
-                    way_out=_what_to_try(config),
-                )
+                "the loss exploded: at step {step:,} it is {loss:,.1f} nats, and has been above {highest:.1f} for "
+                "{n} steps. {way_out}",
+                step=step,
+                loss=loss,
+                highest=self.highest,
+                n=self.n_steps,
+                way_out=_what_to_try(config),
             )
 
 
-def _what_to_try(config: TrainingConfig) -> str:
+def _what_to_try(config: TrainingConfig) -> Message:
     factor, warmup_steps = config.learning_rate_factor, config.warmup_steps
     if config.clip_norm is not None:
-        return say(
+        return Message(
             "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
             "{warmup_steps:,})",
             factor=factor,
             warmup_steps=warmup_steps,
         )
-    return say(
+    return Message(
         "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
         "{warmup_steps:,}), or clip_norm 1",
         factor=factor,

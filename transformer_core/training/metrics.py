@@ -8,8 +8,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from transformer_core.errors import RunError
-from transformer_core.language import say
+from transformer_core.errors import HeadlightError, RunError
+from transformer_core.reasons import reason
 
 
 class RecordFile:
@@ -81,14 +81,12 @@ class RecordFile:
         try:
             records = [json.loads(line) for line in lines]
             if not all(isinstance(record, dict) and type(record.get("step")) is int for record in records):
-                raise ValueError(say("a line is no record of a step"))
+                raise HeadlightError("a line is no record of a step")
         except ValueError as error:  # not JSON, or not UTF-8
             raise RunError(
-                say(
-                    "{path} is damaged ({error}); move it away, and --resume goes on without it",
-                    path=self.path,
-                    error=error,
-                )
+                "{path} is damaged ({error}); move it away, and --resume goes on without it",
+                path=self.path,
+                error=reason(error),
             ) from error
         return records
 

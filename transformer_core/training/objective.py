@@ -7,7 +7,6 @@ from torch.nn import functional as F
 
 from transformer_core.corpora.batching import IGNORED
 from transformer_core.errors import TextError
-from transformer_core.language import say
 
 
 def label_smoothed_cross_entropy(
@@ -36,7 +35,7 @@ def label_smoothed_cross_entropy(
     Source: Szegedy et al. 2016, sec. 7; Vaswani et al. 2017, sec. 5.4.
     """
     if not is_compiling() and not (targets != IGNORED).any():
-        raise TextError(say("no target counts, so there is no loss to take the mean of; leave such a batch out"))
+        raise TextError("no target counts, so there is no loss to take the mean of; leave such a batch out")
     return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=IGNORED, label_smoothing=smoothing)
 
 

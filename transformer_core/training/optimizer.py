@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.errors import RunError
-from transformer_core.language import say
 from transformer_core.training.config import TrainingConfig
 
 
@@ -89,10 +88,8 @@ class Adam:
             kept = own.get(key) if name in self.parameters else None
             if kept is None or tensor.shape != kept.shape:
                 raise RunError(
-                    say(
-                        "the saved optimizer does not fit the model at {name!r}, and this run cannot go on; start a "
-                        "new one",
-                        name=full_name,
-                    )
+                    "the saved optimizer does not fit the model at {name!r}, and this run cannot go on; start a "
+                    "new one",
+                    name=full_name,
                 )
             kept.copy_(tensor)

@@ -15,7 +15,6 @@ from torch.nn.parallel import DistributedDataParallel
 
 from transformer_core.corpora.batching import IGNORED, Batch
 from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import say
 
 Agreed = TypeVar("Agreed")
 
@@ -70,13 +69,11 @@ class Processes:
             return wanted
         if self.local_rank >= n_gpus:
             raise ConfigError(
-                say(
-                    "process {process} of this machine has no GPU of its own, there are {n_gpus}; start torchrun with "
-                    "--nproc-per-node {most}, or train with --device cpu",
-                    process=self.local_rank,
-                    n_gpus=n_gpus,
-                    most=max(1, n_gpus),
-                )
+                "process {process} of this machine has no GPU of its own, there are {n_gpus}; start torchrun with "
+                "--nproc-per-node {most}, or train with --device cpu",
+                process=self.local_rank,
+                n_gpus=n_gpus,
+                most=max(1, n_gpus),
             )
         return f"cuda:{self.local_rank}"
 
@@ -181,11 +178,9 @@ class Processes:
             if self.size == 1 or not (isinstance(error, dist.DistError) or "gloo" in str(error)):
                 raise
             raise OtherProcessError(
-                say(
-                    "one of the {n} processes of this training ended or was killed, and the others with it; go on with "
-                    "--resume",
-                    n=self.size,
-                )
+                "one of the {n} processes of this training ended or was killed, and the others with it; go on with "
+                "--resume",
+                n=self.size,
             ) from error
 
     def _telling_failure(self, act: Callable[[], Agreed]) -> Agreed:
@@ -200,7 +195,7 @@ class Processes:
 
     def _go_on_with_first(self) -> None:
         if not self.agree(True):
-            raise OtherProcessError(say("the first process of this training could not go on, and says why"))
+            raise OtherProcessError("the first process of this training could not go on, and says why")
 
     def step_seed(self, seed: int, step: int) -> int:
         """Mix seed, step and rank to the seed of one step's dropout; neighbours get unrelated ones."""

@@ -13,7 +13,6 @@ from filelock import FileLock, Timeout
 
 from transformer_core.corpora.kept_arrays import cache_folder
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 _POLL_SECONDS = 0.2
 _TICKET_SECONDS = 5.0  # so long a new ticket may not be held yet
@@ -31,7 +30,7 @@ def n_at_once() -> int:
     if not wanted:
         return max(_FEWEST_AT_ONCE, (os.cpu_count() or 1) // 2)
     if not wanted.isdecimal() or int(wanted) < 1:
-        raise ConfigError(say("HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {wanted!r}", wanted=wanted))
+        raise ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {wanted!r}", wanted=wanted)
     return int(wanted)
 
 

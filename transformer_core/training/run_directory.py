@@ -26,8 +26,7 @@ from torch import Tensor
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
@@ -76,7 +75,7 @@ class RunRequest:
         for kind, names in _KINDS.items():
             for name in names:
                 if not isinstance(values[name], kind):
-                    raise TypeError(say("{name} is {value!r}", name=name, value=values[name]))
+                    raise HeadlightError("{name} is {value!r}", name=name, value=values[name])
         CorpusReading(**values.get("reading", {}))
         model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
         return cls(**{**values, "model": model, "training": training})
@@ -125,16 +124,14 @@ class RunDirectory:
             RunError: it holds a run, or anything else.
         """
         if path.exists() and not path.is_dir():
-            raise RunError(say("{path} is a file; a run needs a folder of its own", path=path))
+            raise RunError("{path} is a file; a run needs a folder of its own", path=path)
         names = (
             {entry.name for entry in path.iterdir()} if path.is_dir() else set()
         )  # once: another may begin meanwhile
         if "run.json" in names:
-            raise RunError(
-                say("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
-            )
+            raise RunError("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
         if not all(name.startswith(_BEFORE_A_RUN) for name in names):
-            raise RunError(say("{path} is not empty, and what it holds is not a run; choose another folder", path=path))
+            raise RunError("{path} is not empty, and what it holds is not a run; choose another folder", path=path)
 
     def create(self) -> None:
         """Make the folder of a new run, and claim it.
@@ -147,19 +144,13 @@ class RunDirectory:
             self.path.mkdir(parents=True, exist_ok=True)
             if not self._claim.take() or (self.path / "run.json").exists():  # of two that try at once, one is later
                 self.release()
-                raise RunError(
-                    say("another process has just begun a run in {path}; choose another folder", path=self.path)
-                )
+                raise RunError("another process has just begun a run in {path}; choose another folder", path=self.path)
             write_json(self.path / "run.json", self.request.to_dict())
             self.write_status("queued", step=0)
         except OSError as error:
             self.release()
             raise RunError(
-                say(
-                    "{path} cannot be written ({error}); choose another folder",
-                    path=self.path,
-                    error=reason(error),
-                )
+                "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
             ) from error
 
     @classmethod
@@ -171,16 +162,14 @@ class RunDirectory:
         """
         values = read_object(path / "run.json")
         if values is None:
-            raise RunError(say("{path} holds no run; leave out --resume to begin one there", path=path))
+            raise RunError("{path} holds no run; leave out --resume to begin one there", path=path)
         try:
             return cls(path, RunRequest.from_dict(values))
         except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
             raise RunError(
-                say(
-                    "{path} was written by another version and cannot be used ({error})",
-                    path=path / "run.json",
-                    error=error,
-                )
+                "{path} was written by another version and cannot be used ({error})",
+                path=path / "run.json",
+                error=error,
             ) from error
 
     def claim(self) -> None:
@@ -196,27 +185,21 @@ class RunDirectory:
             is_taken = not self._claim.take()
             if is_taken and status is not None:
                 raise RunError(
-                    say(
-                        "{path} is being trained by process {process} (step {step:,}); stop that one first",
-                        path=self.path,
-                        process=status.pid,
-                        step=status.step,
-                    )
+                    "{path} is being trained by process {process} (step {step:,}); stop that one first",
+                    path=self.path,
+                    process=status.pid,
+                    step=status.step,
                 )
             if is_taken:
                 raise RunError(
-                    say("another process has just begun a run in {path}; wait a moment and look again", path=self.path)
+                    "another process has just begun a run in {path}; wait a moment and look again", path=self.path
                 )
             settle(self.path / "last")
             commands.clear(self.path)
             self.write_status("queued", step=0 if status is None else status.step)
         except OSError as error:
             raise RunError(
-                say(
-                    "{path} cannot be written ({error}); make room, and try again",
-                    path=self.path,
-                    error=reason(error),
-                )
+                "{path} cannot be written ({error}); make room, and try again", path=self.path, error=reason(error)
             ) from error
 
     def release(self) -> None:
@@ -244,11 +227,11 @@ class RunDirectory:
         """
         return standing(self.path)
 
-    def write_status(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Replace status.json."""
         self._claim.write(state, step=step, reason=reason)
 
-    def heartbeat(self, state: RunState = "running", *, step: int, reason: str = "") -> None:
+    def heartbeat(self, state: RunState = "running", *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Say that the run is alive; written every two seconds at most."""
         self._claim.heartbeat(state, step=step, reason=reason)
 
@@ -281,13 +264,11 @@ class RunDirectory:
                 write_json(folder / "training.json", asdict(progress))
         except (OSError, SafetensorError) as error:
             raise NotSavedError(
-                say(
-                    "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
-                    "with --resume",
-                    step=progress.step,
-                    path=self.path,
-                    error=error,
-                )
+                "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
+                "with --resume",
+                step=progress.step,
+                path=self.path,
+                error=error,
             ) from error
 
     def progress(self) -> Progress | None:
@@ -317,11 +298,9 @@ def _read_saved(last: Path) -> SavedRun | None:
         tensors = load_file(last / "optimizer.safetensors")
     except (OSError, SafetensorError) as error:
         raise RunError(
-            say(
-                "the training state in {folder} is damaged ({error}); the weights there can still be used",
-                folder=last,
-                error=error,
-            )
+            "the training state in {folder} is damaged ({error}); the weights there can still be used",
+            folder=last,
+            error=error,
         ) from error
     return SavedRun(
         model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
@@ -334,5 +313,5 @@ def _read_progress(last: Path) -> Progress | None:
         return None if values is None else Progress(**{**values, "position": BatchPosition(**values["position"])})
     except (KeyError, TypeError) as error:
         raise RunError(
-            say("{path} was written by another version ({error})", path=last / "training.json", error=error)
+            "{path} was written by another version ({error})", path=last / "training.json", error=error
         ) from error

@@ -12,8 +12,7 @@ from typing import Any, Literal, get_args
 
 from filelock import FileLock, Timeout
 
-from transformer_core.errors import RunError
-from transformer_core.language import mark, say, say_again
+from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.weights.folder import write_json
 
@@ -25,7 +24,7 @@ _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
 _SILENT_SECONDS = 60.0  # a process of another machine that has not written for this long is taken for gone
 _CLAIM_SECONDS = 1.0  # for which a claim waits, since whoever only looks holds the lock for a moment
 _RESERVE_BYTES = 64 * 1024  # room on the disk to say that there is no room
-_KILLED = mark(
+_KILLED = Message(
     "its process ended without a word: it was killed, ran out of memory, or the machine was restarted. What was saved "
     "is whole; resume goes on from there"
 )
@@ -40,7 +39,7 @@ class RunStatus:
     pid: int  # the process that wrote this
     heartbeat: float  # when it did, seconds since 1970 (UTC)
     host: str = ""  # the machine of that process
-    reason: str = ""  # why it waits, stopped or failed
+    reason: Message = NO_MESSAGE  # why it waits, stopped or failed
 
     def __post_init__(self) -> None:
         """Check every field: it comes from a file.
@@ -50,7 +49,7 @@ class RunStatus:
         """
         if self.state not in get_args(RunState):
             raise ValueError(f"state must be one of {', '.join(get_args(RunState))}; got {self.state!r}")
-        for name, kind in (("step", int), ("pid", int), ("heartbeat", (int, float)), ("host", str), ("reason", str)):
+        for name, kind in (("step", int), ("pid", int), ("heartbeat", (int, float)), ("host", str)):
             if not isinstance(getattr(self, name), kind):
                 raise TypeError(f"{name} is {getattr(self, name)!r}")
 
@@ -100,7 +99,7 @@ class RunClaim:
         """Let others have the run."""
         self._lock.release(force=True)
 
-    def write(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def write(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Replace status.json; on a full disk the reserve makes room for it.
 
         Raises:
@@ -109,34 +108,36 @@ class RunClaim:
         status = RunStatus(
             state=state, step=step, pid=os.getpid(), heartbeat=time.time(), host=socket.gethostname(), reason=reason
         )
+        said = asdict(status) | {"reason": reason.as_json()}
         try:
-            write_json(self.path / _STATUS, asdict(status), is_durable=False)
+            write_json(self.path / _STATUS, said, is_durable=False)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             (self.path / _RESERVE).unlink(missing_ok=True)
-            write_json(self.path / _STATUS, asdict(status), is_durable=False)
+            write_json(self.path / _STATUS, said, is_durable=False)
         self._last_heartbeat = status.heartbeat
 
-    def heartbeat(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def heartbeat(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Say that the run is alive; written every two seconds at most."""
         if time.time() - self._last_heartbeat >= _HEARTBEAT_SECONDS:
             self.write(state, step=step, reason=reason)
 
 
 def read_status(path: Path) -> RunStatus | None:
-    """Return how a run stands as last written, its reason in the reader's language; None before the first time.
+    """Return how a run stands as last written; None before the first time.
 
     Raises:
         RunError: status.json is damaged.
     """
     values = read_object(path / _STATUS)
     try:
-        status = None if values is None else RunStatus(**values)
-        return status and replace(status, reason=say_again(status.reason))
+        if values is None:
+            return None
+        return RunStatus(**values | {"reason": Message.from_json(values.get("reason", ""))})
     except (TypeError, ValueError) as error:
         raise RunError(
-            say("{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error)
+            "{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error
         ) from error
 
 
@@ -150,7 +151,7 @@ def standing(path: Path) -> RunStatus | None:
     if status is None or not status.is_at_work or is_held(path, status):
         return status
     now = read_status(path)  # it may have ended in order meanwhile
-    return replace(status, state="failed", reason=say(_KILLED)) if now == status else now
+    return replace(status, state="failed", reason=_KILLED) if now == status else now
 
 
 def is_held(path: Path, status: RunStatus) -> bool:
@@ -180,9 +181,9 @@ def read_object(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (RecursionError, ValueError) as error:  # nested without end; not JSON, or not UTF-8
-        raise RunError(say("{path} is damaged and cannot be read ({error})", path=path, error=reason(error))) from error
+        raise RunError("{path} is damaged and cannot be read ({error})", path=path, error=reason(error)) from error
     except OSError as error:
-        raise RunError(say("{path} cannot be read ({error})", path=path, error=reason(error))) from error
+        raise RunError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
     if not isinstance(values, Mapping):
-        raise RunError(say("{path} is damaged: it holds no JSON object", path=path))
+        raise RunError("{path} is damaged: it holds no JSON object", path=path)
     return dict(values)

@@ -12,7 +12,6 @@ from typing import Any, Literal, Self, get_args
 
 from transformer_core.config import Positions
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 TrialKind = Literal["positions", "masks"]
 MaskArm = Literal["look_ahead", "no_mask", "not_shifted"]
@@ -56,25 +55,28 @@ class TrialRequest:
         """Check every field: it may come from a file."""
         if self.kind not in get_args(TrialKind):
             kinds = ", ".join(get_args(TrialKind))
-            raise ConfigError(say("a trial is one of {kinds}; got {kind!r}", kinds=kinds, kind=self.kind))
+            raise ConfigError("a trial is one of {kinds}; got {kind!r}", kinds=kinds, kind=self.kind)
         if self.task not in TASKS[self.kind]:
             tasks = ", ".join(TASKS[self.kind])
-            raise ConfigError(say("the task must be one of {tasks}; got {task!r}", tasks=tasks, task=self.task))
+            raise ConfigError("the task must be one of {tasks}; got {task!r}", tasks=tasks, task=self.task)
         known = ARMS[self.kind]
         if not all(arm in known for arm in self.arms):
             wrong = next(arm for arm in self.arms if arm not in known)
             arms = ", ".join(known)
-            raise ConfigError(say("there is no arm {wrong!r}; arms of this trial are {arms}", wrong=wrong, arms=arms))
+            raise ConfigError("there is no arm {wrong!r}; arms of this trial are {arms}", wrong=wrong, arms=arms)
         if not 1 <= len(self.arms) <= MOST_ARMS or len({*self.arms}) < len(self.arms):
             got = ", ".join(self.arms) or "none"
-            raise ConfigError(say("a trial has 1 to {most} different arms; got {got}", most=MOST_ARMS, got=got))
+            raise ConfigError("a trial has 1 to {most} different arms; got {got}", most=MOST_ARMS, got=got)
         if type(self.seed) is not int or not 0 <= self.seed <= MOST_SEED:
             raise ConfigError(
-                say("seed must be a whole number from 0 to {most}, got {seed!r}", most=MOST_SEED, seed=self.seed)
+                "{name} must be a whole number from 0 to {most}, got {value!r}",
+                name="seed",
+                most=MOST_SEED,
+                value=self.seed,
             )
         if type(self.steps) is not int or not FEWEST_STEPS <= self.steps <= MOST_STEPS:
             limits = {"fewest": FEWEST_STEPS, "most": MOST_STEPS, "steps": self.steps}
-            raise ConfigError(say("steps must be a whole number from {fewest} to {most}, got {steps!r}", **limits))
+            raise ConfigError("steps must be a whole number from {fewest} to {most}, got {steps!r}", **limits)
 
     @property
     def arguments(self) -> list[str]:

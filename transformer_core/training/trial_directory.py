@@ -15,8 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from transformer_core.errors import ConfigError, RunError
-from transformer_core.language import mark, say
+from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training import commands
 from transformer_core.training.metrics import RecordFile
@@ -25,7 +24,7 @@ from transformer_core.training.trial import TrialRequest
 from transformer_core.weights.folder import write_json
 
 REQUEST = "trial.json"
-_GONE = mark(
+_GONE = Message(
     "its process ended without a word: it was killed, ran out of memory, or the machine was restarted; start it again"
 )
 
@@ -48,25 +47,19 @@ class TrialDirectory:
             RunError: the folder holds something, or cannot be written.
         """
         if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise RunError(say("{path} is not empty; a trial needs a folder of its own, choose another one", path=path))
+            raise RunError("{path} is not empty; a trial needs a folder of its own, choose another one", path=path)
         directory = cls(path, request)
         try:
             path.mkdir(parents=True, exist_ok=True)
             if not directory._claim.take() or (path / REQUEST).exists():  # of two that try at once, one is later
                 directory.release()
-                raise RunError(
-                    say("another process has just begun a trial in {path}; choose another folder", path=path)
-                )
+                raise RunError("another process has just begun a trial in {path}; choose another folder", path=path)
             write_json(path / REQUEST, request.to_dict() | {"command": request.command}, is_durable=False)
             directory.write_status("queued", step=0)
         except OSError as error:
             directory.release()
             raise RunError(
-                say(
-                    "{path} cannot be written ({error}); choose another folder",
-                    path=path,
-                    error=reason(error),
-                )
+                "{path} cannot be written ({error}); choose another folder", path=path, error=reason(error)
             ) from error
         return directory
 
@@ -79,17 +72,13 @@ class TrialDirectory:
         """
         values = read_object(path / REQUEST)
         if values is None:
-            raise RunError(say("{path} holds no trial", path=path))
+            raise RunError("{path} holds no trial", path=path)
         values.pop("command", None)
         try:
             return cls(path, TrialRequest.from_dict(values))
         except (ConfigError, TypeError) as error:
             raise RunError(
-                say(
-                    "{path} was written by another version and cannot be used ({error})",
-                    path=path / REQUEST,
-                    error=error,
-                )
+                "{path} was written by another version and cannot be used ({error})", path=path / REQUEST, error=error
             ) from error
 
     def standing(self) -> RunStatus | None:
@@ -100,13 +89,13 @@ class TrialDirectory:
         """
         status, said = standing(self.path), read_status(self.path)
         is_gone = status is not None and status.state == "failed" and said is not None and said.is_at_work
-        return replace(status, reason=say(_GONE)) if status is not None and is_gone else status
+        return replace(status, reason=_GONE) if status is not None and is_gone else status
 
-    def write_status(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Replace status.json."""
         self._claim.write(state, step=step, reason=reason)
 
-    def heartbeat(self, state: RunState, *, step: int, reason: str = "") -> None:
+    def heartbeat(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Say that the trial is alive; written every two seconds at most."""
         self._claim.heartbeat(state, step=step, reason=reason)
 

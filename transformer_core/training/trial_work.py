@@ -5,8 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from transformer_core.errors import HeadlightError, RunError
-from transformer_core.language import say
+from transformer_core.errors import HeadlightError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.failures import is_short_of_memory
 from transformer_core.training.queue import wait_for_place
@@ -25,7 +24,7 @@ class TrialStep:
 
     step: int  # counted from 1
     losses: dict[str, float]  # by arm: nats per target that counts, on the batch that was learnt from
-    ended: dict[str, str] = field(default_factory=dict)  # arms that can go no further, and why
+    ended: dict[str, Message] = field(default_factory=dict)  # arms that can go no further, and why
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,7 @@ def work(
     except Exception as error:
         failure = _told(error, directory)
         with suppress(OSError):  # of the two, the first failure is the one to tell
-            directory.write_status("failed", step=step, reason=str(failure) or type(failure).__name__)
+            directory.write_status("failed", step=step, reason=reason(failure))
         if failure is error:
             raise
         raise failure from error
@@ -88,11 +87,12 @@ def _train(directory: TrialDirectory, stop_reason: Callable[[], str]) -> Iterato
     start = perf_counter()
     for number in range(1, request.steps + 1):
         taken = _turns(arms, number)
-        directory.log({"step": number, "loss": taken.losses, "ended": taken.ended, "seconds": perf_counter() - start})
+        ended = {arm: why.as_json() for arm, why in taken.ended.items()}
+        directory.log({"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start})
         yield taken
         arms = [arm for arm in arms if arm.name not in taken.ended]
         if not arms:
-            raise RunError(say("no arm can go on: {reasons}", reasons="; ".join(taken.ended.values())))
+            raise RunError("no arm can go on: {reasons}", reasons=Message.joined("; ", taken.ended.values()))
         is_last, is_stopped = number == request.steps, directory.is_asked_to_stop() or bool(stop_reason())
         directory.heartbeat("running", step=number)
         if is_last or is_stopped or number % every == 0:
@@ -110,7 +110,7 @@ def _turns(arms: Sequence[Arm], step: int) -> TrialStep:
         try:
             taken.losses[arm.name] = arm.step().loss
         except HeadlightError as error:
-            taken.ended[arm.name] = str(error)
+            taken.ended[arm.name] = error.message
     return taken
 
 
@@ -132,15 +132,15 @@ def _measure(directory: TrialDirectory, arms: Sequence[Arm], data: TrialData, *,
 
 def _still_waits(directory: TrialDirectory, n_before: int, stop_reason: Callable[[], str]) -> bool:
     """Say how many wait before this trial, and whether it still wants to begin."""
-    directory.heartbeat("queued", step=0, reason=str(n_before))
+    directory.heartbeat("queued", step=0, reason=Message(str(n_before)))
     return not stop_reason() and not directory.is_asked_to_stop()
 
 
 def _told(error: Exception, directory: TrialDirectory) -> Exception:
     """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours."""
     if is_short_of_memory(error):
-        return RunError(say("there is too little memory for this trial; choose fewer arms, or end other programs"))
+        return RunError("there is too little memory for this trial; choose fewer arms, or end other programs")
     if isinstance(error, OSError):
         told = {"path": directory.path, "error": reason(error)}
-        return RunError(say("{path} cannot be written ({error}); make room, and start again", **told))
+        return RunError("{path} cannot be written ({error}); make room, and start again", **told)
     return error

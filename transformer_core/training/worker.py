@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 import torch
 
-from transformer_core.language import mark, say
+from transformer_core.errors import NO_MESSAGE, Message
+from transformer_core.reasons import reason
 from transformer_core.training import commands, failures
 from transformer_core.training.begin import asked_further
 from transformer_core.training.control import Control, Wish
@@ -21,15 +22,14 @@ from transformer_core.training.queue import Place, n_at_once, take_place, wait_f
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.training.run_status import RunState
 
-_FIRST_IN_LINE = mark("it begins when another ends: this machine trains {most} at once, and a paused one counts")
-_ONE_BEFORE = mark(
-    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} waits before it"
+_FIRST_IN_LINE = Message("it begins when another ends: this machine trains {most} at once, and a paused one counts")
+_OTHERS_BEFORE = Message(
+    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} waits before it",
+    plural="it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} wait before "
+    "it",
 )
-_SOME_BEFORE = mark(
-    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} wait before it"
-)
-_MEASURING_PAIRS = mark("measuring on {n:,} held-out pairs")
-_MEASURING_TEXTS = mark("measuring on {n:,} held-out texts")
+_MEASURING_PAIRS = Message("measuring on {n:,} held-out pairs")
+_MEASURING_TEXTS = Message("measuring on {n:,} held-out texts")
 _LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the configuration says
 
 
@@ -85,13 +85,13 @@ def work(
         if job.processes.is_first:
             place = _queue(directory, job.step, stop_reason) if waits else take_place()
         if job.processes.agree(waits and job.processes.is_first and place is None):
-            _tell(job, "stopped", reason=say("it was stopped while it waited"))
+            _tell(job, "stopped", reason=Message("it was stopped while it waited"))
             return
         yield from _train(job, stop_reason, on_moment)
     except Exception as error:
         failure = failures.told(error, directory, step=job.step)
         with suppress(OSError):  # of the two, the first failure is the one to tell
-            _tell(job, "failed", reason=str(failure) or type(failure).__name__)
+            _tell(job, "failed", reason=reason(failure))
         if failure is error:
             raise
         raise failure from error
@@ -171,15 +171,14 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
 
 def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
     """Wait for a place among the runs of this machine; None: somebody wants to stop."""
-    told: list[str] = []
+    told: list[Message] = []
 
     def is_wanted(n_before: int) -> bool:
-        words = _FIRST_IN_LINE if n_before == 0 else _ONE_BEFORE if n_before == 1 else _SOME_BEFORE
-        reason = say(words, most=n_at_once(), n=n_before)
-        if told != [reason]:
-            told[:] = [reason]
-            directory.write_status("queued", step=step, reason=reason)
-        directory.heartbeat("queued", step=step, reason=reason)
+        waits = Message(_OTHERS_BEFORE if n_before else _FIRST_IN_LINE, most=n_at_once(), n=n_before)
+        if told != [waits]:
+            told[:] = [waits]
+            directory.write_status("queued", step=step, reason=waits)
+        directory.heartbeat("queued", step=step, reason=waits)
         return not stop_reason() and not commands.take(directory.path, names=("stop",))
 
     return wait_for_place(is_wanted=is_wanted)
@@ -215,7 +214,7 @@ def _measure(job: Job) -> Measurement:
     kind: Literal["pairs", "texts"] = "pairs" if job.corpus.is_pairs else "texts"
     if job.processes.is_first:
         n = len(pairs)
-        _tell(job, "running", reason=say(_MEASURING_PAIRS if job.corpus.is_pairs else _MEASURING_TEXTS, n=n))
+        _tell(job, "running", reason=Message(_MEASURING_PAIRS if job.corpus.is_pairs else _MEASURING_TEXTS, n=n))
         job.metrics = evaluate(
             job.model, job.tokenizer, job.corpus, pairs, guided=job.directory.request.training.guided
         )
@@ -243,7 +242,7 @@ def _change_rate(job: Job, factor: float) -> None:
     job.directory.request = request
 
 
-def _tell(job: Job, state: RunState, *, reason: str = "") -> None:
+def _tell(job: Job, state: RunState, *, reason: Message = NO_MESSAGE) -> None:
     """Write how the run stands; the first process alone does."""
     if job.processes.is_first:
         job.directory.write_status(state, step=job.step, reason=reason)

@@ -11,8 +11,7 @@ from uuid import uuid4
 
 from transformer_core.config import ModelConfig
 from transformer_core.devices import in_words
-from transformer_core.errors import CheckpointError, ConfigError, HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
 from transformer_core.reasons import reason
 from transformer_core.weights.bring_in import card_of
 from transformer_core.weights.checkpoint import (
@@ -41,7 +40,7 @@ _SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # what a model's folder
 _TORCH = "data.pkl"  # what lies in every file of torch.save, which is a zip file itself
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
-_THIS = mark("this model")
+_THIS = Message("this model")
 
 
 def pack(folder: Path) -> bytes:
@@ -53,7 +52,7 @@ def pack(folder: Path) -> bytes:
 
     def read(place: Path) -> bytes:
         if not (place / CONFIG).is_file():
-            raise CheckpointError(say("there is no model in {folder} any more; choose another", folder=folder))
+            raise CheckpointError("there is no model in {folder} any more; choose another", folder=folder)
         buffer = BytesIO()
         with zipfile.ZipFile(buffer, "w", strict_timestamps=False) as archive:
             for path in sorted(place.iterdir()):
@@ -81,7 +80,7 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         CheckpointError: it is no zip file, not a model, too large, or damaged; nothing is left behind.
     """
     if folder.exists():
-        raise CheckpointError(say("there is a folder {name!r} already; give the model another name", name=folder.name))
+        raise CheckpointError("there is a folder {name!r} already; give the model another name", name=folder.name)
     try:
         with zipfile.ZipFile(_Careful(file)) as archive:
             is_of_torch = any(PurePosixPath(name).name == _TORCH for name in archive.namelist())
@@ -100,11 +99,11 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
         raise
     except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
         raise CheckpointError(
-            say("this is not a zip file that can be read ({error}); pack the model's folder again", error=reason(error))
+            "this is not a zip file that can be read ({error}); pack the model's folder again", error=reason(error)
         ) from error
     except OSError as error:
         raise CheckpointError(
-            say("the model cannot be written ({error}); make room, then try again", error=reason(error))
+            "the model cannot be written ({error}); make room, then try again", error=reason(error)
         ) from error
 
 
@@ -117,7 +116,7 @@ def remove(folder: Path) -> None:
     going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
     try:
         if not (folder / CONFIG).is_file():
-            raise CheckpointError(say("there is no model in {folder}, so nothing was deleted", folder=folder))
+            raise CheckpointError("there is no model in {folder}, so nothing was deleted", folder=folder)
         if folder.is_symlink():
             folder.unlink()
         else:
@@ -125,7 +124,7 @@ def remove(folder: Path) -> None:
             shutil.rmtree(going)  # follows no link
     except OSError as error:
         raise CheckpointError(
-            say("{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=reason(error))
+            "{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=reason(error)
         ) from error
 
 
@@ -138,17 +137,15 @@ def _take_in(unpacked: Path, new: Path, name: str) -> None:
     """
     try:
         _refuse_boundless(unpacked)
-        model, tokenizer = load(Source(unpacked, say(_THIS)))
+        model, tokenizer = load(Source(unpacked, _THIS))
         write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name))
     except HeadlightError as error:
-        raise CheckpointError(str(error).replace(f"{unpacked}/", "").replace(str(unpacked), say(_THIS))) from error
+        raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
     except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
         raise CheckpointError(
-            say(
-                "{what} cannot be loaded ({error:.150}); choose another",
-                what=say(_THIS),
-                error=str(error).splitlines()[0],
-            )
+            "{what} cannot be loaded ({error:.150}); choose another",
+            what=_THIS,
+            error=str(error).splitlines()[0],
         ) from error
 
 
@@ -159,37 +156,31 @@ def _refuse_boundless(folder: Path) -> None:
         CheckpointError: it does, or is none.
     """
     if is_foreign(folder):
-        opened = open_foreign(folder, where=say(_THIS))
-        config = family_of(opened.values, where=say(_THIS)).config(opened.values, where=CONFIG)
+        opened = open_foreign(folder, where=_THIS)
+        config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
         n_tensors = len(opened.files)
     else:
         try:
             config = ModelConfig.from_dict(read_json(folder, CONFIG))
         except (AttributeError, ConfigError, TypeError) as error:
-            raise CheckpointError(
-                say("{config} does not describe a model: {error}", config=CONFIG, error=error)
-            ) from error
+            raise CheckpointError("{config} does not describe a model: {error}", config=CONFIG, error=error) from error
         n_tensors = len(TensorFiles([existing(folder, WEIGHTS)]))
     n_layers = config.n_encoder_layers + config.n_decoder_layers
     if n_layers > n_tensors:
         raise CheckpointError(
-            say(
-                "{config} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not "
-                "belong together",
-                config=CONFIG,
-                n_layers=n_layers,
-                n_tensors=n_tensors,
-            )
+            "{config} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not "
+            "belong together",
+            config=CONFIG,
+            n_layers=n_layers,
+            n_tensors=n_tensors,
         )
     if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
         raise CheckpointError(
-            say(
-                "{config} asks for a table of {max_seq_len:,} positions with {d_model:,} numbers each, which is too "
-                "large here; make max_seq_len smaller",
-                config=CONFIG,
-                max_seq_len=config.max_seq_len,
-                d_model=config.d_model,
-            )
+            "{config} asks for a table of {max_seq_len:,} positions with {d_model:,} numbers each, which is too "
+            "large here; make max_seq_len smaller",
+            config=CONFIG,
+            max_seq_len=config.max_seq_len,
+            d_model=config.d_model,
         )
 
 
@@ -204,18 +195,14 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
         path = PurePosixPath(info.filename)
         if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in info.filename:
             raise CheckpointError(
-                say(
-                    "this file holds {name!r}, a way out of its folder, so nothing of it was taken; pack the files "
-                    "of one model",
-                    name=info.filename[:60],
-                )
+                "this file holds {name!r}, a way out of its folder, so nothing of it was taken; pack the files "
+                "of one model",
+                name=info.filename[:60],
             )
     places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
     places = places or [PurePosixPath(info.filename).parent for info in files if info.filename.endswith(PICKLES)]
     if not places:
-        raise CheckpointError(
-            say("this file holds no {config}, so it is no model; pack a model's folder", config=CONFIG)
-        )
+        raise CheckpointError("this file holds no {config}, so it is no model; pack a model's folder", config=CONFIG)
     place = min(places, key=lambda place: len(place.parts))
     beside = [info for info in files if PurePosixPath(info.filename).parent == place]
     is_safe = any(info.filename.endswith(_DENSE) for info in beside)
@@ -224,16 +211,14 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     _refuse_bad_members(chosen)
     if not any(info.filename.endswith((_DENSE, *PICKLES)) for info in chosen):
         raise CheckpointError(
-            say("this file holds no {ending} file, so no weights; pack the whole folder of the model", ending=_DENSE)
+            "this file holds no {ending} file, so no weights; pack the whole folder of the model", ending=_DENSE
         )
     n_bytes = sum(info.file_size for info in chosen)
     if n_bytes > max_bytes:
         raise CheckpointError(
-            say(
-                "unpacked, this model takes {size}, and {most} are taken at most; bring it in by its folder instead",
-                size=in_words(n_bytes),
-                most=in_words(max_bytes),
-            )
+            "unpacked, this model takes {size}, and {most} are taken at most; bring it in by its folder instead",
+            size=in_words(n_bytes),
+            most=in_words(max_bytes),
         )
     return chosen
 
@@ -255,7 +240,7 @@ def _copy(file: BufferedIOBase, path: Path, room: int) -> None:
             n_bytes += len(part)
             if n_bytes > room:
                 raise CheckpointError(
-                    say("this file takes more than {most}; bring it in by its path instead", most=in_words(room))
+                    "this file takes more than {most}; bring it in by its path instead", most=in_words(room)
                 )
             copy.write(part)
 
@@ -268,34 +253,28 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
     """
     if len(members) > MAX_FILES:
         raise CheckpointError(
-            say(
-                "this file holds {n:,} files beside {config}, and a model at most {most}",
-                n=len(members),
-                config=CONFIG,
-                most=MAX_FILES,
-            )
+            "this file holds {n:,} files beside {config}, and a model at most {most}",
+            n=len(members),
+            config=CONFIG,
+            most=MAX_FILES,
         )
     names = [PurePosixPath(info.filename).name.lower() for info in members]  # as systems that know no capitals
     for info, name in zip(members, names, strict=True):
         if stat.S_ISLNK(info.external_attr >> 16):
             raise CheckpointError(
-                say("{name} is a link in this file; pack the files themselves (zip without --symlinks)", name=name)
+                "{name} is a link in this file; pack the files themselves (zip without --symlinks)", name=name
             )
         if info.flag_bits & 1:
-            raise CheckpointError(say("this file is locked with a password; pack the model's folder without one"))
+            raise CheckpointError("this file is locked with a password; pack the model's folder without one")
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise CheckpointError(
-                say("{name} is packed in a way that is not read here; pack it as an ordinary zip file", name=name)
+                "{name} is packed in a way that is not read here; pack it as an ordinary zip file", name=name
             )
         if names.count(name) > 1:
-            raise CheckpointError(say("this file holds {name} twice; pack the model's folder again", name=name))
+            raise CheckpointError("this file holds {name} twice; pack the model's folder again", name=name)
         if info.file_size > MAX_JSON_BYTES.get(name, info.file_size):
             raise CheckpointError(
-                say(
-                    "{name} has {size}, which no model's has; pack the right one",
-                    name=name,
-                    size=in_words(info.file_size),
-                )
+                "{name} has {size}, which no model's has; pack the right one", name=name, size=in_words(info.file_size)
             )
 
 
@@ -312,7 +291,7 @@ def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, room
             n_bytes += len(part)
             if n_bytes > min(room, member.file_size):
                 raise CheckpointError(
-                    say("unpacked, {name} is larger than this file says; pack the model's folder again", name=name)
+                    "unpacked, {name} is larger than this file says; pack the model's folder again", name=name
                 )
             unpacked.write(part)
     return n_bytes
@@ -336,5 +315,5 @@ class _Careful:
         """
         part = self._read(size if 0 <= size <= _MAX_READ else _MAX_READ + 1)
         if len(part) > _MAX_READ:
-            raise CheckpointError(say("this file holds far more files than a model has; pack the model's folder alone"))
+            raise CheckpointError("this file holds far more files than a model has; pack the model's folder alone")
         return part

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError
-from transformer_core.language import ENGLISH, say, speaking
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
@@ -41,18 +40,14 @@ def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProg
     refuse_to_replace(folder)
     found = find(source, on_progress)
     model, tokenizer = load(found, on_progress=on_progress)
-    card = card_of(found.folder, model, tokenizer, name=found.name)
+    card = card_of(found.folder, model, tokenizer, name=str(found.name))
     if found.commit is not None:
         card["source"] = {"name": found.name, "commit": found.commit}
     try:
         save(folder, model, tokenizer, card)
     except OSError as error:
         raise CheckpointError(
-            say(
-                "{folder} cannot be written ({error}); make room, then try again",
-                folder=folder,
-                error=reason(error),
-            )
+            "{folder} cannot be written ({error}); make room, then try again", folder=folder, error=reason(error)
         ) from error
     return card
 
@@ -78,10 +73,9 @@ def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str
 def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any]:
     """Return what can be said of a model that somebody else trained."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
-    with speaking(ENGLISH):  # it goes into a file; whoever shows it says it again
-        description = say("Trained elsewhere; brought in from {name}.", name=name)
-        if tokenizer.kind == "ids":
-            description += " " + say("It came without a tokenizer, so its texts are token ids.")
+    description = [Message("Trained elsewhere; brought in from {name}.", name=name)]
+    if tokenizer.kind == "ids":
+        description.append(Message("It came without a tokenizer, so its texts are token ids."))
     examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
     if tokenizer.kind == "ids":
         examples = _of_ids(config.vocab_size)
@@ -89,7 +83,7 @@ def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any
         "name": title,
         "kind": config.architecture.replace("_", "-"),
         "title": title,
-        "description": description,
+        "description": Message.joined(" ", description).as_json(),
         "source": {"name": name},
         "examples": list(examples),
         **({"tokenizer": tokenizer.kind} if tokenizer.kind == "ids" else {}),

@@ -14,11 +14,11 @@ from torch import nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
-from transformer_core.errors import CheckpointError, ConfigError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import load_tokenizer
 from transformer_core.weights.folder import reading, replacing, write_json
 from transformer_core.weights.placement import DeviceMap, Filling, plan, put
 from transformer_core.weights.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
@@ -59,7 +59,7 @@ def refuse_to_replace(folder: Path) -> None:
         return
     if not (folder / CONFIG).is_file() or is_foreign(folder):
         raise CheckpointError(
-            say("{folder} holds something that is not a checkpoint; save the model at another place", folder=folder)
+            "{folder} holds something that is not a checkpoint; save the model at another place", folder=folder
         )
 
 
@@ -174,12 +174,10 @@ def read_checkpoint(
     try:
         config = ModelConfig.from_dict(values)
     except (AttributeError, ConfigError, TypeError) as error:
-        raise CheckpointError(
-            say("{path} does not describe a model: {error}", path=folder / CONFIG, error=error)
-        ) from error
+        raise CheckpointError("{path} does not describe a model: {error}", path=folder / CONFIG, error=error) from error
     path = existing(folder, WEIGHTS) if weights is None else weights
-    files = TensorFiles([path], on_progress=on_progress, what=say("reading {model}", model=folder.name))
-    tokenizer = Tokenizer.load(existing(folder, TOKENIZER))
+    files = TensorFiles([path], on_progress=on_progress, what=Message("reading {model}", model=folder.name))
+    tokenizer = load_tokenizer(existing(folder, TOKENIZER))
     refuse_other_tokenizer(str(folder), config, tokenizer)
     saved_in = _precision(files, path)
     model = assemble(config)
@@ -211,10 +209,10 @@ def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Conten
     try:
         return reading(Path(folder), read)
     except OSError as error:
-        raise CheckpointError(say("{folder} cannot be read ({error})", folder=folder, error=reason(error))) from error
+        raise CheckpointError("{folder} cannot be read ({error})", folder=folder, error=reason(error)) from error
 
 
-def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer) -> None:
+def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer: Tokenizer) -> None:
     """Check that the numbers of the tokenizer mean what the model takes them for.
 
     Models from elsewhere may know more tokens than their tokenizer: their vocabulary was rounded up.
@@ -225,12 +223,10 @@ def refuse_other_tokenizer(where: str, config: ModelConfig, tokenizer: Tokenizer
     is_rounded_up = tokenizer.kind == "foreign" and tokenizer.vocab_size < config.vocab_size
     if tokenizer.vocab_size != config.vocab_size and not is_rounded_up:
         raise CheckpointError(
-            say(
-                "{where}: the tokenizer has {n} tokens and the model {vocab_size}; they belong to two different models",
-                where=where,
-                n=tokenizer.vocab_size,
-                vocab_size=config.vocab_size,
-            )
+            "{where}: the tokenizer has {n} tokens and the model {vocab_size}; they belong to two different models",
+            where=where,
+            n=tokenizer.vocab_size,
+            vocab_size=config.vocab_size,
         )
 
 
@@ -243,9 +239,9 @@ def _precision(files: TensorFiles, path: Path) -> torch.dtype:
     dtypes = {files.dtype(name) for name in files}
     if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
         if not dtypes:
-            raise CheckpointError(say("{path} holds no weights; one floating-point type is expected", path=path))
+            raise CheckpointError("{path} holds no weights; one floating-point type is expected", path=path)
         held = ", ".join(sorted(map(str, dtypes)))
-        raise CheckpointError(say("{path} holds {held}; one floating-point type is expected", path=path, held=held))
+        raise CheckpointError("{path} holds {held}; one floating-point type is expected", path=path, held=held)
     return dtypes.pop()
 
 
@@ -254,30 +250,24 @@ def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], 
     missing, unknown = shapes.keys() - files.keys(), files.keys() - shapes.keys()
     if missing:
         raise CheckpointError(
-            say(
-                "{path} lacks weight {name!r}; it does not belong to the config.json beside it",
-                path=path,
-                name=min(missing),
-            )
+            "{path} lacks weight {name!r}; it does not belong to the config.json beside it",
+            path=path,
+            name=min(missing),
         )
     if unknown:
         raise CheckpointError(
-            say(
-                "{path} has an unknown weight {name!r}; it does not belong to the config.json beside it",
-                path=path,
-                name=min(unknown),
-            )
+            "{path} has an unknown weight {name!r}; it does not belong to the config.json beside it",
+            path=path,
+            name=min(unknown),
         )
     for name, shape in shapes.items():
         if files.shape(name) != shape:
             raise CheckpointError(
-                say(
-                    "{path}: {name!r} is {found}, but config.json asks for {wanted}",
-                    path=path,
-                    name=name,
-                    found=tuple(files.shape(name)),
-                    wanted=tuple(shape),
-                )
+                "{path}: {name!r} is {found}, but config.json asks for {wanted}",
+                path=path,
+                name=name,
+                found=tuple(files.shape(name)),
+                wanted=tuple(shape),
             )
 
 
@@ -288,13 +278,9 @@ def existing(folder: Path, name: str) -> Path:
         CheckpointError: the folder or the part is not there.
     """
     if not folder.is_dir():
-        raise CheckpointError(
-            say("there is no folder {folder!r}; give the path of a checkpoint folder", folder=str(folder))
-        )
+        raise CheckpointError("there is no folder {folder!r}; give the path of a checkpoint folder", folder=str(folder))
     if not (folder / name).is_file():
-        raise CheckpointError(
-            say("{folder} has no {name}, so it is not a complete checkpoint", folder=folder, name=name)
-        )
+        raise CheckpointError("{folder} has no {name}, so it is not a complete checkpoint", folder=folder, name=name)
     return folder / name
 
 
@@ -308,9 +294,7 @@ def read_json(folder: Path, name: str) -> dict[str, Any]:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
-        raise CheckpointError(say("{path} is not valid JSON ({error})", path=path, error=reason(error))) from error
+        raise CheckpointError("{path} is not valid JSON ({error})", path=path, error=reason(error)) from error
     if not isinstance(values, dict):
-        raise CheckpointError(
-            say("{path} must hold a JSON object, not a {kind}", path=path, kind=type(values).__name__)
-        )
+        raise CheckpointError("{path} must hold a JSON object, not a {kind}", path=path, kind=type(values).__name__)
     return values

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer, assemble
 from transformer_core.weights.families import FAMILIES
 from transformer_core.weights.family import Entry, Family, Ignored
@@ -25,7 +24,7 @@ _PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
 def convert(
-    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str, place: Place | None = None
+    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str | Message, place: Place | None = None
 ) -> Transformer:
     """Return the model that a foreign config.json and its weights describe, in evaluation mode.
 
@@ -64,7 +63,7 @@ def convert(
     return model.eval()
 
 
-def family_of(values: Mapping[str, Any], *, where: str) -> Family:
+def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
     """Return the family that a config.json names.
 
     Raises:
@@ -75,15 +74,13 @@ def family_of(values: Mapping[str, Any], *, where: str) -> Family:
         families = ", ".join(sorted(FAMILIES))
         if model_type is None:
             raise CheckpointError(
-                say("{where} names no model_type; supported are {families}", where=where, families=families)
+                "{where} names no model_type; supported are {families}", where=where, families=families
             )
         raise CheckpointError(
-            say(
-                "{where} is of model_type {model_type!r}, which is not supported; supported are {families}",
-                where=where,
-                model_type=model_type,
-                families=families,
-            )
+            "{where} is of model_type {model_type!r}, which is not supported; supported are {families}",
+            where=where,
+            model_type=model_type,
+            families=families,
         )
     return FAMILIES[model_type]
 
@@ -92,7 +89,7 @@ class _Source:
     """The tensors of a foreign file under the keys of its family's table, checked against it."""
 
     def __init__(
-        self, family: Family, config: ModelConfig, weights: Mapping[str, Tensor], where: str, classes: object
+        self, family: Family, config: ModelConfig, weights: Mapping[str, Tensor], where: str | Message, classes: object
     ) -> None:
         """Find every key of the table in the file, and every key of the file in the table.
 
@@ -132,23 +129,19 @@ class _Source:
         weight = self._weights[first].detach()
         if weight.dtype not in _PRECISIONS:
             raise CheckpointError(
-                say(
-                    "{where}: {name!r} holds {dtype}; choose a version of this model in float32, float16 or bfloat16",
-                    where=self._where,
-                    name=first,
-                    dtype=weight.dtype,
-                )
+                "{where}: {name!r} holds {dtype}; choose a version of this model in float32, float16 or bfloat16",
+                where=self._where,
+                name=first,
+                dtype=weight.dtype,
             )
         for other in others:
             if not _is_same(weight, self._weights[other]):
                 raise CheckpointError(
-                    say(
-                        "{where}: {name!r} must be the same as {first!r}, and it is not; the file is damaged, or was "
-                        "made for another program",
-                        where=self._where,
-                        name=other,
-                        first=first,
-                    )
+                    "{where}: {name!r} must be the same as {first!r}, and it is not; the file is damaged, or was "
+                    "made for another program",
+                    where=self._where,
+                    name=other,
+                    first=first,
                 )
         return first, weight
 
@@ -166,14 +159,11 @@ class _Source:
         if [part.shape for part in parts] != shapes:
             wanted = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True))
             raise CheckpointError(
-                say(
-                    "{where}: {name!r} is {found}, which does not fit {wanted}; the weights belong to another "
-                    "config.json",
-                    where=self._where,
-                    name=key,
-                    found=tuple(weight.shape),
-                    wanted=wanted,
-                )
+                "{where}: {name!r} is {found}, which does not fit {wanted}; the weights belong to another config.json",
+                where=self._where,
+                name=key,
+                found=tuple(weight.shape),
+                wanted=wanted,
             )
         return parts
 
@@ -198,12 +188,10 @@ class _Source:
                 in_table = prefixed
             if in_table in found:
                 raise CheckpointError(
-                    say(
-                        "{where} holds the same weight twice, as {name!r} and {other!r}",
-                        where=self._where,
-                        name=found[in_table],
-                        other=key,
-                    )
+                    "{where} holds the same weight twice, as {name!r} and {other!r}",
+                    where=self._where,
+                    name=found[in_table],
+                    other=key,
                 )
             found[in_table] = key
         return found
@@ -240,13 +228,11 @@ class _Source:
             return False
         if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
             raise CheckpointError(
-                say(
-                    "{where}: {name!r} is not what it should be ({reason}); this model cannot be computed here as it "
-                    "was made",
-                    where=self._where,
-                    name=self._keys[key],
-                    reason=say(ignored.reason),
-                )
+                "{where}: {name!r} is not what it should be ({reason}); this model cannot be computed here as it "
+                "was made",
+                where=self._where,
+                name=self._keys[key],
+                reason=ignored.reason,
             )
         return True
 
@@ -254,28 +240,28 @@ class _Source:
         """Return the keys in the file under which an entry's tensor is there."""
         return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
 
-    def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> str:
+    def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
         """Return the message about keys that are missing or unknown."""
-        saved_as = ""
+        saved_as: str | Message = ""
         if isinstance(classes, list) and classes:
-            saved_as = say(" (saved as {classes})", classes=", ".join(map(str, classes)))
+            saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
         if not missing:
-            return say(
+            return Message(
                 "{where} holds {name!r}, a weight that a {family} of this config.json does not have; choose another "
                 "version of the model",
-                where=f"{self._where}{saved_as}",
+                where=Message.joined("", (self._where, saved_as)),
                 name=unknown[0],
                 family=family.model_type,
             )
         nearest = get_close_matches(missing[0], unknown, n=1) or unknown[:1]
-        instead = say(" and holds {name!r}, which is unknown", name=nearest[0]) if nearest else ""
+        instead = Message(" and holds {name!r}, which is unknown", name=nearest[0]) if nearest else ""
         if missing[0].startswith(family.prefix):
-            way_out = say("the file is incomplete, or belongs to another config.json; copy the whole model again")
+            way_out = Message("the file is incomplete, or belongs to another config.json; copy the whole model again")
         else:
-            way_out = say("it was saved without the part that scores all tokens; choose a version that has it")
-        return say(
+            way_out = Message("it was saved without the part that scores all tokens; choose a version that has it")
+        return Message(
             "{where} lacks the weight {name!r}{instead}; {way_out}",
-            where=f"{self._where}{saved_as}",
+            where=Message.joined("", (self._where, saved_as)),
             name=missing[0],
             instead=instead,
             way_out=way_out,

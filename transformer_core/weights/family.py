@@ -22,8 +22,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, ConfigError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.weights.options import Options
 
 Cut = Callable[[Tensor], Sequence[Tensor]]
@@ -77,7 +76,7 @@ class Ignored:
     """Tensors that foreign files may hold beside the weights."""
 
     pattern: str  # a regular expression for the whole key
-    reason: str  # why nothing is lost
+    reason: Message  # why nothing is lost
     holds: Callable[[Tensor, ModelConfig], bool] | None = None  # whether a tensor is what we compute in its place
 
 
@@ -94,7 +93,7 @@ class Family:
     renamed: Mapping[str, str] = field(default_factory=dict)  # parts of keys, as they were in older files
     ignored: tuple[Ignored, ...] = ()
 
-    def config(self, values: Mapping[str, Any], *, where: str = "config.json") -> ModelConfig:
+    def config(self, values: Mapping[str, Any], *, where: str | Message = "config.json") -> ModelConfig:
         """Return our configuration of a foreign config.json.
 
         Args:
@@ -109,7 +108,7 @@ class Family:
             config = self.read(options)
         except ConfigError as error:
             raise CheckpointError(
-                say("{where} does not describe a model that can be built: {error}", where=where, error=error)
+                "{where} does not describe a model that can be built: {error}", where=where, error=error
             ) from error
         options.finish()
         return config

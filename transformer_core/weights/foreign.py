@@ -11,8 +11,7 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.weights.checkpoint import CONFIG, read_json
 from transformer_core.weights.families import nanogpt, torch_transformer
 from transformer_core.weights.pickles import StateDict
@@ -29,7 +28,7 @@ class ForeignModel:
     files: TensorFiles | StateDict  # that hold them
 
 
-def open_foreign(place: Path, *, where: str, on_progress: OnProgress | None = None) -> ForeignModel:
+def open_foreign(place: Path, *, where: str | Message, on_progress: OnProgress | None = None) -> ForeignModel:
     """Open a model's files; its tensors are read when they are asked for.
 
     Args:
@@ -41,7 +40,7 @@ def open_foreign(place: Path, *, where: str, on_progress: OnProgress | None = No
         CheckpointError: no weights, a file that cannot be read safely, or nothing that says which model it is.
     """
     folder, paths = (place.parent, [place]) if place.is_file() else (place, find_tensor_files(place, where=where))
-    what = say("reading {model}", model=where)
+    what = Message("reading {model}", model=where)
     if paths[0].suffix in PICKLES:
         files: TensorFiles | StateDict = StateDict(paths, on_progress=on_progress, what=what)
     else:
@@ -53,7 +52,7 @@ def open_foreign(place: Path, *, where: str, on_progress: OnProgress | None = No
     return ForeignModel(folder=folder, values=values, weights=weights, files=files)
 
 
-def _described(folder: Path, files: TensorFiles | StateDict, where: str) -> Mapping[str, Any]:
+def _described(folder: Path, files: TensorFiles | StateDict, where: str | Message) -> Mapping[str, Any]:
     """Return what is said of a model: in the config.json beside its weights, or, as nanoGPT does, in their file."""
     if (folder / CONFIG).is_file():
         return read_json(folder, CONFIG)
@@ -62,19 +61,15 @@ def _described(folder: Path, files: TensorFiles | StateDict, where: str) -> Mapp
         return {**arguments, "model_type": nanogpt.MODEL_TYPE}
     if example := torch_transformer.example(files):
         raise CheckpointError(
-            say(
-                "{where} holds layers of torch.nn, and nothing says how they are put together; write it into a "
-                "{config} beside the weights, for example {example}",
-                where=where,
-                config=CONFIG,
-                example=example,
-            )
-        )
-    raise CheckpointError(
-        say(
-            "{where} has no {config}, so nothing says which model its weights are of; copy it from where the weights "
-            "come from",
+            "{where} holds layers of torch.nn, and nothing says how they are put together; write it into a "
+            "{config} beside the weights, for example {example}",
             where=where,
             config=CONFIG,
+            example=example,
         )
+    raise CheckpointError(
+        "{where} has no {config}, so nothing says which model its weights are of; copy it from where the weights "
+        "come from",
+        where=where,
+        config=CONFIG,
     )

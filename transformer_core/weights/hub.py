@@ -21,8 +21,7 @@ from huggingface_hub.hf_api import RepoSibling
 from huggingface_hub.utils import tqdm
 
 from transformer_core.devices import in_words
-from transformer_core.errors import CheckpointError
-from transformer_core.language import language, say, speaking
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.weights.convert import family_of
 from transformer_core.weights.hub_errors import explained
 from transformer_core.weights.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
@@ -143,11 +142,7 @@ class _Transfer:
         """
         if CONFIG not in self._files:
             raise CheckpointError(
-                say(
-                    "{id} has no {file}, so it is no model that can be read; choose another",
-                    id=self._hub_id,
-                    file=CONFIG,
-                )
+                "{id} has no {file}, so it is no model that can be read; choose another", id=self._hub_id, file=CONFIG
             )
         config = self._waiting(lambda: self._fetch(CONFIG), lambda: None)
         self._refuse_other_families(config)
@@ -163,7 +158,7 @@ class _Transfer:
             done = min(max(self._done + self._arrived, shown), total)
             if on_progress is not None and done > shown:
                 shown = done
-                on_progress(done, total, say("downloading {model}", model=self._hub_id))
+                on_progress(done, total, Message("downloading {model}", model=self._hub_id))
 
         if missing:
             self._waiting(lambda: [self._fetch(name) for name in missing], report)
@@ -184,7 +179,7 @@ class _Transfer:
         if pickles:
             raise CheckpointError(only_pickles(str(self._hub_id), pickles[0]))
         raise CheckpointError(
-            say("{id} has no {file}, so it holds no weights; choose another model", id=self._hub_id, file=WEIGHTS)
+            "{id} has no {file}, so it holds no weights; choose another model", id=self._hub_id, file=WEIGHTS
         )
 
     def _size(self, name: str) -> int:
@@ -237,21 +232,15 @@ class _Transfer:
             path.resolve().unlink(missing_ok=True)
             path.unlink(missing_ok=True)
             raise CheckpointError(
-                say("{name} of {id} came damaged, and was not kept; load the model again", name=name, id=self._hub_id)
+                "{name} of {id} came damaged, and was not kept; load the model again", name=name, id=self._hub_id
             )
         self._done, self._arrived = self._done + self._size(name), 0
         return path
 
     def _waiting(self, work: Callable[[], Result], report: Callable[[], None]) -> Result:
         """Return what `work` returns, which is done in another thread while this one reports."""
-        reader = language()  # who asks is not known in another thread
-
-        def in_this_language() -> Result:
-            with speaking(reader):
-                return work()
-
         with ThreadPoolExecutor(max_workers=1) as executor:
-            future = executor.submit(in_this_language)
+            future = executor.submit(work)
             try:
                 report()
                 while not wait([future], timeout=_SECONDS).done:
@@ -286,14 +275,12 @@ class _Transfer:
         free = shutil.disk_usage(place).free
         if n_bytes > free:
             raise CheckpointError(
-                say(
-                    "{id} needs {size} on the disk, and {cache} has {free} free; make room, or set HF_HOME to a "
-                    "folder with more",
-                    id=self._hub_id,
-                    size=in_words(n_bytes),
-                    cache=cache,
-                    free=in_words(free),
-                )
+                "{id} needs {size} on the disk, and {cache} has {free} free; make room, or set HF_HOME to a "
+                "folder with more",
+                id=self._hub_id,
+                size=in_words(n_bytes),
+                cache=cache,
+                free=in_words(free),
             )
 
 

@@ -16,8 +16,7 @@ from huggingface_hub.errors import (
     RevisionResolutionError,
 )
 
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.reasons import reason
 
 _LOGIN = "`hf auth login`"
@@ -36,71 +35,73 @@ def explained(error: BaseException, repo: str, revision: str | None, file: str |
         return explained(error.__cause__, repo, revision, file)
     if isinstance(error, HFValidationError):
         return CheckpointError(
-            say("there is no folder {repo!r}, and ids of the Hub are owner/name; give one or the other", repo=repo)
+            "there is no folder {repo!r}, and ids of the Hub are owner/name; give one or the other", repo=repo
         )
     if isinstance(error, HfHubHTTPError):
         return CheckpointError(_answered(error, repo, revision))
     if isinstance(error, OfflineModeIsEnabled):
-        return CheckpointError(_unreachable(repo, say("offline mode is on: HF_HUB_OFFLINE")))
+        return CheckpointError(_unreachable(repo, Message("offline mode is on: HF_HUB_OFFLINE")))
     if isinstance(error, httpx2.HTTPError | ConnectionError | TimeoutError | LocalEntryNotFoundError):
-        return CheckpointError(_unreachable(repo, say("no connection")))
+        return CheckpointError(_unreachable(repo, Message("no connection")))
     if isinstance(error, OSError):
         return CheckpointError(_not_written(error, repo, file))
     raise error
 
 
-def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> str:
+def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message:
     """Return the sentence for what the Hub refuses."""
     status = error.response.status_code
     if isinstance(error, GatedRepoError):
-        return say(
+        return Message(
             "{repo} is gated: its owner wants to be asked first; ask at {place}, log in by {login}, and load it again",
             repo=repo,
             place=f"{constants.ENDPOINT}/{repo}",
             login=_LOGIN,
         )
     if isinstance(error, RevisionNotFoundError):
-        return say(
+        return Message(
             "{repo} has no version {revision!r}; leave out @{revision} for its newest", repo=repo, revision=revision
         )
     if isinstance(error, RepositoryNotFoundError):
-        form = "" if "/" in repo else say("ids are owner/name, as in openai-community/gpt2; ")
-        return say(
+        form = "" if "/" in repo else Message("ids are owner/name, as in openai-community/gpt2; ")
+        return Message(
             "there is no folder {repo!r}, and no such model on the Hub; {form}if it is private, log in by {login}",
             repo=repo,
             form=form,
             login=_LOGIN,
         )
     if isinstance(error, DisabledRepoError):
-        return say("{repo} was disabled on the Hub; choose another model", repo=repo)
+        return Message("{repo} was disabled on the Hub; choose another model", repo=repo)
     if status == 401:
-        return say(
+        return Message(
             "the Hub does not accept this machine's login for {repo}; log in again by {login}", repo=repo, login=_LOGIN
         )
     if status == 403:
-        return say(
+        return Message(
             "the Hub does not let this machine read {repo}; log in by {login} with a token that may",
             repo=repo,
             login=_LOGIN,
         )
     if status == 429:
         seconds = error.response.headers.get("Retry-After", "")
-        moment = say("in {seconds} seconds", seconds=seconds) if seconds.isdigit() else say("in some minutes")
-        return say(
+        moment = Message("in {seconds} seconds", seconds=seconds) if seconds.isdigit() else Message("in some minutes")
+        return Message(
             "the Hub has had too many requests from here; load {repo} again {moment}, or log in by {login}",
             repo=repo,
             moment=moment,
             login=_LOGIN,
         )
     if status >= 500:
-        return say("the Hub has a fault of its own (HTTP {status}); load {repo} again later", status=status, repo=repo)
+        return Message(
+            "the Hub has a fault of its own (HTTP {status}); load {repo} again later", status=status, repo=repo
+        )
     place = f"{constants.ENDPOINT}/{repo}"
-    return say("the Hub refuses {repo} (HTTP {status}); look at {place}", repo=repo, status=status, place=place)
+    return Message("the Hub refuses {repo} (HTTP {status}); look at {place}", repo=repo, status=status, place=place)
 
 
-def _unreachable(repo: str, why: str) -> str:
+def _unreachable(repo: str, why: Message) -> Message:
     """Return the sentence for a model that is not here, with nobody to ask."""
-    return say(
+    return Message(
         "there is no folder {repo!r}, no model of this id is whole in the cache of the Hub, and the Hub cannot be "
         "reached ({why}); load it once with a connection, or give the path of a folder",
         repo=repo,
@@ -108,21 +109,21 @@ def _unreachable(repo: str, why: str) -> str:
     )
 
 
-def _not_written(error: OSError, repo: str, file: str | None) -> str:
+def _not_written(error: OSError, repo: str, file: str | None) -> Message:
     """Return the sentence for what did not come onto the disk."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return say(
+        return Message(
             "the disk of {cache} is full; make room for {repo}, or set HF_HOME to a folder with more",
             cache=constants.HF_HUB_CACHE,
             repo=repo,
         )
     if error.errno is not None:
-        return say(
+        return Message(
             "{cache} cannot be written ({error}); set HF_HOME to a folder that can",
             cache=constants.HF_HUB_CACHE,
             error=reason(error),
         )
-    return say(
+    return Message(
         "{file} of {repo} came with the wrong length, and was not kept; load the model again",
         file=file or repo,
         repo=repo,

@@ -7,8 +7,7 @@ from huggingface_hub import HfApi, constants, hf_hub_download
 from huggingface_hub.errors import HFValidationError, RevisionResolutionError
 
 from transformer_core.errors import CheckpointError
-from transformer_core.language import say
-from transformer_core.text.foreign import has_tokenizer
+from transformer_core.text.load import has_tokenizer
 from transformer_core.weights.hub import TOKENIZER_FILES, HubId, look_up
 from transformer_core.weights.hub_errors import explained
 
@@ -39,7 +38,7 @@ def fetch_tokenizer(hub_id: HubId) -> Path:
     except Exception as error:
         raise explained(error, hub_id.repo, hub_id.revision) from error
     if not paths or not has_tokenizer(paths[0].parent):
-        raise CheckpointError(say("{id} has no tokenizer that can be read here; choose another", id=hub_id))
+        raise CheckpointError("{id} has no tokenizer that can be read here; choose another", id=hub_id)
     return paths[0].parent
 
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import torch
 
 from transformer_core.devices import choose_precision
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer
 from transformer_core.shipped import shipped_model
-from transformer_core.text.foreign import has_tokenizer, load_foreign
 from transformer_core.text.ids import IdTokenizer
 from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import has_tokenizer, load_foreign
 from transformer_core.weights.checkpoint import (
     CONFIG,
     is_foreign,
@@ -33,7 +32,7 @@ class Source:
     """A model that lies in a folder, and what it is called."""
 
     folder: Path
-    name: str  # the path as it was given, or the id
+    name: str | Message  # the path as it was given, or the id
     commit: str | None = None  # the version, of a model of the Hub
 
 
@@ -108,7 +107,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:
         if nearest := _nearest_folder(folder):
-            raise CheckpointError(say("{error}; or is {nearest} meant?", error=error, nearest=nearest)) from error
+            raise CheckpointError("{error}; or is {nearest} meant?", error=error, nearest=nearest) from error
         raise
     return Source(fetched.folder, str(hub_id), fetched.commit)
 

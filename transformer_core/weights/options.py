@@ -9,9 +9,9 @@ it may be another one; the rest (labels, versions, settings of generation and of
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from transformer_core.config import Activation, is_number
-from transformer_core.errors import CheckpointError
-from transformer_core.language import mark, say
+from transformer_core.checked_fields import is_number
+from transformer_core.config import Activation
+from transformer_core.errors import CheckpointError, Message
 
 Choice = TypeVar("Choice")
 
@@ -34,7 +34,7 @@ _IDLE_ANYWHERE = (  # their names speak of computing, and yet they say only how,
     *("attn_implementation", "output_attentions", "output_hidden_states", "chunk_size_feed_forward"),
     *("tie_last_hidden_states", "tie_encoder_decoder", "pruned_heads", "cross_attention_hidden_size"),
 )
-_QUANTIZED = mark("its weights are quantized; choose a version of this model in float32, float16 or bfloat16")
+_QUANTIZED = Message("its weights are quantized; choose a version of this model in float32, float16 or bfloat16")
 
 
 class Options:
@@ -43,7 +43,7 @@ class Options:
     A value of null counts as absent, as it does in the library that writes these files.
     """
 
-    def __init__(self, values: Mapping[str, Any], *, where: str) -> None:
+    def __init__(self, values: Mapping[str, Any], *, where: str | Message) -> None:
         """Begin to read.
 
         Args:
@@ -72,7 +72,7 @@ class Options:
         """
         value = self._wanted(name, default)
         if type(value) is not int:
-            raise self.error(name, say("a whole number is expected"))
+            raise self.error(name, Message("a whole number is expected"))
         return value
 
     def whole_or_null(self, name: str, absent: int | None = None) -> int | None:
@@ -98,7 +98,7 @@ class Options:
         """
         value = self._wanted(name, default)
         if not is_number(value):
-            raise self.error(name, say("a number is expected"))
+            raise self.error(name, Message("a number is expected"))
         return float(value)
 
     def switch(self, name: str, default: bool) -> bool:
@@ -109,7 +109,7 @@ class Options:
         """
         value = self.value(name, default)
         if not isinstance(value, bool):
-            raise self.error(name, say("true or false is expected"))
+            raise self.error(name, Message("true or false is expected"))
         return value
 
     def choice(self, name: str, choices: Mapping[str, Choice], default: str) -> Choice:
@@ -120,7 +120,7 @@ class Options:
         """
         value = self.value(name, default)
         if not isinstance(value, str) or value not in choices:
-            raise self.error(name, say("this version knows {choices}", choices=", ".join(choices)))
+            raise self.error(name, Message("this version knows {choices}", choices=", ".join(choices)))
         return choices[value]
 
     def token(self, name: str, default: int) -> int:
@@ -133,7 +133,7 @@ class Options:
         if isinstance(value, list) and value:
             value = value[0]
         if type(value) is not int:
-            raise self.error(name, say("the number of a token is expected"))
+            raise self.error(name, Message("the number of a token is expected"))
         return value
 
     def padding(self, default: int | None = None, *, unless: tuple[int, ...] = ()) -> int | None:
@@ -158,10 +158,10 @@ class Options:
         """
         values = self.value(name, {})
         if not isinstance(values, dict):
-            raise self.error(name, say("an object is expected"))
+            raise self.error(name, Message("an object is expected"))
         return Options(values, where=f"{self.where}: {name}")
 
-    def must_be(self, name: str, only: Any, because: str) -> None:
+    def must_be(self, name: str, only: Any, because: Message) -> None:
         """Check an option that this version supports with one value only; absent it counts as that.
 
         Raises:
@@ -180,7 +180,7 @@ class Options:
         Raises:
             CheckpointError: an option that may change what the model computes, and that is unknown here.
         """
-        self.must_be("quantization_config", None, say(_QUANTIZED))
+        self.must_be("quantization_config", None, _QUANTIZED)
         for name, value in self._values.items():
             is_off = value is None or (not isinstance(value, str) and not value) or value == ""
             is_setting = name.startswith("_") or name.endswith(("_token_id", "_ids"))
@@ -189,22 +189,20 @@ class Options:
             if any(part in f"{name.lower()}_" for part in _SPEAKS_OF_COMPUTING):
                 raise self.error(
                     name,
-                    say(
+                    Message(
                         "this version does not know that option, and it may change what the model computes; if you "
                         "know that it does not, take it out of the file"
                     ),
                 )
 
-    def error(self, name: str, why: str) -> CheckpointError:
+    def error(self, name: str, why: Message) -> CheckpointError:
         """Return the error about an option's value, for whoever raises it."""
         return CheckpointError(
-            say(
-                "{where}: {name} = {value} is not supported; {why}",
-                where=self.where,
-                name=name,
-                value=_shortened(self._values.get(name)),
-                why=why,
-            )
+            "{where}: {name} = {value} is not supported; {why}",
+            where=self.where,
+            name=name,
+            value=_shortened(self._values.get(name)),
+            why=why,
         )
 
     def _wanted(self, name: str, default: Any) -> Any:
@@ -212,7 +210,7 @@ class Options:
         value = self.value(name, default)
         if value is None:
             raise CheckpointError(
-                say("{where} lacks {name}, so it does not describe a whole model", where=self.where, name=name)
+                "{where} lacks {name}, so it does not describe a whole model", where=self.where, name=name
             )
         return value
 

@@ -12,8 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 from transformer_core.weights.tensor_files import OnProgress
 
@@ -30,31 +29,25 @@ def read_pickle(path: Path) -> dict[str, Any]:
     try:
         path.open("rb").close()
     except OSError as error:
-        raise CheckpointError(say("{path} cannot be read ({error})", path=path, error=reason(error))) from error
+        raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
     try:
         content = _loaded(path)
     except Exception as error:  # whatever torch makes of a file that was cut off, or is something else
         if isinstance(error, pickle.UnpicklingError) and "global" in str(error).lower():  # a name that is not allowed
             raise CheckpointError(
-                say(
-                    "{path} holds more than tensors and plain values, which could run code, so it was not opened; save "
-                    "its weights alone by torch.save(model.state_dict(), path), or as safetensors",
-                    path=path,
-                )
+                "{path} holds more than tensors and plain values, which could run code, so it was not opened; save "
+                "its weights alone by torch.save(model.state_dict(), path), or as safetensors",
+                path=path,
             ) from error
         raise CheckpointError(
-            say(
-                "{path} is damaged, or is no file of torch.save; copy it again, or save its weights as safetensors",
-                path=path,
-            )
+            "{path} is damaged, or is no file of torch.save; copy it again, or save its weights as safetensors",
+            path=path,
         ) from error
     if not isinstance(content, dict):
         raise CheckpointError(
-            say(
-                "{path} holds no state dict but {kind}; save the weights by torch.save(model.state_dict(), path)",
-                path=path,
-                kind=type(content).__name__,
-            )
+            "{path} holds no state dict but {kind}; save the weights by torch.save(model.state_dict(), path)",
+            path=path,
+            kind=type(content).__name__,
         )
     return content
 
@@ -70,7 +63,7 @@ def _loaded(path: Path) -> Any:
 class StateDict(Mapping[str, Tensor]):
     """The tensors of one or several files of `torch.save` by their keys, without what wrappers put in front of them."""
 
-    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: str = "") -> None:
+    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
         """Read the files.
 
         Args:
@@ -123,16 +116,14 @@ def _checked(path: Path, key: object, value: object) -> Tensor:
     """
     if not isinstance(key, str) or not isinstance(value, Tensor):
         raise CheckpointError(
-            say(
-                "{path} holds {name!r}, which is no tensor, so it is no state dict; save the weights by "
-                "torch.save(model.state_dict(), path)",
-                path=path,
-                name=str(key)[:60],
-            )
+            "{path} holds {name!r}, which is no tensor, so it is no state dict; save the weights by "
+            "torch.save(model.state_dict(), path)",
+            path=path,
+            name=str(key)[:60],
         )
     is_plain = value.layout == torch.strided and not value.is_quantized and value.device.type == "cpu"
     if not is_plain or value.numel() * value.element_size() > value.untyped_storage().nbytes():
         raise CheckpointError(
-            say("{path}: {name!r} is no plain tensor; save the weights anew, as they are", path=path, name=key[:60])
+            "{path}: {name!r} is no plain tensor; save the weights anew, as they are", path=path, name=key[:60]
         )
     return value.detach()

@@ -21,8 +21,7 @@ from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.devices import available_devices, choose_device, free_memory, in_words
-from transformer_core.errors import CheckpointError, ConfigError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, ConfigError, Message
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.rotary import Rotation
@@ -55,7 +54,12 @@ class Placement:
 
 
 def plan(
-    config: ModelConfig, *, device: str | torch.device, device_map: DeviceMap | None, dtype: torch.dtype, where: str
+    config: ModelConfig,
+    *,
+    device: str | torch.device,
+    device_map: DeviceMap | None,
+    dtype: torch.dtype,
+    where: str | Message,
 ) -> Placement:
     """Return where the parts of a model go.
 
@@ -85,7 +89,7 @@ def plan(
         places = spread(sizes, [(device, free_memory(device)) for device in devices])
     elif isinstance(device_map, str):
         raise ConfigError(
-            say('device_map must be "auto" or a device for each part by its name; got {value!r}', value=device_map)
+            'device_map must be "auto" or a device for each part by its name; got {value!r}', value=device_map
         )
     else:
         places = _follow(device_map, [*sizes])
@@ -122,11 +126,9 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
         if not left:
             if not places:
                 raise ConfigError(
-                    say(
-                        "the embeddings and the last layer need {size}, which no device of this machine has free; a "
-                        'lower precision (dtype="bfloat16") needs less',
-                        size=in_words(size),
-                    )
+                    "the embeddings and the last layer need {size}, which no device of this machine has free; a "
+                    'lower precision (dtype="bfloat16") needs less',
+                    size=in_words(size),
                 )
             places[part] = "disk"
             continue
@@ -181,12 +183,10 @@ class Filling:
             return value.to(place, dtype, copy=is_view and place.type == "cpu")
         except torch.OutOfMemoryError as error:
             raise ConfigError(
-                say(
-                    '{place} has no memory left for {name!r}; close what else uses it, load with dtype="bfloat16", '
-                    'or spread the model with device_map="auto"',
-                    place=place,
-                    name=name,
-                )
+                '{place} has no memory left for {name!r}; close what else uses it, load with dtype="bfloat16", '
+                'or spread the model with device_map="auto"',
+                place=place,
+                name=name,
             ) from error
 
     def finish(self, model: Transformer) -> None:
@@ -216,12 +216,10 @@ class Filling:
                 self._disk.write(piece.to(self._placement.dtype).view(torch.uint8).numpy().data)
         except OSError as error:
             raise CheckpointError(
-                say(
-                    "the blocks for the disk could not be written to {folder} ({error}); make room there, or set "
-                    "TMPDIR to a folder with more",
-                    folder=tempfile.gettempdir(),
-                    error=reason(error),
-                )
+                "the blocks for the disk could not be written to {folder} ({error}); make room there, or set "
+                "TMPDIR to a folder with more",
+                folder=tempfile.gettempdir(),
+                error=reason(error),
             ) from error
         return torch.empty_like(value, device="meta")
 
@@ -277,26 +275,20 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
             nearest = get_close_matches(name, known, n=1)
             if nearest and nearest[0]:
                 raise ConfigError(
-                    say(
-                        "device_map names {name!r}, which is no part that can be placed; did you mean {nearest!r}?",
-                        name=name,
-                        nearest=nearest[0],
-                    )
+                    "device_map names {name!r}, which is no part that can be placed; did you mean {nearest!r}?",
+                    name=name,
+                    nearest=nearest[0],
                 )
             raise ConfigError(
-                say(
-                    "device_map names {name!r}, which is no part that can be placed; there are {known}",
-                    name=name,
-                    known=", ".join(sorted(known)[1:]),
-                )
+                "device_map names {name!r}, which is no part that can be placed; there are {known}",
+                name=name,
+                known=", ".join(sorted(known)[1:]),
             )
     if device_map.get("", "disk") == "disk":
         raise ConfigError(
-            say(
-                'device_map must name a device for "": embeddings, last layer, and all else that is not named; for '
-                "example {example}",
-                example='{"": "cpu", "decoder.blocks.3": "disk"}',
-            )
+            'device_map must name a device for "": embeddings, last layer, and all else that is not named; for '
+            "example {example}",
+            example='{"": "cpu", "decoder.blocks.3": "disk"}',
         )
     places: dict[str, Place] = {}
     for part in parts:
@@ -305,10 +297,10 @@ def _follow(device_map: Mapping[str, str | torch.device], parts: Sequence[str]) 
     return places
 
 
-def _too_large(where: str, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> str:
+def _too_large(where: str | Message, dtype: torch.dtype, needed: int, device: torch.device, room: int) -> Message:
     """Return the message about a model that a device has no room for."""
     half = needed * torch.bfloat16.itemsize // dtype.itemsize
-    told = {
+    told: dict[str, Any] = {
         "where": where,
         "needed": in_words(needed),
         "precision": str(dtype).removeprefix("torch."),
@@ -316,13 +308,13 @@ def _too_large(where: str, dtype: torch.dtype, needed: int, device: torch.device
         "room": in_words(room),
     }
     if half <= room:
-        return say(
+        return Message(
             '{where} needs {needed} in {precision}, and {device} has {room} free; load it with dtype="bfloat16", which '
             'needs {half}, or spread it over devices and disk with device_map="auto"',
             half=in_words(half),
             **told,
         )
-    return say(
+    return Message(
         "{where} needs {needed} in {precision}, and {device} has {room} free; spread it over devices and disk with "
         'device_map="auto"',
         **told,

@@ -10,13 +10,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
 from transformer_core.reasons import reason
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 
-OnProgress = Callable[[int, int, str], None]
+OnProgress = Callable[[int, int, Message], None]
 """Is told the bytes that are done, the bytes in all, and of what, in words; called by the thread that waits."""
 
 _DTYPES = {  # as the format names them
@@ -36,7 +35,9 @@ class TensorFiles(Mapping[str, Tensor]):
     process until somebody writes on it.
     """
 
-    def __init__(self, paths: Sequence[Path], *, on_progress: OnProgress | None = None, what: str = "") -> None:
+    def __init__(
+        self, paths: Sequence[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE
+    ) -> None:
         """Open the files.
 
         Args:
@@ -58,20 +59,16 @@ class TensorFiles(Mapping[str, Tensor]):
                 keys = file.keys()
             except (OSError, SafetensorError, ValueError) as error:
                 if not path.is_file():
-                    raise CheckpointError(
-                        say("{path} is missing; copy or download the model again", path=path)
-                    ) from error
+                    raise CheckpointError("{path} is missing; copy or download the model again", path=path) from error
                 _refuse_locked(path)
                 raise _damaged(path, error) from error
             for key in keys:
                 if key in self._files:
                     raise CheckpointError(
-                        say(
-                            "{path} holds {name!r}, which {other} holds too",
-                            path=path,
-                            name=key,
-                            other=self._files[key][0].name,
-                        )
+                        "{path} holds {name!r}, which {other} holds too",
+                        path=path,
+                        name=key,
+                        other=self._files[key][0].name,
                     )
                 self._files[key] = path, file
                 self._sizes[key] = self.shape(key).numel() * self.dtype(key).itemsize
@@ -125,12 +122,10 @@ class TensorFiles(Mapping[str, Tensor]):
         name = file.get_slice(key).get_dtype()
         if name not in _DTYPES:
             raise CheckpointError(
-                say(
-                    "{path}: {key!r} holds {name}, which cannot be read here; choose another version",
-                    path=path,
-                    key=key,
-                    name=name,
-                )
+                "{path}: {key!r} holds {name}, which cannot be read here; choose another version",
+                path=path,
+                key=key,
+                name=name,
             )
         return _DTYPES[name]
 
@@ -139,7 +134,7 @@ class TensorFiles(Mapping[str, Tensor]):
         return tensor.untyped_storage().data_ptr() in self._mapped
 
 
-def find_tensor_files(folder: Path, *, where: str) -> list[Path]:
+def find_tensor_files(folder: Path, *, where: str | Message) -> list[Path]:
     """Return the files in which a model's folder keeps its weights: one, or the parts that an index names.
 
     Files of safetensors come before those of torch.save.
@@ -162,14 +157,12 @@ def find_tensor_files(folder: Path, *, where: str) -> list[Path]:
         return others
     if others:
         raise CheckpointError(
-            say(
-                "{where} has several files of weights, {files}; give the path of one of them",
-                where=where,
-                files=", ".join(path.name for path in others[:4]),
-            )
+            "{where} has several files of weights, {files}; give the path of one of them",
+            where=where,
+            files=", ".join(path.name for path in others[:4]),
         )
     raise CheckpointError(
-        say("{where} has no {file}, so it holds no weights; copy the whole model", where=where, file=WEIGHTS)
+        "{where} has no {file}, so it holds no weights; copy the whole model", where=where, file=WEIGHTS
     )
 
 
@@ -183,9 +176,9 @@ def weight_files(folder: Path) -> list[Path]:
     )
 
 
-def only_pickles(where: str, pickle: str) -> str:
+def only_pickles(where: str | Message, pickle: str) -> Message:
     """Return the message for a model of the Hub whose weights are in pickles, which are not fetched."""
-    return say(
+    return Message(
         "{where} keeps its weights in {pickle}, a pickle, and the Hub's pickles are not fetched; choose a version with "
         "{file}, or download the model and give the path of its folder",
         where=where,
@@ -204,17 +197,15 @@ def _parts(path: Path) -> list[str]:
         is_whole = False
     if not is_whole:
         raise CheckpointError(
-            say("{path} is damaged: it does not say in which files the weights are; copy it again", path=path)
+            "{path} is damaged: it does not say in which files the weights are; copy it again", path=path
         )
     for name in parts:
         if not (folder / name).is_file():
             raise CheckpointError(
-                say(
-                    "{folder} has no {name}, one of {n} files of weights; copy the whole model",
-                    folder=folder,
-                    name=name,
-                    n=len(parts),
-                )
+                "{folder} has no {name}, one of {n} files of weights; copy the whole model",
+                folder=folder,
+                name=name,
+                n=len(parts),
             )
     return parts
 
@@ -224,14 +215,12 @@ def _refuse_locked(path: Path) -> None:
     try:
         path.open("rb").close()
     except OSError as error:
-        raise CheckpointError(say("{path} cannot be read ({error})", path=path, error=reason(error))) from error
+        raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
 
 
 def _damaged(path: Path, error: Exception) -> CheckpointError:
     return CheckpointError(
-        say(
-            "{path} is damaged or cut off ({error}); copy or download it again, or train it again",
-            path=path,
-            error=reason(error),
-        )
+        "{path} is damaged or cut off ({error}); copy or download it again, or train it again",
+        path=path,
+        error=reason(error),
     )

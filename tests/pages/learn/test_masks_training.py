@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import words_of
 from tests.pages.learn.trial_pages import figures, here, make, opened
+from transformer_core.errors import Message
 from transformer_core.training import commands
 from transformer_core.training.trial import ARMS, TrialRequest
 from transformer_core.training.trial_directory import TrialDirectory
@@ -57,7 +58,7 @@ def test_what_each_writes_stands_beside_what_was_asked(open_app: OpenApp, finish
 
 def test_a_trial_in_line_says_who_is_before_it_and_is_stopped_by_its_button(open_app: OpenApp, finished: Path):
     directory = TrialDirectory.create(finished.with_name(LATER), REQUEST)
-    directory.write_status("queued", step=0, reason="2")
+    directory.write_status("queued", step=0, reason=Message("2"))
     app = opened(open_app, "masks", part="training", trial=LATER)
     assert "and 2 more wait before this one" in words_of(app)
     assert app.button(key="masks-trial-start").disabled

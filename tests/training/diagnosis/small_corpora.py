@@ -18,6 +18,7 @@ from transformer_core.corpora.induction import align_repetition
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.stories import tell
 from transformer_core.corpora.tasks import pair_of
+from transformer_core.errors import Message
 
 LETTERS = "abcdefgh"
 DATE_FORMATS = FORMATS[:3]
@@ -33,7 +34,7 @@ def of(items: Sequence[Any], kind: TokenizerKind = "character", *, n_held_out: i
     return Corpus(
         name="small",
         title="Small",
-        description="For a test.",
+        description=Message("For a test."),
         train=tuple(items[n_held_out:]),
         held_out=tuple(items[:n_held_out]),
         examples=(),

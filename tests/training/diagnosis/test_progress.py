@@ -5,6 +5,7 @@ import math
 import pytest
 
 from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, the
+from transformer_core.errors import Message
 from transformer_core.language import speaking
 from transformer_core.training.diagnosis import diagnose
 
@@ -89,16 +90,21 @@ def test_a_number_that_ran_away_is_told_alone(loss: float | None):
 
 
 def test_of_the_loops_own_words_the_first_sentence_is_told():
-    said = "the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps. Start a new run"
+    said = Message("the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps. Start anew")
     (found,) = diagnose(evidence(logged(falling(2.0), until=40), failure=said))
     assert found.title == "Training diverged"
     assert found.evidence == "The loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps."
 
 
 def test_a_divergence_is_known_whoever_reads():
-    said = (
-        "the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps. Start a new run with a "
-        "smaller learning_rate_factor (now 5) or more warmup_steps (now 20)"
+    said = Message(
+        "the loss exploded: at step {step:,} it is {loss:,.1f} nats, and has been above {highest:.1f} for "
+        "{n} steps. {way_out}",
+        step=45,
+        loss=38.5,
+        highest=10.2,
+        n=5,
+        way_out="Start a new run with a smaller learning_rate_factor (now 5)",
     )
     with speaking("de"):
         (found,) = diagnose(evidence(logged(falling(2.0), until=40), failure=said))
@@ -114,7 +120,9 @@ def test_who_stopped_a_training_is_told_to_go_on(until: int, title: str):
 
 
 def test_another_failure_is_told_as_it_was_said():
-    (found,) = diagnose(evidence(logged(falling(2.0), until=200), failure="there is no room left on the disk."))
+    (found,) = diagnose(
+        evidence(logged(falling(2.0), until=200), failure=Message("there is no room left on the disk."))
+    )
     assert found.title == "Training failed"
     assert found.evidence == "There is no room left on the disk."
     assert "Learning rate" not in found.advice

@@ -12,7 +12,7 @@ from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_f
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.portraying import portrait
 from transformer_core.corpora.prepare import tokenizer_of
-from transformer_core.errors import RunError
+from transformer_core.errors import NO_MESSAGE, RunError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer, build
@@ -80,7 +80,7 @@ def trained(
             yield spoil(batch)
 
     metrics: list[dict[str, Any]] = []
-    failure = ""
+    failure = NO_MESSAGE
     held_out = corpus.held_out[:64]
     unmasked = {"decoder.blocks.*.self_attn.hook_mask": see_every_token}
     with intervene(network, unmasked) if sees_the_future else nullcontext():
@@ -98,7 +98,7 @@ def trained(
                         | {f"probe_{name}": value for name, value in tested.items()}
                     )
         except RunError as error:
-            failure = str(error)
+            failure = error.message
     known = portrait(corpus, tokenizer, kind)
     return Evidence(
         metrics=metrics,

@@ -6,7 +6,6 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.errors import SiteError
-from transformer_core.language import say
 
 MOST_ROWS, MOST_COLUMNS = 128, 192  # cells of a picture; of more, each stands for several
 N_BINS = 41  # odd, so that one bin has zero in its middle
@@ -59,7 +58,7 @@ def picture_of(
         SiteError: it has other axes.
     """
     if values.ndim not in (2, 3):
-        raise SiteError(say("an activation of one text has two or three axes to be drawn, this has {n}", n=values.ndim))
+        raise SiteError("an activation of one text has two or three axes to be drawn, this has {n}", n=values.ndim)
     seen = values if values.ndim == 2 else values[min(head, len(values) - 1)]
     seen = seen.astype(np.float32)
     if allowed is not None:

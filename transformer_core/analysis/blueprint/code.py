@@ -10,7 +10,6 @@ from typing import Any
 from transformer_core.analysis.blueprint.plan import Box, has_added_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError
-from transformer_core.language import say
 
 _ROOT = Path(__file__).resolve().parents[3]
 _MODEL = "transformer_core.model"
@@ -66,7 +65,7 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
             return (f"{_MODEL}.transformer:Transformer.logits_of",)
         case "softmax":
             return ("transformer_core.analysis.blueprint.capture:probabilities",)
-    raise SiteError(say("there is no code for a box of the kind {kind!r}", kind=box.kind))
+    raise SiteError("there is no code for a box of the kind {kind!r}", kind=box.kind)
 
 
 def _of_positions(config: ModelConfig) -> tuple[str, ...]:

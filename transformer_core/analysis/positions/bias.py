@@ -9,7 +9,6 @@ from jaxtyping import Float, Int
 from transformer_core.analysis.positions.tables import Stack
 from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 from transformer_core.model.distance_bias import (
     AlibiBias,
     PositionBias,
@@ -103,7 +102,7 @@ def learned_bias(model: Transformer, stack: Stack, n_positions: int) -> LearnedB
     rule = None if part is None else part.position_bias
     if not isinstance(rule, RelativeBuckets):
         raise ConfigError(
-            say("this model learned no bias by distance in its {stack}; choose one with relative buckets", stack=stack)
+            "this model learned no bias by distance in its {stack}; choose one with relative buckets", stack=stack
         )
     distance = torch.arange(1 - n_positions, 1 if rule.is_causal else n_positions)
     return LearnedBias(

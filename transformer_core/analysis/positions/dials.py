@@ -13,7 +13,6 @@ from transformer_core.analysis.watching import tensor_of
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture
-from transformer_core.language import say
 from transformer_core.model.rotary import RotaryPositions, Rotation
 from transformer_core.model.transformer import Transformer
 
@@ -112,7 +111,7 @@ def head_vectors(
     """
     stack = {"encoder": model.encoder, "decoder": model.decoder}.get(attention)
     if stack is None or stack.rotary is None:
-        raise ConfigError(say("nothing is turned in this attention; choose one of a model with rotary positions"))
+        raise ConfigError("nothing is turned in this attention; choose one of a model with rotary positions")
     kind = ATTENTIONS[attention]
     sites = [kind.site(layer, stem) for stem in ("hook_q", "hook_k")]
     with capture(model, *sites) as activations:

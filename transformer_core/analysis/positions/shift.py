@@ -7,7 +7,6 @@ from jaxtyping import Float
 
 from transformer_core.analysis.positions.tables import PositionTable
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,13 +42,11 @@ def shift(table: PositionTable, k: int) -> Shift:
     values = table.values.astype(np.float64)
     if not table.columns:
         raise ConfigError(
-            say(
-                "a learned table is not made of sines and cosines, so no fixed turn takes a position on; choose another"
-            )
+            "a learned table is not made of sines and cosines, so no fixed turn takes a position on; choose another"
         )
     if not 0 <= k < len(values):
         raise ConfigError(
-            say("the table has {n} positions, so it can be shifted by 0 to {last}", n=len(values), last=len(values) - 1)
+            "the table has {n} positions, so it can be shifted by 0 to {last}", n=len(values), last=len(values) - 1
         )
     matrix = np.zeros((values.shape[1], values.shape[1]))
     places = {(column.function, column.pair): place for place, column in enumerate(table.columns)}

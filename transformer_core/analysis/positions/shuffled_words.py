@@ -13,7 +13,6 @@ from transformer_core.analysis.watching import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
 from transformer_core.instrument.capture import capture
-from transformer_core.language import say
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_labels
 from transformer_core.text.interface import Tokenizer
@@ -74,7 +73,7 @@ def shuffle_words(
     side = kind.keys_from
     ids, labels = inputs[side], getattr(reading, side)[: n_own[side]]
     if max(map(len, inputs.values())) > MOST_TOKENS:
-        raise TextError(say("words are shuffled in texts of at most {n} tokens; take a shorter one", n=MOST_TOKENS))
+        raise TextError("words are shuffled in texts of at most {n} tokens; take a shorter one", n=MOST_TOKENS)
     is_special, words = reading.special[side][: len(ids)], reading.words[side][: len(ids)]
     orders = [_order(ids, words, is_special, seed + draw) for draw in range(N_ORDERS)]
     own = _patterns(model, attention, inputs)

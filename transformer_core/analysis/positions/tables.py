@@ -13,7 +13,6 @@ from jaxtyping import Float
 
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import ConfigError
-from transformer_core.language import say
 from transformer_core.model.positions import LearnedPositions, sinusoidal_table
 from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.transformer import Transformer
@@ -58,7 +57,7 @@ def fixed_table(encoding: Positions, n_positions: int, width: int, like: ModelCo
     """
     if width < 2 or width % 2:
         raise ConfigError(
-            say("sines and cosines come in pairs, so the width ({width}) must be even and at least 2", width=width)
+            "sines and cosines come in pairs, so the width ({width}) must be even and at least 2", width=width
         )
     if encoding in ("sinusoidal_halves", "sinusoidal_interleaved"):
         layout: Layout = "halves" if encoding == "sinusoidal_halves" else "interleaved"
@@ -86,10 +85,8 @@ def rotary_config(encoding: Positions, width: int, like: ModelConfig | None = No
     """
     if encoding not in ("rotary_halves", "rotary_interleaved"):
         raise ConfigError(
-            say(
-                "the encoding {encoding} has no table of sines and cosines; choose a sinusoidal or rotary one",
-                encoding=encoding,
-            )
+            "the encoding {encoding} has no table of sines and cosines; choose a sinusoidal or rotary one",
+            encoding=encoding,
         )
     shape = {
         name: value
@@ -112,7 +109,7 @@ def learned_table(model: Transformer, stack: Stack) -> PositionTable:
     part = model.encoder if stack == "encoder" else model.decoder
     if part is None or not isinstance(part.pos_embed, LearnedPositions):
         raise ConfigError(
-            say("this model learned no positions in its {stack}; choose one whose positions are learned", stack=stack)
+            "this model learned no positions in its {stack}; choose one whose positions are learned", stack=stack
         )
     return PositionTable(values=part.pos_embed.table.detach().float().cpu().numpy().copy(), columns=())
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from transformer_core.analysis.attentions import Attention, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 NO_ATTENTION = mark("this model has no attention {name}; it has {there}")
 NO_LAYER = mark("there is no layer {given}; this attention has layers 0 to {last}")
@@ -39,12 +39,12 @@ class Outline:
         """
         there = attentions_of(config)
         if attention not in there:
-            raise SiteError(say(NO_ATTENTION, name=repr(attention), there=", ".join(there)))
+            raise SiteError(NO_ATTENTION, name=repr(attention), there=", ".join(there))
         n_layers = there[attention].n_layers(config)
         if not 0 <= layer < n_layers:
-            raise SiteError(say(NO_LAYER, given=layer, last=n_layers - 1))
+            raise SiteError(NO_LAYER, given=layer, last=n_layers - 1)
         if not 0 <= head < config.n_heads:
-            raise SiteError(say(NO_HEAD, given=head, last=config.n_heads - 1))
+            raise SiteError(NO_HEAD, given=head, last=config.n_heads - 1)
         return cls(config=config, attention=there[attention], layer=layer, head=head)
 
     @property

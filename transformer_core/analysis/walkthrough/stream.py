@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from transformer_core.analysis.score_sources import SourceName
+from transformer_core.analysis.walkthrough.sources import SourceName
 from transformer_core.config import ModelConfig
 
 Until = Literal["self", "cross", "end"]

@@ -16,7 +16,7 @@ from transformer_core.analysis.walkthrough.recomputing import Given, Recomputed,
 from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage
 from transformer_core.analysis.walkthrough.stages import stages_of
 from transformer_core.errors import SiteError
-from transformer_core.language import mark, say
+from transformer_core.language import mark
 
 NO_QUANTITY = mark("this walk has no quantity {name}; it has {there}")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
@@ -98,7 +98,7 @@ class Walkthrough:
         rows, columns = self._shape(name)
         if not (0 <= row < rows and 0 <= column < columns):
             last = {"last_row": rows - 1, "last_column": columns - 1}
-            raise SiteError(say(NO_PLACE, name=name, row=row, column=column, **last))
+            raise SiteError(NO_PLACE, name=name, row=row, column=column, **last)
         formula = self._formulas.of(name, row, column)
         described = _PAIRS.get(name) or DESCRIPTIONS[name]
         seen = self._torch.values.get(name)
@@ -161,7 +161,7 @@ class Walkthrough:
         if name in _PAIRS:
             return self._values["pattern"].size, self._values["v"].shape[1]
         if name not in self._values:
-            raise SiteError(say(NO_QUANTITY, name=repr(name), there=", ".join(self._values)))
+            raise SiteError(NO_QUANTITY, name=repr(name), there=", ".join(self._values))
         rows, columns = self._values[name].shape
         return rows, columns
 

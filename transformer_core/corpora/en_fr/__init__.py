@@ -18,8 +18,7 @@ from transformer_core.corpora.en_fr.sentences import draw_sentence
 from transformer_core.corpora.en_fr.slips import with_slip
 from transformer_core.corpora.en_fr.split import is_held_out
 from transformer_core.corpora.generated import GeneratedCorpus
-from transformer_core.errors import CorpusError
-from transformer_core.language import say
+from transformer_core.errors import CorpusError, Message
 
 __all__ = ["MAX_WORDS", "MIN_WORDS", "N_HELD_OUT", "N_TRAIN", "en_fr", "pronoun", "translate"]
 
@@ -45,12 +44,10 @@ def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
                 first = part.setdefault(pair.source, pair)
                 if first != pair:
                     raise CorpusError(
-                        say(
-                            "{source!r} has two translations: {one!r} and {other!r}",
-                            source=pair.source,
-                            one=first.target,
-                            other=pair.target,
-                        )
+                        "{source!r} has two translations: {one!r} and {other!r}",
+                        source=pair.source,
+                        one=first.target,
+                        other=pair.target,
                     )
         elif len(train) == N_TRAIN and len(held_out) == N_HELD_OUT:
             break
@@ -70,7 +67,9 @@ en_fr = GeneratedCorpus(
     about=Corpus(
         name="en-fr",
         title="English to French",
-        description="English sentences and their French translations, from a small grammar: who does what, and why.",
+        description=Message(
+            "English sentences and their French translations, from a small grammar: who does what, and why."
+        ),
         examples=tuple(english.write(english.render_sentence(sentence)) for sentence in EXAMPLES),
         tokenizer_kind="word",
         measures={"pronoun": pronoun},

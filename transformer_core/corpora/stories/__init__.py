@@ -21,6 +21,7 @@ from transformer_core.corpora.stories.reading import faults, is_grammatical
 from transformer_core.corpora.stories.split import combinations, is_held_out_combination
 from transformer_core.corpora.stories.telling import NoWordsError, Teller
 from transformer_core.corpora.stories.wording import sentences
+from transformer_core.errors import Message
 
 __all__ = ["EXAMPLES", "FILL_IN_EXAMPLES", "Tale", "coherent", "faults", "grammatical", "opening", "stories", "tell"]
 
@@ -105,7 +106,9 @@ stories = GeneratedCorpus(
     about=Corpus(
         name="stories",
         title="Stories",
-        description="Small tales from a grammar of our own: somebody loses, breaks, finds, lends or guesses something.",
+        description=Message(
+            "Small tales from a grammar of our own: somebody loses, breaks, finds, lends or guesses something."
+        ),
         examples=EXAMPLES,
         fill_in_examples=FILL_IN_EXAMPLES,
         tokenizer_kind="byte_bpe",

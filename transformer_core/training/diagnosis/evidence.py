@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_core.config import Architecture
-from transformer_core.errors import RunError
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, Message, RunError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +33,14 @@ class Evidence:
     unigram_entropy: float | None = None  # nats a held-out target, by how often each token comes in training
     bigram_entropy: float | None = None  # nats a held-out target, by which token follows which in training
     is_stopped: bool = False  # somebody stopped it, and it can go on
-    failure: str = ""  # why the run failed, in English as its file says; "" where it did not
+    failure: Message = NO_MESSAGE  # why the run failed; none where it did not
 
     def __post_init__(self) -> None:
         """Check the counts that logarithms and quotients are taken of."""
         for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
             if getattr(self, name) < 1:
                 raise RunError(
-                    say("{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name))
+                    "{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name)
                 )
 
     @property

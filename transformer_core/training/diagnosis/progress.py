@@ -1,6 +1,6 @@
 """How far a training has come: broken off, too early to judge, still learning, or standing still."""
 
-from transformer_core.language import say, say_again
+from transformer_core.language import say, say_message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
@@ -20,8 +20,8 @@ def failed(case: Case) -> Finding | None:
     reason, step = case.evidence.failure, case.curves.first_not_finite
     if not reason and step is None:
         return None
-    has_diverged = step is not None or reason.startswith(_DIVERGED)
-    evidence = say_again(reason) or say("at step {step:,} loss or gradient is no finite number", step=step)
+    has_diverged = step is not None or str(reason).startswith(_DIVERGED)
+    evidence = say_message(reason) or say("at step {step:,} loss or gradient is no finite number", step=step)
     if has_diverged:
         evidence = evidence.split(". ")[0]  # the loop's own advice comes after it
     factor = case.evidence.learning_rate_factor

@@ -1,7 +1,7 @@
 """DistilBERT, with its masked-token head or without: a BERT of half the layers, without segments."""
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import Message
 from transformer_core.weights.families.bert import JUDGES, counts_up
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
@@ -75,7 +75,7 @@ FAMILIES = (
         prefix="distilbert.",
         ignored=(
             JUDGES,
-            Ignored(r"distilbert\.embeddings\.position_ids", mark("positions are counted anew, from 0"), counts_up),
+            Ignored(r"distilbert\.embeddings\.position_ids", Message("positions are counted anew, from 0"), counts_up),
         ),
     ),
 )

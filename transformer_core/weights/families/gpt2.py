@@ -1,7 +1,7 @@
 """GPT-2: decoder-only, pre-norm, learned positions; q, k and v in one matrix, and matrices stored as [in, out]."""
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark, say
+from transformer_core.errors import Message
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
 
@@ -13,8 +13,10 @@ def read(options: Options) -> ModelConfig:
 
     Source: Radford et al. 2019, sec. 2.3, and the library's class.
     """
-    options.must_be("scale_attn_by_inverse_layer_idx", False, say("this core divides the scores of all layers alike"))
-    options.must_be("add_cross_attention", False, say("this core has cross-attention where there is an encoder"))
+    options.must_be(
+        "scale_attn_by_inverse_layer_idx", False, Message("this core divides the scores of all layers alike")
+    )
+    options.must_be("add_cross_attention", False, Message("this core has cross-attention where there is an encoder"))
     options.idle("reorder_and_upcast_attn", "summary_activation")
     vocab_size, d_model = options.whole("vocab_size"), options.whole("n_embd")
     bos, eos = (options.token(name, vocab_size - 1) for name in ("bos_token_id", "eos_token_id"))
@@ -79,7 +81,9 @@ FAMILIES = (
         head=HEAD,
         prefix="transformer.",
         ignored=(
-            Ignored(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", mark("the look-ahead mask, which is made anew")),
+            Ignored(
+                r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", Message("the look-ahead mask, which is made anew")
+            ),
         ),
     ),
 )

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark, say
+from transformer_core.errors import Message
 from transformer_core.weights.families.llama import read_rotary
 from transformer_core.weights.family import Cut, Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
@@ -16,7 +16,7 @@ def read(options: Options) -> ModelConfig:
 
     Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
     """
-    options.must_be("attention_bias", True, say("models of this family have biases in attention"))
+    options.must_be("attention_bias", True, Message("models of this family have biases in attention"))
     rotary = read_rotary(options, fraction=options.number("rotary_pct", 0.25), base="rotary_emb_base")
     bos, eos = options.token("bos_token_id", 0), options.token("eos_token_id", 2)
     return ModelConfig(
@@ -95,11 +95,12 @@ FAMILIES = (
         prefix="gpt_neox.",
         ignored=(
             Ignored(
-                r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)", mark("the look-ahead mask, which is made anew")
+                r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)",
+                Message("the look-ahead mask, which is made anew"),
             ),
             Ignored(
                 r"gpt_neox\.(layers\.\d+\.attention\.)?rotary_emb\.inv_freq",
-                mark("how fast each pair turns, which follows from the configuration"),
+                Message("how fast each pair turns, which follows from the configuration"),
             ),
         ),
     ),

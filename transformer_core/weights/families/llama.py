@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
-from transformer_core.language import mark, say
+from transformer_core.errors import Message
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
 
@@ -118,7 +118,7 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
     inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
     for said in (options, inner):
         if fraction is None:
-            said.must_be("partial_rotary_factor", 1.0, say("models of this family turn whole heads"))
+            said.must_be("partial_rotary_factor", 1.0, Message("models of this family turn whole heads"))
         said.idle("original_max_position_embeddings")
     part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
     theta = inner.number("rope_theta", options.number(base, 10000.0))
@@ -152,7 +152,7 @@ def window_of_all_layers(options: Options) -> int | None:
         return None
     if width is None or kinds != ["sliding_attention"] * len(slides):
         name = "layer_types" if "layer_types" in options else "max_window_layers"
-        raise options.error(name, say("this core has a sliding window in every layer, or in none"))
+        raise options.error(name, Message("this core has a sliding window in every layer, or in none"))
     return width
 
 
@@ -188,7 +188,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
 READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
 INV_FREQ = Ignored(
     r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
-    mark("how fast each pair turns, which follows from the configuration"),
+    Message("how fast each pair turns, which follows from the configuration"),
 )
 FAMILIES = tuple(
     Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", ignored=(INV_FREQ,))

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import Message
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import Options
 
@@ -87,6 +87,6 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="transformer.",
-        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", mark("the look-ahead mask, which is made anew")),),
+        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", Message("the look-ahead mask, which is made anew")),),
     ),
 )

@@ -1,7 +1,7 @@
 """RoBERTa, with its masked-token head or without: a BERT whose positions begin behind the padding's number."""
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import Message
 from transformer_core.weights.families import bert
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import Options
@@ -51,7 +51,9 @@ FAMILIES = tuple(
         prefix="roberta.",
         ignored=(
             bert.JUDGES,
-            Ignored(r"roberta\.embeddings\.position_ids", mark("positions are counted anew, from 0"), bert.counts_up),
+            Ignored(
+                r"roberta\.embeddings\.position_ids", Message("positions are counted anew, from 0"), bert.counts_up
+            ),
         ),
     )
     for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model over other vocabularies

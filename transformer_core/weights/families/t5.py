@@ -1,7 +1,7 @@
 """T5, in its first form and as v1.1 (Flan-T5 too): relative positions in buckets, RMS norm, no biases, no scaling."""
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark, say
+from transformer_core.errors import Message
 from transformer_core.weights.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.weights.options import ACTIVATIONS, Options
 
@@ -25,8 +25,8 @@ def read(options: Options) -> ModelConfig:
 
     Source: Raffel et al. 2020, sec. 2.1, Shazeer 2020 for v1.1, and the library's class.
     """
-    options.must_be("is_decoder", False, say("these models have two stacks"))
-    options.must_be("is_encoder_decoder", True, say("these models have two stacks"))
+    options.must_be("is_decoder", False, Message("these models have two stacks"))
+    options.must_be("is_encoder_decoder", True, Message("these models have two stacks"))
     is_gated, activation = options.choice("feed_forward_proj", _FORMS, "relu")
     scale_logits = options.switch("tie_word_embeddings", True)
     n_layers = options.whole("num_layers")
@@ -97,7 +97,7 @@ FAMILIES = (
         ignored=(
             Ignored(
                 r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
-                mark("left over in the first files; cross-attention has no positions"),
+                Message("left over in the first files; cross-attention has no positions"),
             ),
         ),
     ),

@@ -22,8 +22,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer_core.config import ModelConfig, Positions
-from transformer_core.errors import CheckpointError
-from transformer_core.language import say
+from transformer_core.errors import CheckpointError, Message
 from transformer_core.weights.family import Entry, Family, module
 from transformer_core.weights.options import ACTIVATIONS, Options
 
@@ -66,7 +65,7 @@ class Renamed(Mapping[str, Tensor]):
 
 
 def described(
-    values: Mapping[str, Any], tensors: Mapping[str, Tensor], *, where: str
+    values: Mapping[str, Any], tensors: Mapping[str, Tensor], *, where: str | Message
 ) -> tuple[dict[str, Any], Mapping[str, Tensor]]:
     """Return the description with what the tensors say beside it, and the tensors under the keys of the table.
 
@@ -81,13 +80,11 @@ def described(
     stacks = _stacks(tensors)
     if not stacks or len(set(stacks.values())) != len(stacks):
         raise CheckpointError(
-            say(
-                "{where} is said to be a {family}, and holds {n} stacks of such layers; one encoder, or an encoder and "
-                "a decoder, are expected",
-                where=where,
-                family=MODEL_TYPE,
-                n=len(stacks),
-            )
+            "{where} is said to be a {family}, and holds {n} stacks of such layers; one encoder, or an encoder and "
+            "a decoder, are expected",
+            where=where,
+            family=MODEL_TYPE,
+            n=len(stacks),
         )
     keys: dict[str, str] = {}
     for key in tensors:
@@ -107,13 +104,11 @@ def described(
     for name, named_key in wanted.items():
         if named_key is not None and named_key not in beside:
             raise CheckpointError(
-                say(
-                    "{where} has no weight {name!r}, which {config} names; beside its layers it has {known}",
-                    where=where,
-                    name=named_key,
-                    config="config.json",
-                    known=", ".join(beside[:8]) or say("none"),
-                )
+                "{where} has no weight {name!r}, which {config} names; beside its layers it has {known}",
+                where=where,
+                name=named_key,
+                config="config.json",
+                known=", ".join(beside[:8]) or Message("none"),
             )
         if named_key is not None:
             keys[name] = named_key
@@ -135,7 +130,7 @@ def read(options: Options) -> ModelConfig:
         stack: len({key.split(".")[2] for key in found if key.startswith(f"{stack}.layers.")}) for stack in STACKS
     }
     if len(found.get("embedding.0", ())) != 2 or not n_layers["encoder"]:
-        raise options.error("embedding", say("name the key of the token embedding of a model with an encoder"))
+        raise options.error("embedding", Message("name the key of the token embedding of a model with an encoder"))
     (vocab_size, d_model), table = found["embedding.0"], found.get("positions")
     is_causal, is_pre_norm = options.switch("causal", False), options.switch("norm_first", False)
     has_bias, has_output = "encoder.layers.0.linear1.bias" in found, "output.weight" in found
@@ -143,12 +138,14 @@ def read(options: Options) -> ModelConfig:
     last_norms = {f"{stack}.norm.weight" in found for stack in STACKS if n_layers[stack]}
     if len(last_norms) != 1 or (is_pre_norm and last_norms != {True}):
         raise options.error(
-            "norm_first", say("this core normalizes what all stacks put out, or none; in pre-norm it always does")
+            "norm_first", Message("this core normalizes what all stacks put out, or none; in pre-norm it always does")
         )
     if (is_pair or is_causal) and not has_output:
-        raise options.error("output", say("name the key of the last linear layer, by which such a model writes"))
+        raise options.error("output", Message("name the key of the last linear layer, by which such a model writes"))
     if table is None and "positions" not in options:
-        raise options.error("positions", say("name one of {choices}, or position_table", choices=", ".join(_POSITIONS)))
+        raise options.error(
+            "positions", Message("name one of {choices}, or position_table", choices=", ".join(_POSITIONS))
+        )
     return ModelConfig(
         architecture="encoder_decoder" if is_pair else "decoder_only" if is_causal else "encoder_only",
         vocab_size=vocab_size,

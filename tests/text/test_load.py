@@ -9,8 +9,7 @@ import pytest
 from tests.text import hub_folders
 from tests.text.hub_folders import Pair
 from tests.text.refusals import refusal
-from transformer_core.text.foreign import load_foreign
-from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.text.load import load_foreign, load_tokenizer
 
 
 def test_folders_without_a_tokenizer(tmp_path: Path, folders: dict[str, Path]):
@@ -61,4 +60,4 @@ def test_a_saved_file_that_was_changed(pairs: dict[str, Pair], tmp_path: Path):
         values | {"model": None},
     ):
         path.write_text(json.dumps(changed), encoding="utf-8")
-        assert "damaged" in refusal(Tokenizer.load, path)
+        assert "damaged" in refusal(load_tokenizer, path)

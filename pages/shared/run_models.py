@@ -1,0 +1,60 @@
+"""The models of a run: as they are now, or as they were at a moment of its film."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pages.shared import models
+from pages.shared.runs import Run
+from transformer_core.errors import HeadlightError
+
+if TYPE_CHECKING:
+    from transformer_core.model.transformer import Transformer
+    from transformer_core.text.interface import Tokenizer
+
+
+def load(run: Run, step: int) -> "tuple[Transformer, Tokenizer]":
+    """Return the model of a run as it was after a step, and its tokenizer.
+
+    Raises:
+        HeadlightError: these weights are not there any more.
+    """
+    return load_at(str(run.path), version(run), step)
+
+
+def load_at(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer]":
+    """Return the model of a run as it was after a step, and its tokenizer.
+
+    Args:
+        path: the run's folder.
+        version: tells two runs apart that had the same folder one after the other.
+        step: which weights.
+
+    Raises:
+        HeadlightError: these weights are not there any more.
+    """
+    return models.loaded(("run", path, version, step), lambda: _load(path, step))
+
+
+def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
+    import transformer_core as tc
+    from transformer_core.training.film import Film
+    from transformer_core.training.run_directory import RunDirectory
+
+    run_film = Film(Path(path))
+    with models.on(models.CPU):
+        if step in run_film.moments():
+            return run_film.load(step)
+        if run_film.step_now() == step:
+            now, model, tokenizer = run_film.load_now()
+            if now == step:
+                return model, tokenizer
+        progress = RunDirectory.open(Path(path)).progress()
+        if progress is not None and progress.step == step:
+            return tc.load(Path(path) / "last")
+    raise HeadlightError("the weights of step {step:,} were replaced by newer ones; look again", step=step)
+
+
+def version(run: Run) -> str:
+    """Return what tells two runs apart that had the same name one after the other."""
+    request = run.request or {}
+    return f"{request.get('corpus_fingerprint', '')}-{request.get('command', '')}"

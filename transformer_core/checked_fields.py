@@ -1,0 +1,89 @@
+"""Fields that say what they may hold: a record's annotations are its rules, and one call checks all of them.
+
+What comes from a file or a command line can be anything, so a rule takes any value.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from transformer_core.errors import ConfigError, Message
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a field may hold.
+
+    Args:
+        allows: whether it may hold a value.
+        refusal: with {name} and {value!r}.
+    """
+
+    allows: Callable[[Any], bool]
+    refusal: Message
+
+
+def is_number(value: object) -> bool:
+    """Return whether `value` is a finite number and no boolean."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_above_zero(value: Any) -> bool:
+    """Return whether `value` is a number above 0."""
+    return is_number(value) and value > 0
+
+
+def is_share(value: Any) -> bool:
+    """Return whether `value` is a number in [0, 1)."""
+    return is_number(value) and 0 <= value < 1
+
+
+def at_least(least: int) -> Rule:
+    """Return the rule of whole numbers from one on."""
+    return Rule(
+        lambda value: type(value) is int and value >= least,
+        Message("{name} must be a whole number of at least {least}, got {value!r}", least=least),
+    )
+
+
+Count = Annotated[int, at_least(1)]
+CountOrZero = Annotated[int, at_least(0)]
+Share = Annotated[float, Rule(is_share, Message("{name} must lie in [0, 1), got {value!r}"))]
+Probability = Annotated[float, Rule(is_share, Message("{name} is a probability and must lie in [0, 1), got {value!r}"))]
+AboveZero = Annotated[float, Rule(is_above_zero, Message("{name} must be a number above 0, got {value!r}"))]
+_SWITCH = Rule(lambda value: isinstance(value, bool), Message("{name} must be true or false, got {value!r}"))
+
+
+def check_fields(record: object) -> None:
+    """Check each field of a dataclass by its type: rules in `Annotated`, choices of a `Literal`, and switches.
+
+    Raises:
+        ConfigError: a field holds what it may not; the message says which, and what is allowed.
+    """
+    kind: Any = type(record)
+    for name, rule in _rules(kind).items():
+        value = getattr(record, name)
+        if not rule.allows(value):
+            raise ConfigError(rule.refusal, name=name, value=value)
+
+
+@cache
+def _rules(record: Any) -> Mapping[str, Rule]:
+    kinds = get_type_hints(record, include_extras=True)
+    return {name: rule for name, kind in kinds.items() if (rule := _rule(kind)) is not None}
+
+
+def _rule(kind: Any) -> Rule | None:
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        refusal = Message("{name} must be one of {choices}; got {value!r}", choices=", ".join(choices))
+        return Rule(lambda value: value in choices, refusal)
+    if NoneType in get_args(kind):
+        (rule,) = (_rule(member) for member in get_args(kind) if member is not NoneType)
+        return rule and Rule(lambda value: value is None or rule.allows(value), rule.refusal)
+    if kind is bool:
+        return _SWITCH
+    return next((rule for rule in getattr(kind, "__metadata__", ()) if isinstance(rule, Rule)), None)

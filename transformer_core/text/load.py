@@ -1,0 +1,142 @@
+"""Tokenizers from files: those that were saved here, and those of models from Hugging Face."""
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tokenizers import Tokenizer as Backend
+
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.reasons import reason
+from transformer_core.text.foreign import ROLES, STAND_INS, ForeignTokenizer, read_settings, spelling
+from transformer_core.text.ids import IdTokenizer
+from transformer_core.text.interface import Tokenizer
+from transformer_core.text.tokenizer import OwnTokenizer
+
+# How each role is usually spelt, where the folder does not say; a token counts only if the tokenizer has it.
+_USUAL = {
+    "pad": ("<pad>", "[PAD]"),
+    "bos": ("<s>", "[CLS]", "<|endoftext|>"),
+    "eos": ("</s>", "[SEP]", "<|endoftext|>"),
+    "unk": ("<unk>", "[UNK]"),
+    "mask": ("<mask>", "[MASK]"),
+}
+
+# What the families had before tokenizer.json; transformers knows how each is to be read.
+_OLDER_LAYOUTS = (("vocab.json", "merges.txt"), ("vocab.txt",), ("spiece.model",), ("tokenizer.model",))
+_MARIAN = ("source.spm", "target.spm", "vocab.json")
+
+# Any file of a tokenizer, also of types that cannot be read here.
+_TRACES = ("tokenizer*", "vocab*", "merges.txt", "special_tokens_map.json", "added_tokens.json", "*.spm", "*.tiktoken")
+_TRACES_OF_PIECES = ("spiece.model", "sentencepiece*.model", "*.bpe.model")
+
+
+def load_tokenizer(path: str | os.PathLike[str]) -> Tokenizer:
+    """Read what `Tokenizer.save` wrote.
+
+    Raises:
+        CheckpointError: the file is missing, damaged, or of a tokenizer that was not made here.
+    """
+    try:
+        values = json.loads(Path(path).read_text(encoding="utf-8"))
+        about = values.pop("headlight")
+        if about["kind"] == "foreign":
+            return ForeignTokenizer.from_values(values, about)
+        if about["kind"] == "ids":
+            return IdTokenizer.from_values(about)
+        if about["kind"] == "marian":
+            from transformer_core.text.marian import MarianTokenizer
+
+            return MarianTokenizer.from_values(values, about)
+        return OwnTokenizer.from_values(values, about)
+    except FileNotFoundError as error:
+        raise CheckpointError("there is no tokenizer at {path}", path=path) from error
+    except OSError as error:
+        raise CheckpointError(
+            "the tokenizer {path} cannot be read ({error})", path=path, error=reason(error)
+        ) from error
+    except Exception as error:  # the library raises bare Exception for what it cannot parse
+        raise CheckpointError(
+            "{path} is damaged, or is a tokenizer that was not made here; copy it again, or train the model again",
+            path=path,
+        ) from error
+
+
+def has_tokenizer(folder: Path) -> bool:
+    """Return whether a model folder of Hugging Face holds a tokenizer, or a part of one."""
+    return any(next(folder.glob(name), None) for name in (*_TRACES, *_TRACES_OF_PIECES))
+
+
+def load_foreign(folder: str | os.PathLike[str]) -> Tokenizer:
+    """Return the tokenizer of a model folder of Hugging Face; no code of the folder is run, and no network is used.
+
+    Where there is a tokenizer.json, it is what counts, and `tokenizers` alone reads it (0.1 s, where the import of
+    transformers takes seconds). Older layouts are read by transformers, MarianMT's two models by sentencepiece.
+
+    Differs: transformers 5 makes Llama's tokenizers anew from their parts, and then drops a space in front of a text;
+        here the file is followed, as sentencepiece does.
+
+    Raises:
+        CheckpointError: a folder without a tokenizer, a damaged file, or a type that cannot be read here.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        raise CheckpointError("there is no folder {folder!r}; give the path of a model folder", folder=str(folder))
+    if _has(folder, _MARIAN):
+        from transformer_core.text.marian import load_marian
+
+        return load_marian(folder)
+    if _has(folder, ("tokenizer.json",)):
+        return _load_fast(folder)
+    if any(_has(folder, layout) for layout in _OLDER_LAYOUTS):
+        return _load_older(folder)
+    layouts = (Message.joined(Message(" with "), layout) for layout in (("tokenizer.json",), *_OLDER_LAYOUTS, _MARIAN))
+    raise CheckpointError(
+        "{folder} has no tokenizer, which would be {layouts}; copy the whole model again",
+        folder=folder,
+        layouts=Message.joined(", ", layouts),
+    )
+
+
+def _has(folder: Path, names: Iterable[str]) -> bool:
+    return all((folder / name).is_file() for name in names)
+
+
+def _load_fast(folder: Path) -> ForeignTokenizer:
+    """Read tokenizer.json, and what the files beside it say of special tokens."""
+    settings = read_settings(folder)
+    path = folder / "tokenizer.json"
+    try:
+        backend = Backend.from_file(str(path))
+    except Exception as error:  # the library raises bare Exception for what it cannot parse
+        raise CheckpointError(
+            "{path} is damaged, or of a type that is not known here; copy it again", path=path
+        ) from error
+    vocabulary = backend.get_vocab()
+    written = {role: spelling(settings, role, _USUAL[role], vocabulary) for role in ROLES}
+    return ForeignTokenizer(
+        backend, {role: None if token is None else vocabulary[token] for role, token in written.items()}
+    )
+
+
+def _load_older(folder: Path) -> ForeignTokenizer:
+    """Read the files that were there before tokenizer.json."""
+    from transformers import AutoTokenizer
+
+    try:
+        if any(path.stat().st_size == 0 for path in folder.glob("*.model")):  # would be read as a vocabulary of nothing
+            raise ValueError("an empty file")
+        theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        backend = Backend.from_str(theirs.backend_tokenizer.to_str())
+    except Exception as error:  # whatever that library, and those below it, make of a damaged file
+        raise CheckpointError(
+            "the tokenizer in {folder} is damaged, or of a type that cannot be read here; save it as "
+            "tokenizer.json, or copy it again",
+            folder=folder,
+        ) from error
+    special = {role: getattr(theirs, f"{role}_token_id", None) for role in ROLES}
+    for role, stand_in in STAND_INS.items():
+        if special[role] is None:
+            special[role] = getattr(theirs, f"{stand_in}_token_id", None)
+    return ForeignTokenizer(backend, special)
