@@ -23,7 +23,7 @@ FLOORS = [
     ("transformer_core.training",),
     ("transformer_core.decoding",),
     ("transformer_core.corpora",),
-    ("transformer_core.weights",),
+    ("transformer_core.checkpoints",),
     ("transformer_core.instrument",),
     ("transformer_core.model",),
     ("transformer_core.text",),

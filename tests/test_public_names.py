@@ -17,7 +17,7 @@ PROMISED = {
     *("Tokenizer", "train_tokenizer", "load", "save", "read_card"),
     *("Activations", "capture", "site", "sites", "site_names", "Decoding", "greedy_decode", "beam_search"),
     *("DecodingSession", "DecodingStep", "DecodingTree", "Sampling"),
-    *("LazyActivations", "LazyPattern", "Site", "intervene"),
+    *("LazyActivations", "LazyPattern", "Site", "intervene", "weights", "HeadWeights"),
     *("zero", "scale", "replace", "average", "resample", "patch", "zero_heads"),
     *("set_cells", "knock_out", "edit_mask"),
 }

@@ -17,13 +17,13 @@ from torch import nn
 from torch.distributed.run import get_args_parser
 
 import transformer_core as tc
+from tests.checkpoints.test_load import add_tokenizer
 from tests.corpora.written import chapter
-from tests.weights.test_load import add_tokenizer
+from transformer_core.checkpoints.hub import HubId
 from transformer_core.cli.main import main, make_parser
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.corpora import CORPORA
 from transformer_core.model.presets import PRESETS
-from transformer_core.weights.hub import HubId
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

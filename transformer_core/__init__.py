@@ -14,6 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from transformer_core.checkpoints.checkpoint import read_card, save
+    from transformer_core.checkpoints.load import load
     from transformer_core.config import ModelConfig
     from transformer_core.decoding.beam import beam_search
     from transformer_core.decoding.greedy import Decoding, greedy_decode
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from transformer_core.decoding.settings import Sampling
     from transformer_core.decoding.tree import DecodingStep, DecodingTree
     from transformer_core.instrument.capture import Activations, LazyActivations, capture
+    from transformer_core.instrument.head_weights import HeadWeights, weights
     from transformer_core.instrument.intervene import intervene
     from transformer_core.instrument.interventions import (
         average,
@@ -39,8 +42,6 @@ if TYPE_CHECKING:
     from transformer_core.model import presets
     from transformer_core.model.transformer import Transformer, build
     from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
-    from transformer_core.weights.checkpoint import read_card, save
-    from transformer_core.weights.load import load
 
 __version__ = "0.1.0"
 
@@ -50,6 +51,7 @@ __all__ = [
     "DecodingSession",
     "DecodingStep",
     "DecodingTree",
+    "HeadWeights",
     "LazyActivations",
     "LazyPattern",
     "ModelConfig",
@@ -78,6 +80,7 @@ __all__ = [
     "site_names",
     "sites",
     "train_tokenizer",
+    "weights",
     "zero",
     "zero_heads",
 ]
@@ -90,6 +93,7 @@ _HOMES = {
     "decoding.settings": ("Sampling",),
     "decoding.tree": ("DecodingStep", "DecodingTree"),
     "instrument.capture": ("Activations", "LazyActivations", "capture"),
+    "instrument.head_weights": ("HeadWeights", "weights"),
     "instrument.intervene": ("intervene",),
     "instrument.interventions": (
         *("average", "edit_mask", "knock_out", "patch", "replace", "resample", "scale", "set_cells"),
@@ -100,8 +104,8 @@ _HOMES = {
     "model.presets": ("presets",),
     "model.transformer": ("Transformer", "build"),
     "text.tokenizer": ("Tokenizer", "train_tokenizer"),
-    "weights.checkpoint": ("read_card", "save"),
-    "weights.load": ("load",),
+    "checkpoints.checkpoint": ("read_card", "save"),
+    "checkpoints.load": ("load",),
 }
 
 

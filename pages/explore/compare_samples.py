@@ -65,7 +65,7 @@ def _sampled(weights: Weights) -> tuple[str, ...]:
 
 def _drawn(weights: Weights) -> tuple[int, CorpusReading]:
     """Return what the corpus was drawn from, and how it was read: both tell what is held out."""
-    from transformer_core.weights.checkpoint import read_card
+    from transformer_core.checkpoints.checkpoint import read_card
 
     try:
         if weights.run:

@@ -132,8 +132,8 @@ def evidence_of(lesson: "Lesson", *, seed: int = 0, on_step: Callable[[int, floa
 
 def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
     """Run a lesson's model, always on the CPU in single precision: lessons tell exact numbers."""
+    from transformer_core.checkpoints.checkpoint import read_card
     from transformer_core.lessons.run import run
-    from transformer_core.weights.checkpoint import read_card
 
     card = card_of(lesson)
     if is_other and not lesson.other:

@@ -57,6 +57,6 @@ def examples(run: Run) -> tuple[str, ...]:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _examples(path: str, version: str) -> tuple[str, ...]:
-    from transformer_core.weights.checkpoint import read_card
+    from transformer_core.checkpoints.checkpoint import read_card
 
     return tuple(map(str, read_card(Path(path) / "film").get("examples", ())))

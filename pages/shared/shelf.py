@@ -21,7 +21,7 @@ from transformer_core.reasons import reason
 from transformer_core.text.load import load_tokenizer
 
 if TYPE_CHECKING:
-    from transformer_core.weights.tensor_files import OnProgress
+    from transformer_core.checkpoints.tensor_files import OnProgress
 
 MAX_TOKENS_SHOWN = 1_000  # at once; all are searched
 MAX_HANDED_OUT = 2**30  # bytes of a model; a zip file of it is in memory
@@ -129,7 +129,7 @@ def whole_card(path: str) -> dict[str, Any]:
     Raises:
         CheckpointError: it cannot be read.
     """
-    from transformer_core.weights.checkpoint import read_card
+    from transformer_core.checkpoints.checkpoint import read_card
 
     return read_card(models.place_of(path))
 
@@ -141,7 +141,7 @@ def n_bytes(card: ModelCard) -> int:
 
 def unusable(cards: Mapping[str, ModelCard]) -> list[Unusable]:
     """Return the folders among the models that are none, each with a sentence that says why."""
-    from transformer_core.weights.checkpoint import CONFIG, is_foreign
+    from transformer_core.checkpoints.checkpoint import CONFIG, is_foreign
 
     return [
         Unusable(
@@ -161,7 +161,7 @@ def pack(card: ModelCard) -> bytes:
     Raises:
         CheckpointError: it cannot be read.
     """
-    from transformer_core.weights.archive import pack as pack_folder
+    from transformer_core.checkpoints.archive import pack as pack_folder
 
     return pack_folder(models.place_of(card.path))
 
@@ -176,7 +176,7 @@ def unpack(file: BufferedIOBase, wanted: str) -> str:
     Raises:
         CheckpointError: it is not one, or too large.
     """
-    from transformer_core.weights.archive import unpack as unpack_folder
+    from transformer_core.checkpoints.archive import unpack as unpack_folder
 
     with _free_name(wanted) as name:
         unpack_folder(file, models.folder() / name)
@@ -194,7 +194,7 @@ def bring_in(source: str, *, on_progress: "OnProgress") -> str:
     Raises:
         HeadlightError: it cannot be had, or not be kept.
     """
-    from transformer_core.weights.bring_in import bring_in as bring_in_folder
+    from transformer_core.checkpoints.bring_in import bring_in as bring_in_folder
 
     path = Path(source.partition("@")[0])
     with _free_name(path.stem if path.is_file() else path.name) as name:
@@ -248,7 +248,7 @@ def delete(name: str) -> None:
     Raises:
         CheckpointError: it belongs to Headlight, is not there any more, or cannot be deleted.
     """
-    from transformer_core.weights.archive import remove
+    from transformer_core.checkpoints.archive import remove
 
     if models.is_shipped(name):
         raise CheckpointError(
@@ -288,8 +288,8 @@ def _refuse_strange_card(name: str) -> None:
 
 def _trouble(place: Path) -> str:
     """Return why a folder is no model that can be used."""
+    from transformer_core.checkpoints.checkpoint import CARD, CONFIG, WEIGHTS, existing, is_foreign, read_json
     from transformer_core.config import ModelConfig
-    from transformer_core.weights.checkpoint import CARD, CONFIG, WEIGHTS, existing, is_foreign, read_json
 
     if is_foreign(place):
         return say("It is a Hugging Face folder; bring it in, and it is converted.")
@@ -317,7 +317,7 @@ def _size(place: Path) -> int:
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _tokenizer(path: str, version: str) -> Any:
     """Load a tokenizer without its model."""
-    from transformer_core.weights.checkpoint import TOKENIZER, existing, reading_folder
+    from transformer_core.checkpoints.checkpoint import TOKENIZER, existing, reading_folder
 
     return reading_folder(models.place_of(path), lambda place: load_tokenizer(existing(place, TOKENIZER)))
 

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from transformer_core.analysis.keeping import describe_heads, keep_run
+from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.errors import CheckpointError, RunError
 from transformer_core.training.begin import Settings, begin
 from transformer_core.training.worker import work
-from transformer_core.weights.checkpoint import load, read_card
 
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 

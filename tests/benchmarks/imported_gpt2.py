@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel
 
-from transformer_core.weights.bring_in import bring_in
+from transformer_core.checkpoints.bring_in import bring_in
 
 
 @contextmanager

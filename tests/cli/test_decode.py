@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from transformer_core.checkpoints.checkpoint import save
 from transformer_core.cli.main import main
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
-from transformer_core.weights.checkpoint import save
 
 TEXTS = ["a b c", "c", "b b"]
 

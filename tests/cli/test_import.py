@@ -11,9 +11,9 @@ import pytest
 import torch
 
 import transformer_core as tc
-from tests.weights import foreign
-from tests.weights.local_hub import LocalHub, commit_of
-from tests.weights.test_load import add_tokenizer
+from tests.checkpoints import foreign
+from tests.checkpoints.local_hub import LocalHub, commit_of
+from tests.checkpoints.test_load import add_tokenizer
 from transformer_core.cli.main import main
 
 ROOT = Path(__file__).resolve().parents[2]

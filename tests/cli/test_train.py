@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from transformer_core.checkpoints.checkpoint import read_card
 from transformer_core.cli.main import main
 from transformer_core.cli.settings import parse_settings
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.run_directory import RunDirectory
-from transformer_core.weights.checkpoint import read_card
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.main import main
 from transformer_core.training.run_directory import RunDirectory
-from transformer_core.weights.checkpoint import load, read_card
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = [

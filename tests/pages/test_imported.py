@@ -23,7 +23,7 @@ from tests.pages.conftest import (
     words_of,
 )
 from tests.pages.small_gpt2 import save_small_gpt2
-from transformer_core.weights.bring_in import bring_in
+from transformer_core.checkpoints.bring_in import bring_in
 
 OpenApp = Callable[..., AppTest]
 PAGES = (

@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 import transformer_core as tc
 from pages.languages import CATALOGUES
 from pages.shared import models, shelf
+from tests.checkpoints.families import test_nanogpt as nanogpt
 from tests.pages.conftest import EXAMPLES, url_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
-from tests.weights.families import test_nanogpt as nanogpt
 from transformer_core.errors import CheckpointError
 from transformer_core.language import add_catalogues, speaking
 

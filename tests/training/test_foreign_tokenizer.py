@@ -8,13 +8,13 @@ import pytest
 
 from tests.corpora.test_foreign_tokens import END, write_tokenizer
 from tests.training.small_runs import MODEL, TRAINING, corpus, go_on, logged, work
+from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora import CorpusReading
 from transformer_core.errors import CorpusError, RunError
 from transformer_core.training import begin as beginning
 from transformer_core.training.begin import Settings
 from transformer_core.training.job import Job
-from transformer_core.weights.checkpoint import load, read_card
 
 __all__ = ["corpus"]  # a fixture
 

@@ -17,6 +17,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.errors import RunError
@@ -24,7 +25,6 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run_directory import Progress, RunDirectory, RunRequest
-from transformer_core.weights.checkpoint import load, read_card
 
 WRITTEN = json.dumps(
     RunRequest(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 
+from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.corpora import CorpusReading
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.errors import ConfigError, CorpusError, RunError
@@ -20,7 +21,6 @@ from transformer_core.training.job import Job
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run_directory import RunDirectory
 from transformer_core.training.worker import Event, Measurement
-from transformer_core.weights.checkpoint import load, read_card
 
 MODEL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}
 TRAINING = {

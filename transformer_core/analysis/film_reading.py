@@ -11,11 +11,11 @@ from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.curves import Curve
 from transformer_core.analysis.fixed_text import FixedText, watch
+from transformer_core.checkpoints.checkpoint import CONFIG, TOKENIZER, WEIGHTS, existing, read_json
+from transformer_core.checkpoints.tensor_files import TensorFiles
 from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.training.film import Film
-from transformer_core.weights.checkpoint import CONFIG, TOKENIZER, WEIGHTS, existing, read_json
-from transformer_core.weights.tensor_files import TensorFiles
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

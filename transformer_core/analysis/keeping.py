@@ -4,12 +4,12 @@ from pathlib import Path
 
 from transformer_core.analysis.guided_head import guidance_facts
 from transformer_core.analysis.head_scores import known_heads, score_heads
+from transformer_core.checkpoints.checkpoint import CARD, load, read_card, refuse_to_replace, save
+from transformer_core.checkpoints.folder import write_json
 from transformer_core.errors import HeadlightError, RunError
 from transformer_core.reasons import reason
 from transformer_core.training.begin import corpus_of
 from transformer_core.training.run_directory import RunDirectory
-from transformer_core.weights.checkpoint import CARD, load, read_card, refuse_to_replace, save
-from transformer_core.weights.folder import write_json
 
 N_SCORED = 64  # held-out items on which the heads are measured
 

@@ -44,7 +44,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Print one answer a text; return 0."""
-    from transformer_core.weights.load import load
+    from transformer_core.checkpoints.load import load
 
     progress = LoadingProgress()
     try:

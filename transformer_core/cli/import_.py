@@ -36,7 +36,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Load the model, save it, and say what it is; return 0."""
-    from transformer_core.weights.bring_in import bring_in
+    from transformer_core.checkpoints.bring_in import bring_in
 
     progress = LoadingProgress()
     try:

@@ -108,8 +108,8 @@ def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str,
     tell: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
     tell("Preparing the corpus and the model ...")
 
+    from transformer_core.checkpoints.checkpoint import refuse_to_replace
     from transformer_core.training.begin import Settings, begin, go_on
-    from transformer_core.weights.checkpoint import refuse_to_replace
 
     if options.keep is not None:
         refuse_to_replace(options.keep)
@@ -179,7 +179,7 @@ def _keep(run: Path, folder: Path) -> int:
 
 def _trying(folder: Path) -> str:
     """Return a command that tries a model on the first of its examples."""
-    from transformer_core.weights.checkpoint import read_card
+    from transformer_core.checkpoints.checkpoint import read_card
 
     example = next(iter(read_card(folder).get("examples", ())), "")
     return f"  python -m transformer_core decode {_quoted(folder)} {shlex.quote(str(example))}"

@@ -28,7 +28,7 @@ def folder_of_source(source: str) -> Path:
                 folder=source,
             )
         return folder
-    from transformer_core.weights.hub import HubId  # it is slow to load
+    from transformer_core.checkpoints.hub import HubId  # it is slow to load
 
     hub_id = HubId.read(source)
     if hub_id is None:
@@ -37,7 +37,7 @@ def folder_of_source(source: str) -> Path:
             "Hugging Face Hub, owner/name",
             folder=source,
         )
-    from transformer_core.weights.hub_tokenizer import fetch_tokenizer
+    from transformer_core.checkpoints.hub_tokenizer import fetch_tokenizer
 
     try:
         return fetch_tokenizer(hub_id)

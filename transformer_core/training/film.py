@@ -17,14 +17,14 @@ from typing import Any
 
 import torch
 
+from transformer_core.checkpoints.checkpoint import CARD, CONFIG, TOKENIZER, WEIGHTS, read_checkpoint, write_weights
+from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
 from transformer_core.errors import CheckpointError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.interface import Tokenizer
 from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import read_object
-from transformer_core.weights.checkpoint import CARD, CONFIG, TOKENIZER, WEIGHTS, read_checkpoint, write_weights
-from transformer_core.weights.folder import reading, replacing, settle, write_json
 
 _MOST_MOMENTS = 100  # that a person looks through
 _ASKED, _MOMENT = "asked", "moment.json"

@@ -23,6 +23,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from transformer_core.checkpoints.checkpoint import load, read_card, write_parts
+from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
 from transformer_core.corpora.reading import CorpusReading
@@ -35,8 +37,6 @@ from transformer_core.training.config import TrainingConfig
 from transformer_core.training.film import Film
 from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import RunClaim, RunState, RunStatus, read_object, read_status, standing
-from transformer_core.weights.checkpoint import load, read_card, write_parts
-from transformer_core.weights.folder import reading, replacing, settle, write_json
 
 _KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, where no configuration checks them
     str: ("corpus", "corpus_fingerprint", "preset", "command"),

@@ -12,9 +12,9 @@ from typing import Any, Literal, get_args
 
 from filelock import FileLock, Timeout
 
+from transformer_core.checkpoints.folder import write_json
 from transformer_core.errors import NO_MESSAGE, Message, RunError
 from transformer_core.reasons import reason
-from transformer_core.weights.folder import write_json
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
 AT_WORK: tuple[RunState, ...] = ("queued", "running", "paused")  # states in which a process holds the run

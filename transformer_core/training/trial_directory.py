@@ -15,13 +15,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
+from transformer_core.checkpoints.folder import write_json
 from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.reasons import reason
 from transformer_core.training import commands
 from transformer_core.training.metrics import RecordFile
 from transformer_core.training.run_status import RunClaim, RunState, RunStatus, read_object, read_status, standing
 from transformer_core.training.trial import TrialRequest
-from transformer_core.weights.folder import write_json
 
 REQUEST = "trial.json"
 _GONE = Message(

@@ -13,12 +13,12 @@ from pages.train import batch_view
 from tests.corpora.test_foreign_tokens import END, TEXT, write_tokenizer
 from tests.pages.conftest import words_of
 from tests.pages.train.small_runs import train_copy
+from transformer_core.checkpoints.checkpoint import load
 from transformer_core.corpora import load_corpus
 from transformer_core.corpora.batching import IGNORED, batches_for
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.text.load import load_foreign
 from transformer_core.training.launch import Launcher
-from transformer_core.weights.checkpoint import load
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,71 @@
+"""GPT-2: older files, and what is refused by name."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.checkpoints import foreign
+from transformer_core.checkpoints.convert import convert
+from transformer_core.checkpoints.families.gpt2 import FAMILIES
+from transformer_core.errors import CheckpointError
+
+(GPT2,) = FAMILIES
+RELEASED = {  # as the smallest model was published
+    **{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1},
+    **{"bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02},
+    **{"layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12},
+    **{"n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": None, "summary_first_dropout": 0.1},
+    **{"summary_proj_to_labels": True, "summary_type": "cls_index", "summary_use_proj": True, "vocab_size": 50257},
+    "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}},
+}
+
+
+def test_the_released_configuration_is_that_of_the_preset():
+    import transformer_core as tc
+
+    assert GPT2.config(RELEASED) == tc.presets.gpt2()
+
+
+def test_the_released_files_have_no_prefix_and_hold_the_mask(folder_of: Callable[[str], Path]):
+    values, weights = foreign.read(folder_of("gpt2"))
+    bare = {key.removeprefix("transformer."): weight for key, weight in weights.items()}
+    masks = {f"h.{i}.attn.bias": torch.ones(1, 1, 24, 24).tril() for i in range(3)}
+    masks |= {f"h.{i}.attn.masked_bias": torch.tensor(-1e4) for i in range(3)}
+    tokens = foreign.batch("gpt2")
+    expected = convert(values, weights, where="gpt2")(*tokens)
+    assert torch.equal(convert(values, {**bare, **masks}, where="gpt2")(*tokens), expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"scale_attn_by_inverse_layer_idx": True}, "scale_attn_by_inverse_layer_idx = True is not supported"),
+        ({"add_cross_attention": True}, "add_cross_attention = True is not supported"),
+        (
+            {"activation_function": "mish"},
+            "activation_function = 'mish' is not supported; this version knows relu, gelu",
+        ),
+        ({"n_head": 5}, r"d_model \(768\) must be divisible by n_heads \(5\)"),
+        ({"n_embd": "768"}, "n_embd = '768' is not supported; a whole number is expected"),
+        ({"n_layer": None}, "config.json lacks n_layer"),
+        ({"bos_token_id": 50257}, r"bos_id \(50257\) must be a token of the vocabulary"),
+    ],
+)
+def test_what_is_not_computed_here_is_refused(changes: Mapping[str, Any], message: str):
+    with pytest.raises(CheckpointError, match=message):
+        GPT2.config({**RELEASED, **changes})
+
+
+def test_a_feed_forward_width_that_is_not_given_is_four_times_that_of_the_model():
+    assert GPT2.config({**RELEASED, "n_embd": 24, "n_inner": None}).d_ff == 96
+    assert GPT2.config({**RELEASED, "n_inner": 100}).d_ff == 100
+
+
+def test_padding_that_also_ends_a_text_is_no_padding():
+    """A real token behind it would be hidden."""
+    assert GPT2.config({**RELEASED, "pad_token_id": 50256}).pad_id is None
+    assert GPT2.config({**RELEASED, "pad_token_id": -1}).pad_id is None
+    assert GPT2.config({**RELEASED, "pad_token_id": 7}).pad_id == 7

@@ -1,0 +1,132 @@
+"""nanoGPT's ckpt.pt, against that model written down once more in plain torch."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import transformer_core as tc
+from tests.checkpoints.test_load import add_tokenizer
+from transformer_core.checkpoints import archive
+from transformer_core.errors import CheckpointError
+
+ARGS: dict[str, Any] = {"n_layer": 2, "n_head": 3, "n_embd": 36, "block_size": 20, "vocab_size": 61, "dropout": 0.0}
+
+
+def layer_norm(x: Tensor, weights: dict[str, Tensor], name: str) -> Tensor:
+    return F.layer_norm(x, x.shape[-1:], weights[f"{name}.weight"], weights.get(f"{name}.bias"), 1e-5)
+
+
+def linear(x: Tensor, weights: dict[str, Tensor], name: str) -> Tensor:
+    return F.linear(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"))
+
+
+def nanogpt(tokens: Tensor, weights: dict[str, Tensor]) -> Tensor:
+    """The logits of a nanoGPT with these weights."""
+    n = tokens.shape[1]
+    x = weights["transformer.wte.weight"][tokens] + weights["transformer.wpe.weight"][:n]
+    for i in range(ARGS["n_layer"]):
+        h = f"transformer.h.{i}"
+        q, k, v = linear(layer_norm(x, weights, f"{h}.ln_1"), weights, f"{h}.attn.c_attn").split(36, dim=2)
+        q, k, v = (part.unflatten(-1, (3, 12)).transpose(1, 2) for part in (q, k, v))
+        scores = (q @ k.transpose(-2, -1) / 12**0.5).masked_fill(torch.ones(n, n).triu(1).bool(), -torch.inf)
+        x = x + linear((scores.softmax(-1) @ v).transpose(1, 2).flatten(2), weights, f"{h}.attn.c_proj")
+        inner = F.gelu(linear(layer_norm(x, weights, f"{h}.ln_2"), weights, f"{h}.mlp.c_fc"))
+        x = x + linear(inner, weights, f"{h}.mlp.c_proj")
+    return layer_norm(x, weights, "transformer.ln_f") @ weights["lm_head.weight"].T
+
+
+def weights_of(*, bias: bool) -> dict[str, Tensor]:
+    """A state dict as nanoGPT has it, every number random; the head is the embedding."""
+    shapes: dict[str, tuple[int, ...]] = {"transformer.wte.weight": (61, 36), "transformer.wpe.weight": (20, 36)}
+    parts: dict[str, tuple[int, ...]] = {"ln_1": (36,), "attn.c_attn": (108, 36), "attn.c_proj": (36, 36)}
+    parts |= {"ln_2": (36,), "mlp.c_fc": (144, 36), "mlp.c_proj": (36, 144)}
+    named = {f"transformer.h.{i}.{name}": shape for i in range(2) for name, shape in parts.items()}
+    for name, shape in (named | {"transformer.ln_f": (36,)}).items():
+        shapes[f"{name}.weight"] = shape
+        if bias:
+            shapes[f"{name}.bias"] = shape[:1]
+    generator = torch.Generator().manual_seed(3)
+    weights = {name: torch.randn(shape, generator=generator) * 0.3 for name, shape in shapes.items()}
+    return weights | {"lm_head.weight": weights["transformer.wte.weight"]}
+
+
+def save(path: Path, weights: dict[str, Tensor], *, prefix: str = "", **args: Any) -> None:
+    """Write a ckpt.pt as nanoGPT's training does, with an optimizer's numbers beside the model."""
+    parameter = nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.AdamW([parameter])
+    parameter.sum().backward()
+    optimizer.step()
+    checkpoint = {
+        "model": {prefix + name: weight for name, weight in weights.items()},
+        "optimizer": optimizer.state_dict(),
+        "model_args": {**ARGS, **args},
+        "iter_num": 2000,
+        "best_val_loss": torch.tensor(1.47),
+        "config": {"dataset": "shakespeare_char", "learning_rate": 1e-3, "compile": True},
+    }
+    torch.save(checkpoint, path)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("prefix", ["", "_orig_mod.", "module."])
+def test_the_logits_are_nanogpts(bias: bool, prefix: str, tmp_path: Path):
+    weights, tokens = weights_of(bias=bias), torch.randint(0, 61, (2, 17), generator=torch.Generator().manual_seed(1))
+    (tmp_path / "out").mkdir()
+    save(tmp_path / "out" / "ckpt.pt", weights, prefix=prefix, bias=bias)
+    add_tokenizer(tmp_path / "out")
+    expected = nanogpt(tokens, weights)
+    assert expected.std() > 0.5
+    for source in (tmp_path / "out", tmp_path / "out" / "ckpt.pt"):
+        model, _ = tc.load(source)
+        with torch.inference_mode():
+            torch.testing.assert_close(model(tokens), expected, rtol=1e-4, atol=1e-4)
+    assert tc.greedy_decode(model, tokens[:1, :5], max_new_tokens=1).tokens[0, -1] == expected[0, 4].argmax()
+
+
+def test_an_older_one_says_nothing_of_biases_and_holds_its_mask(tmp_path: Path):
+    weights, tokens = weights_of(bias=True), torch.tensor([[5, 6, 7]])
+    masks = {f"transformer.h.{i}.attn.bias": torch.ones(1, 1, 20, 20).tril() for i in range(2)}
+    save(tmp_path / "ckpt.pt", weights | masks)
+    add_tokenizer(tmp_path)
+    torch.testing.assert_close(tc.load(tmp_path)[0](tokens), nanogpt(tokens, weights), rtol=1e-4, atol=1e-4)
+
+
+def test_without_a_tokenizer_it_reads_ids_also_as_an_upload(tmp_path: Path):
+    """A file of torch.save is a zip file itself, and is taken as it is; packed with other things it is found."""
+    weights, tokens = weights_of(bias=False), torch.tensor([[5, 6, 7]])
+    save(tmp_path / "ckpt.pt", weights, bias=False)
+    (tmp_path / "meta.pkl").write_bytes(b"never opened")
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as packed:
+        packed.write(tmp_path / "ckpt.pt", "out/ckpt.pt")
+        packed.write(tmp_path / "meta.pkl", "out/meta.pkl")
+    for name in ("ckpt.pt", "out.zip"):
+        with (tmp_path / name).open("rb") as file:
+            archive.unpack(file, tmp_path / f"from-{name}")
+        model, tokenizer = tc.load(tmp_path / f"from-{name}")
+        torch.testing.assert_close(model(tokens), nanogpt(tokens, weights), rtol=1e-4, atol=1e-4)
+        assert tokenizer.encode_for("5 6 7", "decoder_only") == [5, 6, 7]
+    assert tc.read_card(tmp_path / "from-ckpt.pt")["examples"][0] == "6 13 20 27 33 40 47 54"
+
+
+def test_of_the_vocabulary_of_gpt2_the_end_is_known(tmp_path: Path):
+    from transformer_core.checkpoints.families.nanogpt import FAMILIES
+
+    (family,) = FAMILIES
+    args = {**ARGS, "model_type": "nanogpt"}
+    assert family.config({**args, "vocab_size": 50304}).eos_id == 50256
+    assert family.config(args).eos_id == 60
+
+
+def test_what_does_not_fit_is_named(tmp_path: Path):
+    add_tokenizer(tmp_path)
+    save(tmp_path / "ckpt.pt", weights_of(bias=True), n_layer=3)
+    with pytest.raises(CheckpointError, match=r"lacks the weight 'transformer\.h\.2\.ln_1\.weight'"):
+        tc.load(tmp_path)
+    save(tmp_path / "ckpt.pt", weights_of(bias=True), attention_sinks=4)
+    with pytest.raises(CheckpointError, match="attention_sinks = 4 is not supported"):
+        tc.load(tmp_path)

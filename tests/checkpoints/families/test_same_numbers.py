@@ -1,0 +1,143 @@
+"""Every family gives the numbers of `transformers` from the same files: logits, states, patterns, tokens."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+import transformer_core as tc
+from tests.checkpoints import foreign
+from tests.checkpoints.foreign import SMALL
+
+CLOSE: dict[str, Any] = {"rtol": 1e-5, "atol": 1e-5}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The library's model and ours, and what both say of one padded batch."""
+
+    theirs: Any
+    ours: tc.Transformer
+    tokens: tuple[Tensor, ...]
+    expected: Any  # the library's output
+    logits: Tensor  # ours, watched; of a model without a last layer its final states
+    acts: Mapping[str, Tensor]
+
+    def real(self, stack: str) -> Tensor:
+        """Where a stack's tokens are no padding [batch, pos]."""
+        return foreign.is_real(self.tokens[0 if stack == self.stacks[0] else 1])
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        """The stacks of the model, in the order of the forward pass."""
+        return ("encoder", "decoder") if len(self.tokens) == 2 else ("encoder",) if self.ours.encoder else ("decoder",)
+
+    def output(self, stack: str, kind: str) -> tuple[Tensor, ...]:
+        """The library's hidden_states or attentions of a stack, one a layer."""
+        name = kind if len(self.tokens) == 1 or kind.startswith("cross") else f"{stack}_{kind}"
+        return getattr(self.expected, name)
+
+
+def run(model: tc.Transformer) -> Callable[..., Tensor]:
+    """What gives the most that a model computes: logits, or final states where it has no last layer."""
+    return model if model.config.unembed else model.final_states
+
+
+@pytest.fixture(scope="session")
+def pair_of(folder_of: Callable[[str], Path]) -> Callable[[str], Pair]:
+    @cache
+    def made(name: str) -> Pair:
+        theirs, ours = foreign.theirs(name, folder_of(name)), foreign.ours(folder_of(name))
+        tokens = foreign.batch(name)
+        inputs = {"input_ids": tokens[0], "attention_mask": foreign.is_real(tokens[0]).long()}
+        if len(tokens) == 2:
+            inputs |= {"decoder_input_ids": tokens[1], "decoder_attention_mask": foreign.is_real(tokens[1]).long()}
+        with torch.inference_mode():
+            expected = theirs(**inputs, output_hidden_states=True, output_attentions=True)
+            with tc.capture(ours, "*") as acts:
+                logits = run(ours)(*tokens)
+        return Pair(theirs, ours, tokens, expected, logits, acts)
+
+    return made
+
+
+@pytest.fixture(params=list(SMALL))
+def pair(request: pytest.FixtureRequest, pair_of: Callable[[str], Pair]) -> Pair:
+    return pair_of(request.param)
+
+
+def test_logits_are_the_same_watched_and_unwatched(pair: Pair):
+    real = pair.real(pair.stacks[-1])
+    if not pair.ours.config.unembed:
+        expected = pair.expected.hidden_states[-1][real]
+    else:
+        expected = (pair.expected.logits if "logits" in pair.expected else pair.expected.prediction_logits)[real]
+    assert expected.std() > 0.1
+    torch.testing.assert_close(pair.logits[real], expected, **CLOSE)
+    with torch.inference_mode():
+        torch.testing.assert_close(run(pair.ours)(*pair.tokens)[real], expected, **CLOSE)
+
+
+def test_every_hidden_state_is_the_same(pair: Pair):
+    for stack in pair.stacks:
+        expected, real = pair.output(stack, "hidden_states"), pair.real(stack)
+        n_layers = len(getattr(pair.ours, stack).blocks)
+        assert len(expected) == n_layers + 1
+        is_pre_norm = pair.ours.config.norm_position == "pre"
+        last = f"{stack}.ln_final" if is_pre_norm else f"{stack}.blocks.{n_layers - 1}.ln2"
+        sites = [*(f"{stack}.blocks.{i}.hook_resid_pre" for i in range(n_layers)), f"{last}.hook_normalized"]
+        for site, states in zip(sites, expected, strict=True):
+            torch.testing.assert_close(pair.acts[site][real], states[real], **CLOSE)
+
+
+def test_every_pattern_is_the_same(pair: Pair):
+    n_patterns = 0
+    for stack in pair.stacks:
+        kinds = {"self_attn": "attentions"}
+        if stack == "decoder" and len(pair.stacks) == 2:
+            kinds["cross_attn"] = "cross_attentions"
+        for part, kind in kinds.items():
+            expected = pair.output(stack, kind)
+            assert len(expected) == len(getattr(pair.ours, stack).blocks)
+            for i, pattern in enumerate(expected):
+                ours = pair.acts[f"{stack}.blocks.{i}.{part}.hook_pattern"]
+                assert ours.shape == pattern.shape
+                real = pair.real(stack)
+                ours, pattern = (p.transpose(1, 2)[real] for p in (ours, pattern))  # [real query, head, key]
+                torch.testing.assert_close(ours, pattern, **CLOSE)
+                assert pattern[pattern > 0].std() > 0.05  # else anything would be close
+                n_patterns += 1
+    assert n_patterns == sum(site.endswith("hook_pattern") for site in pair.acts)
+
+
+@pytest.mark.parametrize("name", foreign.DECODERS)
+def test_greedy_decoding_writes_the_same_tokens(name: str, pair_of: Callable[[str], Pair]):
+    """In one padded batch, where neither writes padding; prompts the library wants padded on the left."""
+    pair = pair_of(name)
+    tokens = pair.tokens[0]
+    is_prompt = len(pair.stacks) == 1
+    inputs = torch.stack([row.roll(len(row) - n) for row, n in zip(tokens, foreign.LENGTHS, strict=True)])
+    inputs = inputs if is_prompt else tokens
+    expected = pair.theirs.generate(
+        inputs,
+        attention_mask=(inputs != foreign.PAD).long(),
+        max_new_tokens=foreign.N_NEW,
+        do_sample=False,
+        num_beams=1,
+        decoder_start_token_id=None if is_prompt else foreign.PAD,
+        pad_token_id=foreign.PAD,
+        eos_token_id=foreign.EOS,
+        bad_words_ids=[[foreign.PAD]],
+    )
+    written = tc.greedy_decode(pair.ours, tokens, max_new_tokens=foreign.N_NEW).tokens
+    assert without_padding(written) == without_padding(expected)
+    assert max(map(len, without_padding(written))) >= foreign.N_NEW  # something was written
+
+
+def without_padding(tokens: Tensor) -> list[list[int]]:
+    return [row[row != foreign.PAD].tolist() for row in tokens]

@@ -1,0 +1,134 @@
+"""State dicts of torch.nn.Transformer and TransformerEncoder, against those modules themselves."""
+
+import json
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+import transformer_core as tc
+from tests.checkpoints.test_load import add_tokenizer
+from transformer_core.errors import CheckpointError
+
+SIZES: dict[str, Any] = {"d_model": 24, "nhead": 3, "dim_feedforward": 40, "dropout": 0.0, "batch_first": True}
+CONFIG = {"model_type": "torch_transformer", "n_heads": 3, "embedding": "embed.weight"}
+
+
+class Translator(nn.Module):
+    """A model as tutorials build it around torch.nn.Transformer."""
+
+    pe: Tensor
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(61, 24)
+        self.register_buffer("pe", torch.randn(1, 30, 24))
+        with warnings.catch_warnings(action="ignore"):  # of a quicker way that it cannot go
+            self.transformer = nn.Transformer(num_encoder_layers=2, num_decoder_layers=3, **SIZES, **options)
+        self.out = nn.Linear(24, 61)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        ahead = torch.ones(tgt.shape[1], tgt.shape[1]).triu(1).bool()
+        x, y = (self.embed(tokens) + self.pe[:, : tokens.shape[1]] for tokens in (src, tgt))
+        return self.out(self.transformer(x, y, tgt_mask=ahead))
+
+
+class Encoder(nn.Module):
+    """A model around torch.nn.TransformerEncoder; with a look-ahead mask it goes on with its text."""
+
+    def __init__(self, *, is_causal: bool, has_head: bool, **options: Any) -> None:
+        super().__init__()
+        self.is_causal = is_causal
+        self.token_embedding = nn.Embedding(61, 24)
+        layer = nn.TransformerEncoderLayer(**SIZES, **options)
+        norm = nn.LayerNorm(24) if options.get("norm_first") else None
+        self.encoder = nn.TransformerEncoder(layer, 2, norm=norm, enable_nested_tensor=False)
+        self.head = nn.Linear(24, 61, bias=False) if has_head else None
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        n = tokens.shape[1]
+        mask = torch.ones(n, n).triu(1).bool() if self.is_causal else None
+        position = torch.arange(n)[:, None] / 10000 ** (torch.arange(0, 24, 2) / 24)
+        table = torch.stack([position.sin(), position.cos()], dim=-1).flatten(1)
+        states = self.encoder(self.token_embedding(tokens) * math.sqrt(24) + table, mask=mask)
+        return states if self.head is None else self.head(states)
+
+
+def shaken(model: nn.Module) -> nn.Module:
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn(parameter.shape) * 0.1)
+    return model.eval()
+
+
+@pytest.fixture(autouse=True)
+def one_seed() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.mark.parametrize("is_safe", [True, False])
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_an_encoder_decoder(norm_first: bool, is_safe: bool, tmp_path: Path):
+    theirs = shaken(Translator(norm_first=norm_first, activation="gelu"))
+    state = {name: weight.contiguous() for name, weight in theirs.state_dict().items()}
+    save_file(state, tmp_path / "weights.safetensors") if is_safe else torch.save(state, tmp_path / "weights.pt")
+    config = CONFIG | {"output": "out.weight", "position_table": "pe", "norm_first": norm_first, "activation": "gelu"}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    model, _ = tc.load(add_tokenizer(tmp_path))
+    src, tgt = torch.randint(0, 61, (2, 9)), torch.randint(0, 61, (2, 7))
+    with torch.inference_mode():
+        torch.testing.assert_close(model(src, tgt), theirs(src, tgt), rtol=1e-4, atol=1e-4)
+    tc.save(tmp_path / "ours", model, tc.load(tmp_path)[1])
+    assert torch.equal(tc.load(tmp_path / "ours")[0](src, tgt), model(src, tgt))
+
+
+@pytest.mark.parametrize(
+    ("is_causal", "has_head", "options"),
+    [(False, True, {}), (False, False, {"bias": False}), (True, True, {"norm_first": True})],
+)
+def test_an_encoder_alone(is_causal: bool, has_head: bool, options: dict[str, Any], tmp_path: Path):
+    theirs = shaken(Encoder(is_causal=is_causal, has_head=has_head, **options))
+    torch.save({"state_dict": theirs.state_dict(), "epoch": 3}, tmp_path / "best.pth")
+    config = CONFIG | {"embedding": "token_embedding.weight", "positions": "sinusoidal_interleaved"}
+    config |= {"scale_embeddings": True, "causal": is_causal, "norm_first": options.get("norm_first", False)}
+    config |= {"output": "head.weight"} if has_head else {}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    add_tokenizer(tmp_path)
+    model, _ = tc.load(tmp_path / "best.pth")
+    tokens = torch.randint(0, 61, (2, 9))
+    assert model.config.architecture == ("decoder_only" if is_causal else "encoder_only")
+    with torch.inference_mode():
+        said = model(tokens) if has_head else model.final_states(tokens)
+        torch.testing.assert_close(said, theirs(tokens), rtol=1e-4, atol=1e-4)
+
+
+def refusal(folder: Path, **changes: Any) -> str:
+    """The sentence with which a translator is refused whose config.json says something else; None leaves out."""
+    config = CONFIG | {"output": "out.weight", "position_table": "pe"} | changes
+    (folder / "config.json").write_text(json.dumps({name: v for name, v in config.items() if v is not None}))
+    with pytest.raises(CheckpointError) as caught:
+        tc.load(folder)
+    return str(caught.value)
+
+
+def test_what_is_missing_is_asked_for_by_name(tmp_path: Path):
+    torch.save(Translator().state_dict(), tmp_path / "model.pt")
+    add_tokenizer(tmp_path)
+    with pytest.raises(CheckpointError, match="nothing says how they are put together; write it into a ") as caught:
+        tc.load(tmp_path)
+    example = str(caught.value)
+    assert '"embedding": "embed.weight", "output": "out.weight"' in example
+    assert "has no weight 'emb', which config.json names; beside its layers it has embed.weight, " in refusal(
+        tmp_path, embedding="emb"
+    )
+    assert "embedding = None is not supported; name the key" in refusal(tmp_path, embedding=None)
+    assert "lacks n_heads" in refusal(tmp_path, n_heads=None)
+    assert "output = None is not supported; name the key of the last linear layer" in refusal(tmp_path, output=None)
+    assert "positions = None is not supported; name one of sinusoidal" in refusal(tmp_path, position_table=None)
+    assert "d_model (24) must be divisible by n_heads (7)" in refusal(tmp_path, n_heads=7)
+    assert "use_rope = True is not supported" in refusal(tmp_path, use_rope=True)

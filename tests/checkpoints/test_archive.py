@@ -1,0 +1,304 @@
+"""A model as a zip file: what is handed out loads again, and a file that comes from anywhere is taken in with care."""
+
+import io
+import json
+import os
+import shutil
+import stat
+import struct
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.checkpoints.test_load import add_tokenizer
+from tests.german import in_german
+from transformer_core.checkpoints import archive
+from transformer_core.errors import CheckpointError
+
+TEXTS = ["the cat sees the dog", "a dog"]
+CARD = {"title": "Small", "examples": TEXTS, "parameters": 1}
+
+
+@pytest.fixture(scope="module")
+def ours(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A checkpoint of ours; not to be written to."""
+    folder = tmp_path_factory.mktemp("ours") / "small"
+    tokenizer = tc.train_tokenizer(TEXTS, kind="word")
+    sizes: dict[str, Any] = {"d_model": 12, "d_ff": 20, "n_heads": 3, "n_encoder_layers": 1, "n_decoder_layers": 2}
+    config = tc.ModelConfig(vocab_size=tokenizer.vocab_size, max_seq_len=16, **sizes)
+    tc.save(folder, tc.build(config, seed=3), tokenizer, CARD)
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def zipped(files: Mapping[str, bytes], kind: int = zipfile.ZIP_DEFLATED) -> io.BytesIO:
+    """A zip file with these files by their names in it."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return buffer
+
+
+def refusal(file: io.BytesIO, place: Path, *, say: Callable[[CheckpointError], str] = str, **options: Any) -> str:
+    """The sentence with which a file is refused; nothing of it is left."""
+    before = sorted(place.parent.rglob("*"))
+    with pytest.raises(CheckpointError) as caught:
+        archive.unpack(file, place, **options)
+    assert sorted(place.parent.rglob("*")) == before
+    sentence = say(caught.value)
+    assert "\n" not in sentence
+    assert str(place.parent) not in sentence
+    assert ".new" not in sentence
+    return sentence
+
+
+def same(one: Path, other: Path) -> bool:
+    src, tgt = torch.tensor([[5, 6, 4]]), torch.tensor([[1, 5]])
+    return torch.equal(tc.load(one)[0](src, tgt), tc.load(other)[0](src, tgt))
+
+
+def test_what_is_handed_out_loads_once_it_is_unpacked(ours: Path, tmp_path: Path):
+    with zipfile.ZipFile(io.BytesIO(archive.pack(ours))) as packed:
+        assert packed.testzip() is None
+        packed.extractall(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["small"]
+    assert files_of(tmp_path / "small") == files_of(ours)
+    assert same(tmp_path / "small", ours)
+
+
+def test_what_is_handed_out_can_be_taken_in(ours: Path, tmp_path: Path):
+    archive.unpack(io.BytesIO(archive.pack(ours)), tmp_path / "again")
+    assert files_of(tmp_path / "again").keys() == files_of(ours).keys()
+    assert same(tmp_path / "again", ours)
+    n_parameters = sum(parameter.numel() for parameter in tc.load(ours)[0].parameters())
+    assert tc.read_card(tmp_path / "again") == {**CARD, "parameters": n_parameters}
+    assert [path.name for path in tmp_path.iterdir()] == ["again"]
+
+
+def test_only_what_belongs_to_a_model_is_packed(ours: Path, tmp_path: Path):
+    folder = shutil.copytree(ours, tmp_path / "small")
+    (folder / "secret.env").write_text("x")
+    (folder / "film.json").mkdir()
+    with zipfile.ZipFile(io.BytesIO(archive.pack(folder))) as packed:
+        assert sorted(packed.namelist()) == sorted(f"small/{name}" for name in files_of(ours))
+    with pytest.raises(CheckpointError, match=r"no model in .*gone"):
+        archive.pack(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("inside", ["", "model/", "a/b/model/"])
+def test_a_model_may_lie_in_a_folder_among_other_things(inside: str, ours: Path, tmp_path: Path):
+    files = {inside + name: content for name, content in files_of(ours).items()}
+    files |= {"__MACOSX/x/._config.json": b"?", f"{inside}.DS_Store": b"?", f"{inside}README.md": b"#"}
+    files |= {f"{inside}film/7/config.json": b"{}", f"{inside}code.py": b"1/0", f"{inside}x.bin": b"\x80"}
+    archive.unpack(zipped(files), tmp_path / "new")
+    assert files_of(tmp_path / "new").keys() == files_of(ours).keys()
+    assert same(tmp_path / "new", ours)
+
+
+def test_a_model_without_a_card_gets_one(ours: Path, tmp_path: Path):
+    files = {name: content for name, content in files_of(ours).items() if name != "card.json"}
+    archive.unpack(zipped(files), tmp_path / "bare")
+    card = tc.read_card(tmp_path / "bare")
+    assert (card["title"], card["kind"]) == ("bare", "encoder-decoder")
+
+
+def test_a_hugging_face_folder_is_converted(folder_of: Callable[[str], Path], tmp_path: Path):
+    foreign = shutil.copytree(folder_of("gpt2"), tmp_path / "gpt2")
+    add_tokenizer(foreign)
+    archive.unpack(zipped({f"gpt2/{name}": content for name, content in files_of(foreign).items()}), tmp_path / "mine")
+    tokens = torch.tensor([[5, 6, 7, 8]])
+    assert torch.equal(tc.load(tmp_path / "mine")[0](tokens), tc.load(foreign)[0](tokens))
+    assert "model_type" not in json.loads((tmp_path / "mine" / "config.json").read_text())
+    assert tc.read_card(tmp_path / "mine")["title"] == "mine"
+
+
+def test_beside_safetensors_a_pickle_is_not_unpacked(ours: Path, tmp_path: Path):
+    files = files_of(ours) | {"pytorch_model.bin": b"\x80\x04."}
+    archive.unpack(zipped(files), tmp_path / "new")
+    assert "pytorch_model.bin" not in files_of(tmp_path / "new")
+    del files["model.safetensors"]
+    assert "has no model.safetensors" in refusal(zipped(files), tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "name", ["../evil.json", "small/../../evil.json", "/etc/evil.json", "..\\evil.json", "C:/evil.json", "a/../b.json"]
+)
+def test_ways_out_of_the_folder(name: str, ours: Path, tmp_path: Path):
+    place = tmp_path / "deep" / "checkpoints" / "new"
+    place.parent.mkdir(parents=True)
+    assert "a way out of its folder" in refusal(zipped(files_of(ours) | {name: b"{}"}), place)
+    assert not list(tmp_path.rglob("evil*"))
+
+
+def test_links(ours: Path, tmp_path: Path):
+    file = zipped({name: content for name, content in files_of(ours).items() if name != "card.json"})
+    link = zipfile.ZipInfo("card.json")
+    link.create_system, link.external_attr = 3, (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(file, "a") as packed:
+        packed.writestr(link, "/etc/passwd")
+    assert "card.json is a link" in refusal(file, tmp_path / "new")
+
+
+def test_a_file_that_is_larger_than_it_says(ours: Path, tmp_path: Path):
+    """The sizes are in the list at the end, which anybody can write."""
+    content = b"[" + b" " * 10_000_000 + b"]"
+    data = zipped(files_of(ours) | {"vocab.json": content}).getvalue()
+    assert data.count(struct.pack("<I", len(content))) == 2
+    lying = data.replace(struct.pack("<I", len(content)), struct.pack("<I", 100))
+    assert "vocab.json" in refusal(io.BytesIO(lying), tmp_path / "new")
+
+
+def test_too_large(ours: Path, tmp_path: Path):
+    files = files_of(ours) | {"vocab.json": b" " * 3_000_000}
+    sentence = refusal(zipped(files), tmp_path / "new", max_bytes=2**20)
+    assert "unpacked, this model takes 3 MiB, and 1 MiB are taken at most" in sentence
+    files = files_of(ours) | {"card.json": b'{"title": "' + b"x" * 2_000_000 + b'"}'}
+    assert "card.json has 2 MiB, which no model's has" in refusal(zipped(files), tmp_path / "new")
+
+
+def test_too_many_files(ours: Path, tmp_path: Path):
+    some = {f"{i}.json": b"" for i in range(archive.MAX_FILES + 1)}
+    assert "and a model at most 60" in refusal(zipped(files_of(ours) | some), tmp_path / "new")
+    endless = {f"{i:0100d}.txt": b"" for i in range(8_000)}
+    assert "far more files" in refusal(zipped(files_of(ours) | endless), tmp_path / "new")
+
+
+def test_a_locked_file(ours: Path, tmp_path: Path):
+    data = bytearray(zipped(files_of(ours)).getvalue())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = data.find(signature)
+        while at >= 0:
+            data[at + offset] |= 1
+            at = data.find(signature, at + 4)
+    assert "locked with a password" in refusal(io.BytesIO(bytes(data)), tmp_path / "new")
+
+
+@pytest.mark.parametrize("kind", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_of_packing(kind: int, ours: Path, tmp_path: Path):
+    assert "pack it as an ordinary zip file" in refusal(zipped(files_of(ours), kind), tmp_path / "new")
+
+
+def test_two_files_of_one_name(ours: Path, tmp_path: Path):
+    assert "config.json twice" in refusal(zipped(files_of(ours) | {"CONFIG.json": b"{}"}), tmp_path / "new")
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"PK\x05\x06" + bytes(18), b"PK\x03\x04" * 100])
+def test_no_zip_file_or_an_empty_one(content: bytes, tmp_path: Path):
+    assert refusal(io.BytesIO(content), tmp_path / "new").startswith("this ")
+
+
+def test_a_zip_file_that_is_cut_off_or_damaged(ours: Path, tmp_path: Path):
+    data = zipped(files_of(ours), zipfile.ZIP_STORED).getvalue()
+    assert "not a zip file that can be read" in refusal(io.BytesIO(data[: len(data) // 2]), tmp_path / "new")
+    at = data.index(b"__metadata__" if b"__metadata__" in data else b"decoder.")
+    flipped = data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+    assert "not a zip file that can be read" in refusal(io.BytesIO(flipped), tmp_path / "new")
+
+
+def test_no_model(tmp_path: Path, ours: Path):
+    assert "holds no config.json" in refusal(zipped({"photo.json": b"{}"}), tmp_path / "new")
+    assert "no .safetensors file" in refusal(zipped({"config.json": b"{}"}), tmp_path / "new")
+    for name, sentence in (
+        ("config.json", "config.json is not valid JSON"),
+        ("model.safetensors", "model.safetensors is damaged or cut off"),
+        ("tokenizer.json", "tokenizer.json is damaged"),
+        ("card.json", "card.json is not valid JSON"),
+    ):
+        content = files_of(ours)[name]
+        files = files_of(ours) | {name: content[: len(content) // 2]}
+        assert sentence in refusal(zipped(files), tmp_path / "new")
+    without = {name: content for name, content in files_of(ours).items() if name != "tokenizer.json"}
+    assert "this model has no tokenizer.json" in refusal(zipped(without), tmp_path / "new")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"n_decoder_layers": 10**9}, "asks for 1,000,000,001 layers"),
+        ({"max_seq_len": 10**12}, "table of 1,000,000,000,000 positions"),
+        ({"d_model": 3 * 10**6, "n_heads": 1}, "asks for"),
+        ({"vocab_size": 10**12}, "tokenizer has"),
+        ({"d_modell": 12}, "does not describe a model"),
+    ],
+)
+def test_a_configuration_without_bounds(changes: dict[str, Any], sentence: str, ours: Path, tmp_path: Path):
+    config = json.loads(files_of(ours)["config.json"]) | changes
+    files = files_of(ours) | {"config.json": json.dumps(config).encode()}
+    assert sentence in refusal(zipped(files), tmp_path / "new")
+
+
+def test_a_foreign_configuration_without_bounds(folder_of: Callable[[str], Path], tmp_path: Path):
+    files = files_of(folder_of("gpt2"))
+    files["config.json"] = json.dumps(json.loads(files["config.json"]) | {"n_layer": 10**9}).encode()
+    assert "asks for 1,000,000,000 layers" in refusal(zipped(files), tmp_path / "new")
+
+
+def test_what_is_there_stays(ours: Path, tmp_path: Path):
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "thesis.txt").write_text("mine")
+    assert "there is a folder 'taken' already" in refusal(zipped(files_of(ours)), tmp_path / "taken")
+
+
+def test_remove(ours: Path, tmp_path: Path):
+    folder = shutil.copytree(ours, tmp_path / "small")
+    archive.remove(folder)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(CheckpointError, match=r"no model in .*, so nothing was deleted"):
+        archive.remove(folder)
+    (tmp_path / "thesis").mkdir()
+    with pytest.raises(CheckpointError, match=r"no model in .*, so nothing was deleted"):
+        archive.remove(tmp_path / "thesis")
+    assert (tmp_path / "thesis").is_dir()
+
+
+def test_of_a_link_only_the_link_goes(ours: Path, tmp_path: Path):
+    away = shutil.copytree(ours, tmp_path / "away")
+    (tmp_path / "thesis.txt").write_text("mine")
+    (tmp_path / "link").symlink_to(away)
+    archive.remove(tmp_path / "link")
+    assert not (tmp_path / "link").is_symlink()
+    assert files_of(away) == files_of(ours)
+    (away / "deep").mkdir()
+    (away / "deep" / "out").symlink_to(tmp_path)
+    (away / "thesis.txt").symlink_to(tmp_path / "thesis.txt")
+    archive.remove(away)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(ours: Path, tmp_path: Path):
+    place = tmp_path / "checkpoints"
+    shutil.copytree(ours, place / "small")
+    place.chmod(0o555)
+    try:
+        with pytest.raises(CheckpointError, match="cannot be deleted"):
+            archive.remove(place / "small")
+        with pytest.raises(CheckpointError, match="cannot be written"):
+            archive.unpack(zipped(files_of(ours)), place / "new")
+    finally:
+        place.chmod(0o755)
+
+
+def test_a_german_reader_is_told_in_german(ours: Path, tmp_path: Path):
+    files = files_of(ours)
+    foreign = files | {"config.json": b'{"model_type": "mamba"}'}
+    less = files | {"config.json": b'{"model_type": "gpt2"}'}
+    assert refusal(zipped(foreign), tmp_path / "new", say=in_german).startswith(
+        "dieses Modell ist vom model_type 'mamba', der nicht unterstützt wird; unterstützt werden "
+    )
+    assert refusal(zipped(less), tmp_path / "new", say=in_german) == (
+        "config.json hat kein vocab_size, beschreibt also kein vollständiges Modell"
+    )
+    assert refusal(io.BytesIO(b"PK"), tmp_path / "new", say=in_german) == (
+        "das ist keine Zip-Datei, die sich lesen lässt (sie ist keine Zip-Datei); packe den Ordner des Modells "
+        "noch einmal"
+    )

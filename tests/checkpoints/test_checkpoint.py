@@ -1,0 +1,302 @@
+"""A model comes back from its folder as it went in, and a damaged folder is refused in one calm sentence."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from tests.german import in_german
+from transformer_core.checkpoints import checkpoint
+from transformer_core.checkpoints.checkpoint import load, read_card, save
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError
+from transformer_core.model.transformer import Transformer, build
+from transformer_core.text.load import load_tokenizer
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+
+ROOT = Path(__file__).resolve().parents[2]
+TOKENIZER = train_tokenizer(["abcdefg"], kind="character")
+CARD = {"title": "été", "examples": ["a", "b"], "metrics": {"exact_match": 0.5}, "trained": None}
+
+
+def small_config(**changes: Any) -> ModelConfig:
+    sizes = {"d_model": 8, "d_ff": 12, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 2, "max_seq_len": 10}
+    return ModelConfig(**({"vocab_size": TOKENIZER.vocab_size} | sizes | changes))
+
+
+def logits(model: Transformer) -> Tensor:
+    with torch.inference_mode():
+        return model(torch.tensor([[4, 5, 6, 2], [7, 2, 0, 0]]), torch.tensor([[1, 4, 5], [1, 6, 0]]))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    save(tmp_path / "model", build(small_config(), seed=1), TOKENIZER, CARD)
+    return tmp_path / "model"
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"tie_embeddings": "target", "positions": "learned"},
+        {"tie_embeddings": "none", "norm_position": "pre", "attention_bias": "none"},
+        {"positions": "sinusoidal_halves", "pad_id": None},
+    ],
+)
+def test_a_model_comes_back_bit_by_bit(changes: dict[str, Any], dtype: torch.dtype, tmp_path: Path):
+    model = build(small_config(**changes), seed=3).to(dtype).eval()
+    save(tmp_path / "model", model, TOKENIZER, CARD)
+    loaded, tokenizer = load(str(tmp_path / "model"))
+    assert not loaded.training
+    assert loaded.config == model.config
+    assert logits(loaded).dtype == dtype
+    assert torch.equal(logits(loaded), logits(model))
+    assert all(parameter.dtype == dtype for parameter in loaded.parameters())
+    assert tokenizer.encode("gab") == TOKENIZER.encode("gab")
+
+
+@pytest.mark.parametrize(("tying", "n_matrices"), [("three_way", 1), ("target", 2), ("none", 3)])
+def test_tied_weights_are_stored_once_and_tied_again(tying: str, n_matrices: int, tmp_path: Path):
+    model = build(small_config(tie_embeddings=tying))
+    save(tmp_path / "model", model, TOKENIZER)
+    stored = load_file(tmp_path / "model" / "model.safetensors")
+    assert sum(tuple(weight.shape) == (TOKENIZER.vocab_size, 8) for weight in stored.values()) == n_matrices
+    loaded, _ = load(tmp_path / "model")
+    assert loaded.encoder is not None
+    assert loaded.decoder is not None
+    matrices = (loaded.encoder.embed.weight, loaded.decoder.embed.weight, loaded.unembed.weight)
+    assert len({id(matrix) for matrix in matrices}) == len({matrix.data_ptr() for matrix in matrices}) == n_matrices
+    assert sum(p.numel() for p in loaded.parameters()) == sum(p.numel() for p in model.parameters())
+
+
+def test_the_parts(folder: Path):
+    parts = ["card.json", "config.json", "model.safetensors", "tokenizer.json"]
+    assert sorted(path.name for path in folder.iterdir()) == parts
+    assert read_card(folder) == CARD
+    save(folder, build(small_config()), TOKENIZER)
+    assert read_card(folder) == {}
+
+
+def refusal(folder: Path, read: Callable[[Path], Any] = load) -> str:
+    """The sentence with which a folder is refused."""
+    with pytest.raises(CheckpointError) as caught:
+        read(folder)
+    assert str(folder) in str(caught.value)
+    assert "Error(" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("part", ["config.json", "model.safetensors", "tokenizer.json", "card.json"])
+def test_a_part_that_is_missing_cut_or_nonsense(folder: Path, part: str):
+    read: Callable[[Path], Any] = read_card if part == "card.json" else load
+    whole = (folder / part).read_bytes()
+    for content in (b"", whole[:5], whole[: len(whole) // 2], whole[:-3], b"\xff" * 99, b"null", b"[]", b"[" * 99_999):
+        (folder / part).write_bytes(content)
+        assert part in refusal(folder, read)
+    (folder / part).unlink()
+    assert f"has no {part}" in refusal(folder, read)
+    (folder / part).mkdir()
+    assert f"has no {part}" in refusal(folder, read)
+
+
+def test_places_without_a_checkpoint(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    (tmp_path / "empty").mkdir()
+    for read in (load, read_card):
+        assert "there is no folder" in refusal(tmp_path / "nowhere", read)
+        assert "there is no folder" in refusal(tmp_path / "file", read)
+        assert "cannot be read" in refusal(tmp_path / "file" / "inside", read)
+        assert "cannot be read" in refusal(tmp_path / ("long" * 100), read)
+        assert "not a complete checkpoint" in refusal(tmp_path / "empty", read)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"n_head": 2}, "did you mean n_heads?"),
+        ({"d_model": 7}, "must be divisible"),
+        ({"d_model": "wide"}, "does not describe a model"),
+        ({"dropout": "much"}, "does not describe a model"),
+        ({"positions": 5}, "does not describe a model"),
+        ({"d_ff": 16}, "'encoder.blocks.0.mlp.up.weight' is (12, 8), but config.json asks for (16, 8)"),
+        ({"n_encoder_layers": 2}, "lacks weight 'encoder.blocks.1."),
+        ({"n_decoder_layers": 1}, "has an unknown weight 'decoder.blocks.1."),
+        ({"positions": "learned"}, "lacks weight 'decoder.pos_embed.table'"),
+        ({"vocab_size": 99}, "the tokenizer has 11 tokens and the model 99"),
+    ],
+)
+def test_a_configuration_that_is_not_that_of_the_weights(folder: Path, changes: dict[str, Any], said: str):
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | changes))
+    assert said in refusal(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda weights: dict([*weights.items()][1:]), "lacks weight"),
+        (lambda weights: weights | {"more": torch.zeros(1)}, "has an unknown weight 'more'"),
+        (lambda weights: weights | {"encoder.embed.weight": torch.zeros(8, 11)}, "is (8, 11), but config.json asks"),
+        (lambda weights: {name: weight.long() for name, weight in weights.items()}, "holds torch.int64"),
+        (lambda weights: weights | {"encoder.embed.weight": torch.zeros(11, 8).double()}, "float32, torch.float64"),
+    ],
+)
+def test_weights_that_are_not_those_of_the_configuration(
+    folder: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], said: str
+):
+    save_file(change(load_file(folder / "model.safetensors")), folder / "model.safetensors")
+    assert said in refusal(folder)
+
+
+def test_what_is_no_checkpoint_is_not_replaced(tmp_path: Path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter").write_text("precious")
+    for place in (tmp_path / "thesis", tmp_path / "thesis" / "chapter"):
+        with pytest.raises(CheckpointError, match="is not a checkpoint"):
+            save(place, build(small_config()), TOKENIZER)
+    assert (tmp_path / "thesis" / "chapter").read_text() == "precious"
+
+
+def test_a_tokenizer_of_another_model_is_not_saved(folder: Path):
+    other = train_tokenizer(["ab"], kind="character")
+    with pytest.raises(CheckpointError, match="the tokenizer has 6 tokens and the model 11"):
+        save(folder, build(small_config(), seed=2), other)
+    assert read_card(folder) == CARD
+
+
+def test_a_save_that_fails_leaves_the_older_one(folder: Path):
+    before = logits(load(folder)[0])
+    with pytest.raises(TypeError):
+        save(folder, build(small_config(), seed=2), TOKENIZER, {"metrics": object()})
+    assert torch.equal(logits(load(folder)[0]), before)
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+FULL_DISK = """
+import resource, sys
+from transformer_core.checkpoints.checkpoint import load, save
+model, tokenizer = load(sys.argv[1])
+for n_bytes in map(int, sys.argv[2:]):  # a file can be no longer
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
+    try:
+        save(sys.argv[1], model, tokenizer, {"title": "new"})
+    except OSError as error:
+        print("File too large" in error.strerror)
+"""
+
+
+@pytest.mark.faults
+def test_a_full_disk_leaves_the_older_one(folder: Path):
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert sizes["config.json"] < sizes["tokenizer.json"] < sizes["model.safetensors"]
+    limits = (10, sizes["config.json"], sizes["tokenizer.json"], sizes["model.safetensors"] - 1)
+    command = [sys.executable, "-c", FULL_DISK, str(folder), *map(str, limits)]
+    answer = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, timeout=300)
+    assert answer.stdout.split() == ["True"] * 4
+    load(folder)
+    assert read_card(folder) == CARD
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_process_killed_between_the_two_renames(folder: Path):
+    """The name is gone for an instant, or for good; `load` finds the former checkpoint and touches nothing."""
+    before = logits(load(folder)[0])
+    folder.rename(folder.with_name(".model.former"))
+    assert torch.equal(logits(load(folder)[0]), before)
+    assert read_card(folder) == CARD
+    assert not folder.exists()
+    save(folder, build(small_config()), TOKENIZER, {"title": "new"})
+    assert read_card(folder) == {"title": "new"}
+    assert [path.name for path in folder.parent.iterdir()] == ["model"]
+
+
+def test_a_model_is_never_put_together_from_two_checkpoints(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    other, turned = build(small_config(), seed=2), train_tokenizer(["gggfffeeddcba"], kind="character")
+    read = load_tokenizer
+
+    def replace_and_read(path: Path) -> Tokenizer:  # the weights have been read by now
+        monkeypatch.setattr(checkpoint, "load_tokenizer", read)
+        save(folder, other, turned)
+        return read(path)
+
+    monkeypatch.setattr(checkpoint, "load_tokenizer", replace_and_read)
+    model, tokenizer = load(folder)
+    assert torch.equal(logits(model), logits(other.eval()))
+    assert tokenizer.encode("gfed") == turned.encode("gfed") != TOKENIZER.encode("gfed")
+
+
+class Trap:
+    """Unpickled, it writes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_a_pickle_is_never_opened(folder: Path, tmp_path: Path):
+    poison = pickle.dumps(Trap(tmp_path / "sprung"))
+    for name in ("model.pt", "pytorch_model.bin", "weights.pkl"):
+        (folder / name).write_bytes(poison)
+    load(folder)
+    (folder / "model.safetensors").write_bytes(poison)
+    assert "model.safetensors is damaged" in refusal(folder)
+    assert not (tmp_path / "sprung").exists()
+    pickle.loads(poison)
+    assert (tmp_path / "sprung").exists()  # the trap was armed
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
+def test_a_file_that_may_not_be_read_says_so(name: str, folder: Path):
+    (folder / name).chmod(0)
+    with pytest.raises(CheckpointError, match=r"cannot be read \(Permission denied\)$"):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("damage", "german"),
+    [
+        (
+            lambda folder: (folder / "config.json").unlink(),
+            "{} hat keine config.json, ist also kein vollständiger Checkpoint",
+        ),
+        (
+            lambda folder: (folder / "config.json").write_text("{"),
+            "{}/config.json ist kein gültiges JSON (ein Name in doppelten Anführungszeichen fehlt: Zeile 1, Spalte 2 "
+            "(Zeichen 1))",
+        ),
+        (
+            lambda folder: (folder / "config.json").write_text('{"vocab_size": 0}'),
+            "{}/config.json beschreibt kein Modell: vocab_size muss eine ganze Zahl von mindestens 1 sein, nicht 0",
+        ),
+        (
+            lambda folder: (folder / "model.safetensors").write_bytes(b"torn"),
+            "{}/model.safetensors ist beschädigt oder abgeschnitten (der Kopf der Datei lässt sich nicht lesen: er ist "
+            "zu kurz); kopiere oder lade es noch einmal, oder trainiere es neu",
+        ),
+        (
+            lambda folder: save_file({"w": torch.ones(1)}, folder / "model.safetensors"),
+            "{}/model.safetensors hat das Gewicht 'decoder.blocks.0.cross_attn.k.bias' nicht; es gehört nicht zu der "
+            "config.json daneben",
+        ),
+    ],
+    ids=["missing", "no JSON", "no model", "torn", "others"],
+)
+def test_a_german_reader_is_told_in_german(damage: Callable[[Path], object], german: str, folder: Path):
+    damage(folder)
+    with pytest.raises(CheckpointError) as caught:
+        load(folder)
+    assert in_german(caught.value) == german.format(folder)

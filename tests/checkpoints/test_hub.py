@@ -1,0 +1,346 @@
+"""A model of the Hub comes whole, with its progress, once; whatever can go wrong there is one sentence."""
+
+import errno
+import json
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub import constants
+from safetensors.torch import save_file
+
+import transformer_core as tc
+from tests.checkpoints import foreign
+from tests.checkpoints.local_hub import LocalHub, commit_of
+from tests.checkpoints.test_load import add_tokenizer
+from tests.german import in_german
+from transformer_core.checkpoints.hub import HubId, fetch
+from transformer_core.checkpoints.hub_errors import explained
+from transformer_core.checkpoints.hub_tokenizer import fetch_tokenizer
+from transformer_core.errors import CheckpointError, Message
+
+FolderOf = Callable[[str], Path]
+NAME = "small-models/gpt2"
+
+
+@pytest.fixture
+def folder(folder_of: FolderOf, tmp_path: Path) -> Path:
+    """A small GPT-2 with a tokenizer."""
+    shutil.copytree(folder_of("gpt2"), tmp_path / "gpt2")
+    return add_tokenizer(tmp_path / "gpt2")
+
+
+@pytest.fixture
+def hub(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHub]:
+    """A hub that has it, in place of the Hub, and an empty cache."""
+    hub = LocalHub()
+    hub.serve(NAME, folder)
+    monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.url + "/{repo_id}/resolve/{revision}/{filename}")
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 10_000)
+    yield hub
+    hub.stop()
+
+
+def refusal(source: str = NAME) -> str:
+    """The sentence with which a model is refused."""
+    with pytest.raises(CheckpointError) as caught:
+        tc.load(source)
+    sentence = str(caught.value)
+    assert source.partition("@")[0] in sentence
+    assert "\n" not in sentence
+    assert "Error" not in sentence
+    assert "Traceback" not in sentence
+    return sentence
+
+
+def logits(model: tc.Transformer) -> torch.Tensor:
+    with torch.inference_mode():
+        return model(torch.tensor([[5, 6, 7, 8], [9, 4, 3, 0]]))
+
+
+def test_a_model_comes_whole_and_only_once(hub: LocalHub, folder: Path):
+    model, tokenizer = tc.load(NAME)
+    assert torch.equal(logits(model), logits(tc.load(folder)[0]))
+    assert tokenizer.encode("w5 w9") == [5, 9]
+    assert hub.downloads() == {path.name: 1 for path in folder.iterdir()}
+    tc.load(NAME)
+    assert hub.downloads() == {path.name: 1 for path in folder.iterdir()}
+
+
+def test_progress_rises_to_the_total_in_the_thread_that_waits(hub: LocalHub, folder: Path):
+    told: list[tuple[int, int, str, int]] = []
+    tc.load(NAME, on_progress=lambda done, total, what: told.append((done, total, str(what), threading.get_ident())))
+    coming = [(done, total) for done, total, what, _ in told if what == f"downloading {NAME}"]
+    reading = [(done, total) for done, total, what, _ in told if what == f"reading {NAME}"]
+    assert len(coming) + len(reading) == len(told)
+    sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
+    assert {total for _, total in coming} == {sum(sizes.values()) - sizes["config.json"]}  # that one came before
+    assert {total for _, total in reading} == {sum(p.numel() * 4 for p in tc.load(NAME)[0].parameters())}
+    for phase in (coming, reading):
+        dones = [done for done, _ in phase]
+        assert dones == sorted(set(dones))
+        assert dones[-1] == phase[0][1]
+    assert {thread for *_, thread in told} == {threading.get_ident()}
+
+
+def test_progress_is_told_while_a_file_is_coming(hub: LocalHub):
+    def slowly(name: str, content: bytes) -> bytes:
+        time.sleep(0.25 if name in ("tokenizer.json", "model.safetensors") else 0)
+        return content
+
+    hub.change = slowly
+    told: list[int] = []
+    fetch(HubId(NAME, None), lambda done, total, what: told.append(done))
+    assert told[0] == 0
+    assert len(told) >= 3  # at the start, between the two slow files, at the end
+
+
+@pytest.mark.parametrize("how", ["no server", "offline mode", "a fault of the server"])
+def test_what_came_once_needs_no_network(how: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
+    before = logits(tc.load(NAME)[0])
+    if how == "no server":
+        hub.stop()
+    elif how == "offline mode":
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    else:
+        hub.refusals[NAME] = (503, {})
+    told: list[str] = []
+    assert torch.equal(logits(tc.load(NAME, on_progress=lambda done, total, what: told.append(str(what)))[0]), before)
+    assert set(told) == {f"reading {NAME}"}
+
+
+def test_a_version_of_a_model(hub: LocalHub, folder: Path, tmp_path: Path):
+    shutil.copytree(folder, tmp_path / "older")
+    weights = foreign.read(folder)[1]
+    save_file({key: weight / 2 for key, weight in weights.items()}, tmp_path / "older" / "model.safetensors")
+    hub.serve(NAME, tmp_path / "older", revision="v1")
+    assert torch.equal(logits(tc.load(f"{NAME}@v1")[0]), logits(tc.load(tmp_path / "older")[0]))
+    assert torch.equal(logits(tc.load(f"{NAME}@{commit_of(folder)}")[0]), logits(tc.load(folder)[0]))
+    assert fetch(HubId(NAME, "v1")).commit == commit_of(tmp_path / "older")
+    assert "has no version 'v2'; leave out @v2" in refusal(f"{NAME}@v2")
+    hub.stop()
+    assert torch.equal(logits(tc.load(f"{NAME}@v1")[0]), logits(tc.load(tmp_path / "older")[0]))
+
+
+def test_only_what_is_needed_is_fetched(hub: LocalHub, folder: Path):
+    needed = {path.name for path in folder.iterdir()} | {"vocab.txt", "source.spm"}
+    (folder / "onnx").mkdir()
+    others = ["pytorch_model.bin", "tf_model.h5", "consolidated.safetensors", "modeling.py", "onnx/model.safetensors"]
+    for name in ("vocab.txt", "source.spm", "README.md", "model-00001-of-00002.safetensors", *others):
+        (folder / name).write_text(name)
+    fetched = fetch(HubId(NAME, None))
+    assert set(hub.downloads()) == needed
+    assert {path.name for path in fetched.folder.iterdir()} == needed
+
+
+def test_parts_named_by_an_index(hub: LocalHub, folder: Path):
+    weights = foreign.read(folder)[1]
+    names = {key: f"model-0000{1 + i % 2}-of-00002.safetensors" for i, key in enumerate(weights)}
+    for name in set(names.values()):
+        save_file({key: weight for key, weight in weights.items() if names[key] == name}, folder / name)
+    before = logits(tc.load(folder)[0])
+    (folder / "model.safetensors").unlink()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
+    assert torch.equal(logits(tc.load(NAME)[0]), before)
+    hub.stop()
+    assert torch.equal(logits(tc.load(NAME)[0]), before)
+
+
+def test_a_checkpoint_of_ours_on_the_hub(hub: LocalHub, tmp_path: Path):
+    tokenizer = tc.train_tokenizer(["abcdefgh"], kind="character")
+    tc.save(tmp_path / "ours", tc.build(tc.presets.tiny_decoder(tokenizer.vocab_size)), tokenizer, {"title": "ours"})
+    hub.serve("ours", tmp_path / "ours")
+    model, _ = tc.load("ours")
+    assert torch.equal(logits(model), logits(tc.load(tmp_path / "ours")[0]))
+    assert tc.read_card(fetch(HubId("ours", None)).folder) == {"title": "ours"}
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "said"),
+    [
+        (404, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private, log in by `hf auth"),
+        (401, {"X-Error-Code": "RepoNotFound"}, "no such model on the Hub; if it is private"),
+        (401, {}, "does not accept this machine"),
+        (401, {"X-Error-Message": "Invalid credentials in Authorization header"}, "does not accept this machine"),
+        (403, {"X-Error-Code": "GatedRepo"}, "is gated: its owner wants to be asked first; ask at http://127.0.0.1"),
+        (403, {}, "does not let this machine read"),
+        (403, {"X-Error-Message": "Access to this resource is disabled."}, "was disabled on the Hub"),
+        (429, {"Retry-After": "77"}, "again in 77 seconds"),
+        (429, {}, "again in some minutes"),
+        (418, {}, "(HTTP 418); look at http://127.0.0.1"),
+        (500, {}, "a fault of its own (HTTP 500)"),
+        (503, {}, "a fault of its own (HTTP 503)"),
+    ],
+)
+def test_a_model_that_is_not_given(
+    status: int, headers: dict[str, str], said: str, hub: LocalHub, monkeypatch: pytest.MonkeyPatch
+):
+    hub.refusals[NAME] = status, headers
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    assert said in refusal()
+    assert sum(waits) < 5  # s
+    assert not hub.downloads()
+
+
+def test_a_name_that_nobody_knows(hub: LocalHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert "there is no folder 'gtp2', and no such model on the Hub; ids are owner/name" in refusal("gtp2")
+    (tmp_path / "checkpoints" / "en-fr").mkdir(parents=True)
+    assert "or is checkpoints/en-fr meant?" in refusal("checkpoints/en-frr")
+    assert "there is no folder 'a@b@c'" in refusal("a@b@c")
+    assert "there is no folder 'a.git'" in refusal("a.git")  # which the library takes for no id
+    assert "there is no folder" in refusal("../elsewhere")
+    with pytest.raises(CheckpointError, match="there is no folder"):
+        tc.load(Path(NAME))  # a path is a path
+    assert not hub.downloads()
+
+
+def test_not_here_and_nobody_to_ask(hub: LocalHub, monkeypatch: pytest.MonkeyPatch):
+    hub.stop()
+    assert "the Hub cannot be reached (no connection); load it once with a connection" in refusal()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert "offline mode is on: HF_HUB_OFFLINE" in refusal()
+
+
+def test_half_of_it_here_and_nobody_to_ask(hub: LocalHub):
+    (fetch(HubId(NAME, None)).folder / "model.safetensors").unlink()
+    hub.stop()
+    assert "no model of this id is whole in the cache" in refusal()
+
+
+def test_an_unsupported_model_is_refused_before_its_weights_come(hub: LocalHub, folder: Path):
+    values = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(values | {"model_type": "mamba", "auto_map": {"AutoModel": "m.M"}}))
+    assert "'mamba', which is not supported; supported are " in refusal()
+    assert set(hub.downloads()) == {"config.json"}
+
+
+def test_a_model_that_is_a_pickle_only(hub: LocalHub, folder: Path):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    assert "keeps its weights in pytorch_model.bin, a pickle" in refusal()
+    (folder / "pytorch_model.bin").rename(folder / "flax_model.msgpack")
+    assert "has no model.safetensors" in refusal()
+    (folder / "config.json").unlink()
+    assert "has no config.json" in refusal()
+    assert set(hub.downloads()) == {"config.json"}
+
+
+def test_a_connection_that_is_lost_goes_on_where_it_was(hub: LocalHub, folder: Path):
+    hub.cut_off_once.add("model.safetensors")
+    told: list[int] = []
+    tc.load(NAME, on_progress=lambda done, total, what: told.append(done) if str(what).startswith("down") else None)
+    assert hub.downloads()["model.safetensors"] == 2
+    assert told == sorted(told)
+
+
+def test_a_file_that_comes_damaged_is_not_kept(hub: LocalHub):
+    hub.change = lambda name, content: content[:-1] + b"\xff" if name == "model.safetensors" else content
+    assert "model.safetensors of small-models/gpt2 came damaged, and was not kept" in refusal()
+    hub.change = lambda name, content: content
+    tc.load(NAME)
+
+
+def test_a_file_that_comes_with_the_wrong_length_is_not_kept(hub: LocalHub):
+    hub.change = lambda name, content: content[:-100] if name == "model.safetensors" else content
+    assert "model.safetensors of small-models/gpt2 came with the wrong length" in refusal()
+    hub.change = lambda name, content: content
+    tc.load(NAME)
+
+
+def test_a_file_that_was_cut_off_in_the_cache_comes_again(hub: LocalHub):
+    path = fetch(HubId(NAME, None)).folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-50])
+    tc.load(NAME)
+    assert hub.downloads()["model.safetensors"] == 2
+
+
+def test_who_waits_is_told_in_their_own_language(hub: LocalHub):
+    told: list[Message] = []
+    hub.change = lambda name, content: content[:-1] + b"x" if name == "model.safetensors" else content
+    with pytest.raises(CheckpointError) as caught:
+        tc.load(NAME, on_progress=lambda done, total, what: told.append(what))
+    assert in_german(caught.value) == (
+        f"model.safetensors von {NAME} kam beschädigt an und wurde nicht behalten; lade das Modell noch einmal"
+    )
+    assert {in_german(what) for what in told} == {f"Download von {NAME}"}
+
+
+def test_more_than_the_disk_holds(hub: LocalHub):
+    hub.said_sizes["model.safetensors"] = 1 << 60
+    sentence = refusal()
+    assert "needs 1,073,741,824.0 GiB on the disk" in sentence
+    assert "set HF_HOME to a folder with more" in sentence
+    assert set(hub.downloads()) == {"config.json"}
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "is full; make room for"),
+        (PermissionError(errno.EACCES, "Permission denied"), "cannot be written (Permission denied)"),
+    ],
+)
+def test_a_disk_that_takes_no_more(error: OSError, said: str):
+    assert said in str(explained(error, NAME, None, "model.safetensors"))
+
+
+def test_a_defect_of_ours_is_not_called_a_fault_of_the_hub():
+    with pytest.raises(ZeroDivisionError):
+        explained(ZeroDivisionError(), NAME, None)
+
+
+class Away(Exception):
+    """The page was left."""
+
+
+def test_who_waits_no_more_stops_the_download(hub: LocalHub):
+    def leave(done: int, total: int, what: Message) -> None:
+        raise Away
+
+    with pytest.raises(Away):
+        tc.load(NAME, on_progress=leave)
+    assert hub.downloads()["model.safetensors"] == 0
+    tc.load(NAME)
+
+
+@pytest.mark.parametrize(
+    "text", ["a/b/c", "/a", "a b", "..", "a/../b", "", "@main", "a@", "a@b c", ".a", "a\\b", "~/a"]
+)
+def test_no_id(text: str):
+    assert HubId.read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "repo", "revision"),
+    [("gpt2", "gpt2", None), ("a-b/c.d_e", "a-b/c.d_e", None), ("a/b@refs/pr/3", "a/b", "refs/pr/3")],
+)
+def test_an_id(text: str, repo: str, revision: str | None):
+    hub_id = HubId.read(text)
+    assert hub_id == HubId(repo, revision)
+    assert str(hub_id) == text
+
+
+def test_a_tokenizer_comes_without_weights_and_only_once(hub: LocalHub, folder: Path):
+    found = fetch_tokenizer(HubId(NAME, None))
+    assert (found / "tokenizer.json").read_bytes() == (folder / "tokenizer.json").read_bytes()
+    assert set(hub.downloads()) == {path.name for path in folder.glob("tokenizer*")}
+    hub.stop()
+    assert fetch_tokenizer(HubId(NAME, None)) == found
+    with pytest.raises(CheckpointError, match=r"^there is no|no connection|not reached|cannot be reached"):
+        fetch_tokenizer(HubId("small-models/other", None))
+
+
+def test_a_model_without_a_tokenizer_is_refused(hub: LocalHub, tmp_path: Path):
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "config.json").write_text("{}")
+    hub.serve("small-models/bare", tmp_path / "bare")
+    with pytest.raises(CheckpointError, match=r"small-models/bare has no tokenizer that can be read here"):
+        fetch_tokenizer(HubId("small-models/bare", None))

@@ -1,0 +1,134 @@
+"""Files of torch.save: weights are read, and nothing in them is ever run."""
+
+import json
+import os
+import pickle
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import transformer_core as tc
+from tests.checkpoints import foreign
+from tests.checkpoints.test_load import add_tokenizer
+from transformer_core.checkpoints import archive
+from transformer_core.errors import CheckpointError
+
+FolderOf = Callable[[str], Path]
+
+
+class Hostile:
+    """Makes a file when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.system, (f"touch {self.mark}",)
+
+
+def pickled(folder_of: FolderOf, name: str, folder: Path) -> Path:
+    """A Hugging Face folder of a time before safetensors."""
+    shutil.copytree(folder_of(name), folder)
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    torch.save({"lr": 1.0}, folder / "optimizer.pt")  # of its training, and no weights
+    return add_tokenizer(folder)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "bert", "bert-classifier"])
+def test_a_folder_with_pytorch_model_bin(name: str, folder_of: FolderOf, tmp_path: Path):
+    model, _ = tc.load(pickled(folder_of, name, tmp_path / name))
+    same = foreign.ours(folder_of(name))
+    assert model.config == same.config
+    for (one, value), (other, expected) in zip(model.named_parameters(), same.named_parameters(), strict=True):
+        assert one == other and torch.equal(value, expected)
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, name)
+    with (tmp_path / "packed.zip").open("rb") as file:
+        archive.unpack(file, tmp_path / "taken")
+    assert torch.equal(
+        tc.load(tmp_path / "taken")[0].final_states(*foreign.batch(name)), model.final_states(*foreign.batch(name))
+    )
+    assert {path.suffix for path in (tmp_path / "taken").iterdir()} == {".json", ".safetensors"}
+
+
+def test_several_parts_and_files_of_before_torch_1_6(folder_of: FolderOf, tmp_path: Path):
+    folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
+    weights = torch.load(folder / "pytorch_model.bin", weights_only=True)
+    (folder / "pytorch_model.bin").unlink()
+    names = sorted(weights)
+    parts = {"pytorch_model-1.bin": names[::2], "pytorch_model-2.bin": names[1::2]}
+    for part, keys in parts.items():
+        torch.save({k: weights[k] for k in keys}, folder / part, _use_new_zipfile_serialization=False)
+    index = {"weight_map": {key: part for part, keys in parts.items() for key in keys}}
+    (folder / "pytorch_model.bin.index.json").write_text(json.dumps(index))
+    tokens = foreign.batch("gpt2")
+    assert torch.equal(tc.load(folder)[0](*tokens), foreign.ours(folder_of("gpt2"))(*tokens))
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize("way", ["inside", "beside", "plain"])
+def test_a_hostile_pickle_is_refused_and_never_run(way: str, is_new: bool, folder_of: FolderOf, tmp_path: Path):
+    folder, mark = pickled(folder_of, "gpt2", tmp_path / "gpt2"), tmp_path / "it ran".replace(" ", "-")
+    path = folder / "pytorch_model.bin"
+    weights = torch.load(path, weights_only=True)
+    content = {"inside": weights | {"wte": Hostile(mark)}, "beside": {"model": weights, "args": Hostile(mark)}}
+    if way == "plain":
+        path.write_bytes(pickle.dumps(Hostile(mark)))
+    else:
+        torch.save(content[way], path, _use_new_zipfile_serialization=is_new)
+    with pytest.raises(CheckpointError) as caught:
+        tc.load(folder)
+    said = str(caught.value)
+    told = "holds more than tensors and plain values, which could run code, so it was not opened"
+    told = "is damaged, or is no file of torch.save" if way == "plain" else told
+    assert f"pytorch_model.bin {told}; " in said and "\n" not in said
+    shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "gpt2")
+    with (tmp_path / "packed.zip").open("rb") as file, pytest.raises(CheckpointError, match=told):
+        archive.unpack(file, tmp_path / "taken")
+    assert not mark.exists() and not (tmp_path / "taken").exists()
+    torch.load(path, weights_only=False) if way != "plain" else pickle.loads(path.read_bytes())
+    assert mark.exists()  # it would have run
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is damaged, or is no file of torch.save"),
+        (b"not a pickle", "is damaged, or is no file of torch.save"),
+        ([1, 2], "holds no state dict but list"),
+        ({"wte.weight": 3}, "holds 'wte.weight', which is no tensor"),
+        ({"wte.weight": torch.zeros(1).expand(61, 36)}, "'wte.weight' is no plain tensor"),
+    ],
+)
+def test_other_files_are_refused_calmly(content: Any, message: str, folder_of: FolderOf, tmp_path: Path):
+    folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
+    path = folder / "pytorch_model.bin"
+    path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
+    with pytest.raises(CheckpointError, match=message):
+        tc.load(folder)
+
+
+def test_a_cut_file_is_refused(folder_of: FolderOf, tmp_path: Path):
+    folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
+    whole = (folder / "pytorch_model.bin").read_bytes()
+    (folder / "pytorch_model.bin").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(CheckpointError, match="is damaged, or is no file of torch"):
+        tc.load(folder)
+
+
+def test_several_files_that_may_be_the_weights(folder_of: FolderOf, tmp_path: Path):
+    folder = pickled(folder_of, "gpt2", tmp_path / "gpt2")
+    (folder / "pytorch_model.bin").rename(folder / "epoch-1.pt")
+    shutil.copy(folder / "epoch-1.pt", folder / "epoch-2.pt")
+    with pytest.raises(
+        CheckpointError, match=r"has several files of weights, epoch-1\.pt, epoch-2\.pt; give the path of one"
+    ):
+        tc.load(folder)
+    assert tc.load(folder / "epoch-2.pt")[0].config.architecture == "decoder_only"
+    assert zipfile.is_zipfile(folder / "epoch-2.pt")  # an upload of it alone is a zip file too

@@ -1,0 +1,319 @@
+"""A checkpoint folder as one file to hand on, and such a file taken in with care: it comes from anywhere."""
+
+import shutil
+import stat
+import zipfile
+import zlib
+from collections.abc import Sequence
+from io import BufferedIOBase, BytesIO
+from pathlib import Path, PurePosixPath
+from uuid import uuid4
+
+from transformer_core.checkpoints.bring_in import card_of
+from transformer_core.checkpoints.checkpoint import (
+    CARD,
+    CONFIG,
+    WEIGHTS,
+    existing,
+    is_foreign,
+    read_json,
+    reading_folder,
+    write_parts,
+)
+from transformer_core.checkpoints.convert import family_of
+from transformer_core.checkpoints.folder import replacing
+from transformer_core.checkpoints.foreign import open_foreign
+from transformer_core.checkpoints.load import Source, load
+from transformer_core.checkpoints.tensor_files import PICKLES, TensorFiles
+from transformer_core.config import ModelConfig
+from transformer_core.devices import in_words
+from transformer_core.errors import CheckpointError, ConfigError, HeadlightError, Message
+from transformer_core.reasons import reason
+
+MAX_FILES = 60  # of a model; large ones keep their weights in several
+MAX_BYTES = 2 * 2**30  # of all files of a model, unpacked
+MAX_JSON_BYTES = {CONFIG: 2**20, CARD: 2**20}  # these are read again and again
+MAX_TABLE = 2**25  # numbers in a table of positions, which is in no file: a configuration alone asks for it
+
+_DENSE = ".safetensors"  # random fractions, which deflating makes hardly smaller
+_SUFFIXES = (".json", _DENSE, ".txt", ".model", ".spm")  # what a model's folder holds; ours never has a pickle
+_TORCH = "data.pkl"  # what lies in every file of torch.save, which is a zip file itself
+_MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
+_PIECE = 2**16  # bytes unpacked at a time
+_THIS = Message("this model")
+
+
+def pack(folder: Path) -> bytes:
+    """Return a checkpoint folder as a zip file: a folder of the same name, which loads once it is unpacked.
+
+    Raises:
+        CheckpointError: it is no model, or cannot be read.
+    """
+
+    def read(place: Path) -> bytes:
+        if not (place / CONFIG).is_file():
+            raise CheckpointError("there is no model in {folder} any more; choose another", folder=folder)
+        buffer = BytesIO()
+        with zipfile.ZipFile(buffer, "w", strict_timestamps=False) as archive:
+            for path in sorted(place.iterdir()):
+                if path.is_file() and path.suffix in _SUFFIXES:
+                    kind = zipfile.ZIP_STORED if path.suffix == _DENSE else zipfile.ZIP_DEFLATED
+                    archive.write(path, f"{folder.name}/{path.name}", kind)
+        return buffer.getvalue()
+
+    return reading_folder(folder, read)
+
+
+def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) -> None:
+    """Write the model in a zip file to a new folder, after it was loaded once; a Hugging Face folder is converted.
+
+    The list of what is inside is checked first: files of the kinds that a model has, no links, no ways out of the
+    folder, not more than `max_bytes` in all. What else lies beside the model is left out; files of torch.save are taken
+    where there is no safetensors file. While unpacking, what each file says of its size is not trusted.
+
+    Args:
+        file: the zip file, or a file of torch.save; it can be sought in.
+        folder: where the model goes; it must not exist. Its name is the title of a model without a card.
+        max_bytes: of all files, unpacked.
+
+    Raises:
+        CheckpointError: it is no zip file, not a model, too large, or damaged; nothing is left behind.
+    """
+    if folder.exists():
+        raise CheckpointError("there is a folder {name!r} already; give the model another name", name=folder.name)
+    try:
+        with zipfile.ZipFile(_Careful(file)) as archive:
+            is_of_torch = any(PurePosixPath(name).name == _TORCH for name in archive.namelist())
+            members = [] if is_of_torch else _chosen(archive, max_bytes)
+            with replacing(folder) as new:
+                unpacked = new / "unpacked"
+                unpacked.mkdir()
+                left = max_bytes
+                for member in members:
+                    left -= _write(archive, member, unpacked, left)
+                if is_of_torch:
+                    _copy(file, unpacked / "weights.pt", left)
+                _take_in(unpacked, new, folder.name)
+                shutil.rmtree(unpacked)
+    except HeadlightError:
+        raise
+    except (EOFError, NotImplementedError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as error:
+        raise CheckpointError(
+            "this is not a zip file that can be read ({error}); pack the model's folder again", error=reason(error)
+        ) from error
+    except OSError as error:
+        raise CheckpointError(
+            "the model cannot be written ({error}); make room, then try again", error=reason(error)
+        ) from error
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder with a model: it is out of sight at once, and then its files go. Of a link only the link goes.
+
+    Raises:
+        CheckpointError: it holds no model, or cannot be deleted.
+    """
+    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
+    try:
+        if not (folder / CONFIG).is_file():
+            raise CheckpointError("there is no model in {folder}, so nothing was deleted", folder=folder)
+        if folder.is_symlink():
+            folder.unlink()
+        else:
+            folder.rename(going)
+            shutil.rmtree(going)  # follows no link
+    except OSError as error:
+        raise CheckpointError(
+            "{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=reason(error)
+        ) from error
+
+
+def _take_in(unpacked: Path, new: Path, name: str) -> None:
+    """Load what was unpacked, and write it as a checkpoint of ours: no byte of the zip file is kept as it came.
+
+    Raises:
+        CheckpointError: it is no model that can be read.
+        OSError: it cannot be written.
+    """
+    try:
+        _refuse_boundless(unpacked)
+        model, tokenizer = load(Source(unpacked, _THIS))
+        write_parts(new, model, tokenizer, card_of(unpacked, model, tokenizer, name=name))
+    except HeadlightError as error:
+        raise CheckpointError(error.message.replaced(f"{unpacked}/", "").replaced(str(unpacked), _THIS)) from error
+    except (MemoryError, RuntimeError) as error:  # what torch says where a size is absurd
+        raise CheckpointError(
+            "{what} cannot be loaded ({error:.150}); choose another",
+            what=_THIS,
+            error=str(error).splitlines()[0],
+        ) from error
+
+
+def _refuse_boundless(folder: Path) -> None:
+    """Check that a configuration asks for no more than its weights can fill, before anything is made of it.
+
+    Raises:
+        CheckpointError: it does, or is none.
+    """
+    if is_foreign(folder):
+        opened = open_foreign(folder, where=_THIS)
+        config = family_of(opened.values, where=_THIS).config(opened.values, where=CONFIG)
+        n_tensors = len(opened.files)
+    else:
+        try:
+            config = ModelConfig.from_dict(read_json(folder, CONFIG))
+        except (AttributeError, ConfigError, TypeError) as error:
+            raise CheckpointError("{config} does not describe a model: {error}", config=CONFIG, error=error) from error
+        n_tensors = len(TensorFiles([existing(folder, WEIGHTS)]))
+    n_layers = config.n_encoder_layers + config.n_decoder_layers
+    if n_layers > n_tensors:
+        raise CheckpointError(
+            "{config} asks for {n_layers:,} layers, and the weights are {n_tensors:,} tensors; they do not "
+            "belong together",
+            config=CONFIG,
+            n_layers=n_layers,
+            n_tensors=n_tensors,
+        )
+    if config.positions.startswith("sinusoidal") and config.max_seq_len * config.d_model > MAX_TABLE:
+        raise CheckpointError(
+            "{config} asks for a table of {max_seq_len:,} positions with {d_model:,} numbers each, which is too "
+            "large here; make max_seq_len smaller",
+            config=CONFIG,
+            max_seq_len=config.max_seq_len,
+            d_model=config.d_model,
+        )
+
+
+def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
+    """Return the files to unpack: those of the folder with the configuration that is nearest to the top.
+
+    Raises:
+        CheckpointError: there is no model, or something that nobody packs by accident.
+    """
+    files = [info for info in archive.infolist() if not info.is_dir()]
+    for info in files:
+        path = PurePosixPath(info.filename)
+        if path.is_absolute() or ".." in path.parts or "\\" in info.filename or ":" in info.filename:
+            raise CheckpointError(
+                "this file holds {name!r}, a way out of its folder, so nothing of it was taken; pack the files "
+                "of one model",
+                name=info.filename[:60],
+            )
+    places = [PurePosixPath(info.filename).parent for info in files if PurePosixPath(info.filename).name == CONFIG]
+    places = places or [PurePosixPath(info.filename).parent for info in files if info.filename.endswith(PICKLES)]
+    if not places:
+        raise CheckpointError("this file holds no {config}, so it is no model; pack a model's folder", config=CONFIG)
+    place = min(places, key=lambda place: len(place.parts))
+    beside = [info for info in files if PurePosixPath(info.filename).parent == place]
+    is_safe = any(info.filename.endswith(_DENSE) for info in beside)
+    suffixes = _SUFFIXES if is_safe else (*_SUFFIXES, *PICKLES)
+    chosen = [info for info in beside if _is_of_a_model(PurePosixPath(info.filename), suffixes)]
+    _refuse_bad_members(chosen)
+    if not any(info.filename.endswith((_DENSE, *PICKLES)) for info in chosen):
+        raise CheckpointError(
+            "this file holds no {ending} file, so no weights; pack the whole folder of the model", ending=_DENSE
+        )
+    n_bytes = sum(info.file_size for info in chosen)
+    if n_bytes > max_bytes:
+        raise CheckpointError(
+            "unpacked, this model takes {size}, and {most} are taken at most; bring it in by its folder instead",
+            size=in_words(n_bytes),
+            most=in_words(max_bytes),
+        )
+    return chosen
+
+
+def _is_of_a_model(path: PurePosixPath, suffixes: Sequence[str]) -> bool:
+    return path.suffix in suffixes and not path.name.startswith(".")
+
+
+def _copy(file: BufferedIOBase, path: Path, room: int) -> None:
+    """Write a file as it is.
+
+    Raises:
+        CheckpointError: there is no room for it.
+    """
+    file.seek(0)
+    n_bytes = 0
+    with path.open("wb") as copy:
+        while part := file.read(_PIECE):
+            n_bytes += len(part)
+            if n_bytes > room:
+                raise CheckpointError(
+                    "this file takes more than {most}; bring it in by its path instead", most=in_words(room)
+                )
+            copy.write(part)
+
+
+def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
+    """Check that all files can be unpacked one beside the other.
+
+    Raises:
+        CheckpointError: a link, a lock, two of one name, or too many.
+    """
+    if len(members) > MAX_FILES:
+        raise CheckpointError(
+            "this file holds {n:,} files beside {config}, and a model at most {most}",
+            n=len(members),
+            config=CONFIG,
+            most=MAX_FILES,
+        )
+    names = [PurePosixPath(info.filename).name.lower() for info in members]  # as systems that know no capitals
+    for info, name in zip(members, names, strict=True):
+        if stat.S_ISLNK(info.external_attr >> 16):
+            raise CheckpointError(
+                "{name} is a link in this file; pack the files themselves (zip without --symlinks)", name=name
+            )
+        if info.flag_bits & 1:
+            raise CheckpointError("this file is locked with a password; pack the model's folder without one")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise CheckpointError(
+                "{name} is packed in a way that is not read here; pack it as an ordinary zip file", name=name
+            )
+        if names.count(name) > 1:
+            raise CheckpointError("this file holds {name} twice; pack the model's folder again", name=name)
+        if info.file_size > MAX_JSON_BYTES.get(name, info.file_size):
+            raise CheckpointError(
+                "{name} has {size}, which no model's has; pack the right one", name=name, size=in_words(info.file_size)
+            )
+
+
+def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, room: int) -> int:
+    """Unpack one file into a folder, and return its size.
+
+    Raises:
+        CheckpointError: it is larger than it says, so that there is no room for it.
+    """
+    name = PurePosixPath(member.filename).name
+    n_bytes = 0
+    with archive.open(member) as packed, (folder / name).open("wb") as unpacked:
+        while part := packed.read(_PIECE):
+            n_bytes += len(part)
+            if n_bytes > min(room, member.file_size):
+                raise CheckpointError(
+                    "unpacked, {name} is larger than this file says; pack the model's folder again", name=name
+                )
+            unpacked.write(part)
+    return n_bytes
+
+
+class _Careful:
+    """A zip file in which no large piece is read at once: only a list of very many files would need one."""
+
+    def __init__(self, file: BufferedIOBase) -> None:
+        self.seek, self.tell, self._read = file.seek, file.tell, file.read
+
+    def seekable(self) -> bool:
+        """Return True: zip files are read from their end."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            CheckpointError: too many are asked for.
+        """
+        part = self._read(size if 0 <= size <= _MAX_READ else _MAX_READ + 1)
+        if len(part) > _MAX_READ:
+            raise CheckpointError("this file holds far more files than a model has; pack the model's folder alone")
+        return part

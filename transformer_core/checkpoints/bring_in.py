@@ -1,0 +1,96 @@
+"""A model from elsewhere, kept as one of our checkpoint folders."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from transformer_core.checkpoints.checkpoint import CARD, is_foreign, read_card, refuse_to_replace, save
+from transformer_core.checkpoints.load import find, load
+from transformer_core.checkpoints.tensor_files import OnProgress
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.model.transformer import Transformer
+from transformer_core.reasons import reason
+from transformer_core.text.interface import Tokenizer
+
+EXAMPLES = {
+    "encoder_decoder": ("The animal didn't cross the street because it was too tired.",),
+    "decoder_only": ("The animal didn't cross the street because it was too", "Once upon a time"),
+    "encoder_only": ("The animal didn't cross the street because it was too ____.", "Paris is the ____ of France."),
+}
+WITHOUT_BLANKS = ("The animal didn't cross the street because it was too tired.", "Paris is the capital of France.")
+
+
+def bring_in(source: str, folder: str | os.PathLike[str], *, on_progress: OnProgress | None = None) -> dict[str, Any]:
+    """Load a model from the Hugging Face Hub or from a folder, and write it as a checkpoint.
+
+    Args:
+        source: as `load` takes it.
+        folder: where the checkpoint goes; an older one there is replaced.
+        on_progress: told bytes that are done, bytes in all, and of what.
+
+    Returns:
+        The card: what it is, where it comes from; of one of our own, its own.
+
+    Raises:
+        CheckpointError: the model cannot be had, or the folder holds something else or cannot be written.
+        ConfigError: there is too little memory for it.
+    """
+    folder = Path(folder)
+    refuse_to_replace(folder)
+    found = find(source, on_progress)
+    model, tokenizer = load(found, on_progress=on_progress)
+    card = card_of(found.folder, model, tokenizer, name=str(found.name))
+    if found.commit is not None:
+        card["source"] = {"name": found.name, "commit": found.commit}
+    try:
+        save(folder, model, tokenizer, card)
+    except OSError as error:
+        raise CheckpointError(
+            "{folder} cannot be written ({error}); make room, then try again", folder=folder, error=reason(error)
+        ) from error
+    return card
+
+
+def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str) -> dict[str, Any]:
+    """Return the card of a model that was loaded from a folder: its own, or what can be said where it has none.
+
+    Args:
+        folder: where the model lies.
+        model: its number of parameters is counted.
+        tokenizer: one of ids is named, and its examples are ids.
+        name: what the model is called: an id, a path, or a plain name, of which the last part becomes the title.
+
+    Raises:
+        CheckpointError: the folder's card is damaged.
+    """
+    has_card = (folder / CARD).is_file() and not is_foreign(folder)
+    card = read_card(folder) if has_card else _card(model.config, tokenizer, name)
+    card["parameters"] = sum(parameter.numel() for parameter in model.parameters())
+    return card
+
+
+def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any]:
+    """Return what can be said of a model that somebody else trained."""
+    title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
+    description = [Message("Trained elsewhere; brought in from {name}.", name=name)]
+    if tokenizer.kind == "ids":
+        description.append(Message("It came without a tokenizer, so its texts are token ids."))
+    examples = EXAMPLES[config.architecture] if config.unembed else WITHOUT_BLANKS
+    if tokenizer.kind == "ids":
+        examples = _of_ids(config.vocab_size)
+    return {
+        "name": title,
+        "kind": config.architecture.replace("_", "-"),
+        "title": title,
+        "description": Message.joined(" ", description).as_json(),
+        "source": {"name": name},
+        "examples": list(examples),
+        **({"tokenizer": tokenizer.kind} if tokenizer.kind == "ids" else {}),
+    }
+
+
+def _of_ids(vocab_size: int) -> tuple[str, ...]:
+    """Return texts of token ids from all over a vocabulary: one as it comes, one that says the same twice."""
+    ids = [str(vocab_size * place // 9) for place in range(1, 9)]
+    return " ".join(ids), " ".join(ids[:5] * 2)

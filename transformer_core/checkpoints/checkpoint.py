@@ -1,0 +1,300 @@
+"""Our checkpoint folder: config.json, model.safetensors, tokenizer.json, card.json. Never a pickle."""
+
+import errno
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import nn
+
+from transformer_core.checkpoints.folder import reading, replacing, write_json
+from transformer_core.checkpoints.placement import DeviceMap, Filling, plan, put
+from transformer_core.checkpoints.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
+from transformer_core.config import ModelConfig
+from transformer_core.devices import choose_precision
+from transformer_core.errors import CheckpointError, ConfigError, Message
+from transformer_core.model.transformer import Transformer, assemble
+from transformer_core.reasons import reason
+from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import load_tokenizer
+
+CONFIG, WEIGHTS, TOKENIZER, CARD = "config.json", "model.safetensors", "tokenizer.json", "card.json"
+
+Content = TypeVar("Content")
+
+
+def save(
+    folder: str | os.PathLike[str], model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any] | None = None
+) -> None:
+    """Write a checkpoint folder; an older one at the same place is replaced only when the new one is whole on disk.
+
+    Args:
+        folder: where; its parents are made.
+        model: weights are stored once where they are tied.
+        tokenizer: of source and target.
+        card: what the model was trained on, and how well it does.
+
+    Raises:
+        CheckpointError: the place holds something that is not a checkpoint, or the tokenizer is another model's.
+        OSError: the disk is full, or the folder cannot be written; what was there is as it was.
+    """
+    folder = Path(folder)
+    refuse_to_replace(folder)
+    with replacing(folder) as new:
+        write_parts(new, model, tokenizer, card or {})
+
+
+def refuse_to_replace(folder: Path) -> None:
+    """Check that a checkpoint may be saved at a place: nothing is there, or an empty folder, or a checkpoint of ours.
+
+    Raises:
+        CheckpointError: it holds something else.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not (folder / CONFIG).is_file() or is_foreign(folder):
+        raise CheckpointError(
+            "{folder} holds something that is not a checkpoint; save the model at another place", folder=folder
+        )
+
+
+def is_foreign(folder: Path) -> bool:
+    """Return whether a folder, or a file, is a model of another program.
+
+    Its config.json has a `model_type` where ours says parts; or there is none, and weights of torch.save.
+    """
+    if folder.is_file():
+        return True
+    if not (folder / CONFIG).exists():
+        return any(path.suffix in PICKLES for path in weight_files(folder))
+    try:
+        values = read_json(folder, CONFIG)
+    except (CheckpointError, OSError):  # whoever reads the folder says what is wrong with it
+        return False
+    return "model_type" in values or "architectures" in values
+
+
+def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
+    """Write the files of a checkpoint into a folder that is there, as they come; `save` does it all at once.
+
+    Raises:
+        CheckpointError: the tokenizer is another model's.
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    refuse_other_tokenizer(str(folder), model.config, tokenizer)
+    write_json(folder / CONFIG, model.config.to_dict())
+    write_weights(folder / WEIGHTS, model)
+    tokenizer.save(folder / TOKENIZER)
+    write_json(folder / CARD, dict(card))
+
+
+def write_weights(path: Path, model: Transformer) -> None:
+    """Write the weights of a model to a file; it may be read by whoever may read the folder.
+
+    Raises:
+        OSError: the disk is full, or the file cannot be written.
+    """
+    weights = {name: parameter.detach().cpu().contiguous() for name, parameter in model.named_parameters()}
+    try:
+        save_file(weights, path)
+    except SafetensorError as error:  # what that library says for a full disk
+        raise OSError(errno.EIO, str(error)) from error
+    path.chmod(path.parent.stat().st_mode & 0o666)  # that library lets the owner alone read it
+
+
+def load(
+    source: str | os.PathLike[str],
+    *,
+    device: str | torch.device = "cpu",
+    dtype: str | torch.dtype | None = None,
+    device_map: DeviceMap | None = None,
+    on_progress: OnProgress | None = None,
+) -> tuple[Transformer, Tokenizer]:
+    """Return the model of a checkpoint folder of ours, ready for use, and its tokenizer.
+
+    `load` in load.py takes models from elsewhere too.
+
+    Args:
+        source: the folder; it may be replaced by another process meanwhile.
+        device: where the model goes.
+        dtype: precision of the weights; None: that in which they were saved.
+        device_map: places for the parts of the model; see there.
+        on_progress: told how many bytes are read.
+
+    Raises:
+        CheckpointError: a folder that is missing, incomplete or damaged; the message says which part.
+        ConfigError: a device or precision that is not there, or too little memory.
+    """
+    return reading_folder(
+        source,
+        lambda folder: read_checkpoint(
+            folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress
+        ),
+    )
+
+
+def read_card(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the model's card.
+
+    Raises:
+        CheckpointError: there is none, or it cannot be read.
+    """
+    return reading_folder(folder, lambda place: read_json(place, CARD))
+
+
+@torch.inference_mode(mode=False)  # whoever loads in that mode gets weights that can be trained all the same
+def read_checkpoint(
+    folder: Path,
+    *,
+    device: str | torch.device,
+    dtype: str | torch.dtype | None,
+    device_map: DeviceMap | None = None,
+    on_progress: OnProgress | None = None,
+    weights: Path | None = None,
+) -> tuple[Transformer, Tokenizer]:
+    """Put the parts of a checkpoint folder together, as they lie there now; `load` reads until they are of one version.
+
+    Args:
+        folder: config.json and tokenizer.json are here.
+        device: as `load`.
+        dtype: as `load`.
+        device_map: as `load`.
+        on_progress: as `load`.
+        weights: the file of the weights; without one, that of the folder.
+
+    Raises:
+        CheckpointError, ConfigError: as `load`.
+    """
+    values = read_json(folder, CONFIG)
+    try:
+        config = ModelConfig.from_dict(values)
+    except (AttributeError, ConfigError, TypeError) as error:
+        raise CheckpointError("{path} does not describe a model: {error}", path=folder / CONFIG, error=error) from error
+    path = existing(folder, WEIGHTS) if weights is None else weights
+    files = TensorFiles([path], on_progress=on_progress, what=Message("reading {model}", model=folder.name))
+    tokenizer = load_tokenizer(existing(folder, TOKENIZER))
+    refuse_other_tokenizer(str(folder), config, tokenizer)
+    saved_in = _precision(files, path)
+    model = assemble(config)
+    parameters = dict(model.named_parameters())
+    _refuse_other_weights(files, {name: parameter.shape for name, parameter in parameters.items()}, path)
+    placement = plan(
+        config,
+        device=device,
+        device_map=device_map,
+        dtype=saved_in if dtype is None else choose_precision(dtype),
+        where=str(folder),
+    )
+    names: dict[int, list[str]] = {}  # of each parameter, several where it is tied
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        names.setdefault(id(parameter), []).append(name)
+    with Filling(placement, files) as filling:
+        for name, parameter in parameters.items():
+            put(model, names[id(parameter)], nn.Parameter(filling.place(name, files[name])))
+        filling.finish(model)
+    return model.eval(), tokenizer
+
+
+def reading_folder(folder: str | os.PathLike[str], read: Callable[[Path], Content]) -> Content:
+    """Return `read(folder)`, all of it from one version of a folder that may be replaced meanwhile.
+
+    Raises:
+        CheckpointError: the folder cannot be read; or what `read` raises.
+    """
+    try:
+        return reading(Path(folder), read)
+    except OSError as error:
+        raise CheckpointError("{folder} cannot be read ({error})", folder=folder, error=reason(error)) from error
+
+
+def refuse_other_tokenizer(where: str | Message, config: ModelConfig, tokenizer: Tokenizer) -> None:
+    """Check that the numbers of the tokenizer mean what the model takes them for.
+
+    Models from elsewhere may know more tokens than their tokenizer: their vocabulary was rounded up.
+
+    Raises:
+        CheckpointError: the tokenizer is another model's.
+    """
+    is_rounded_up = tokenizer.kind == "foreign" and tokenizer.vocab_size < config.vocab_size
+    if tokenizer.vocab_size != config.vocab_size and not is_rounded_up:
+        raise CheckpointError(
+            "{where}: the tokenizer has {n} tokens and the model {vocab_size}; they belong to two different models",
+            where=where,
+            n=tokenizer.vocab_size,
+            vocab_size=config.vocab_size,
+        )
+
+
+def _precision(files: TensorFiles, path: Path) -> torch.dtype:
+    """Return the one type of all the weights.
+
+    Raises:
+        CheckpointError: there are several, or it is none of fractions.
+    """
+    dtypes = {files.dtype(name) for name in files}
+    if len(dtypes) != 1 or not all(dtype.is_floating_point for dtype in dtypes):
+        if not dtypes:
+            raise CheckpointError("{path} holds no weights; one floating-point type is expected", path=path)
+        held = ", ".join(sorted(map(str, dtypes)))
+        raise CheckpointError("{path} holds {held}; one floating-point type is expected", path=path, held=held)
+    return dtypes.pop()
+
+
+def _refuse_other_weights(files: TensorFiles, shapes: Mapping[str, torch.Size], path: Path) -> None:
+    """Check that every name is there exactly once, with the shape that the configuration asks for."""
+    missing, unknown = shapes.keys() - files.keys(), files.keys() - shapes.keys()
+    if missing:
+        raise CheckpointError(
+            "{path} lacks weight {name!r}; it does not belong to the config.json beside it",
+            path=path,
+            name=min(missing),
+        )
+    if unknown:
+        raise CheckpointError(
+            "{path} has an unknown weight {name!r}; it does not belong to the config.json beside it",
+            path=path,
+            name=min(unknown),
+        )
+    for name, shape in shapes.items():
+        if files.shape(name) != shape:
+            raise CheckpointError(
+                "{path}: {name!r} is {found}, but config.json asks for {wanted}",
+                path=path,
+                name=name,
+                found=tuple(files.shape(name)),
+                wanted=tuple(shape),
+            )
+
+
+def existing(folder: Path, name: str) -> Path:
+    """Return the path of a part of a checkpoint folder.
+
+    Raises:
+        CheckpointError: the folder or the part is not there.
+    """
+    if not folder.is_dir():
+        raise CheckpointError("there is no folder {folder!r}; give the path of a checkpoint folder", folder=str(folder))
+    if not (folder / name).is_file():
+        raise CheckpointError("{folder} has no {name}, so it is not a complete checkpoint", folder=folder, name=name)
+    return folder / name
+
+
+def read_json(folder: Path, name: str) -> dict[str, Any]:
+    """Return the object in a JSON file of a checkpoint folder.
+
+    Raises:
+        CheckpointError: it is not there, or it is not a JSON object.
+    """
+    path = existing(folder, name)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, or nested without end
+        raise CheckpointError("{path} is not valid JSON ({error})", path=path, error=reason(error)) from error
+    if not isinstance(values, dict):
+        raise CheckpointError("{path} must hold a JSON object, not a {kind}", path=path, kind=type(values).__name__)
+    return values

@@ -1,0 +1,285 @@
+"""From a foreign config.json and its weights to a Transformer: every key used once, every parameter filled once."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from transformer_core.checkpoints.families import FAMILIES
+from transformer_core.checkpoints.family import Entry, Family, Ignored
+from transformer_core.checkpoints.placement import put
+from transformer_core.config import ModelConfig
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.model.transformer import Transformer, assemble
+
+Place = Callable[[str, Tensor], Tensor]
+"""Takes a parameter's name and value, and returns the value where, and in the precision in which, it shall be."""
+
+_PRECISIONS = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+
+
+def convert(
+    values: Mapping[str, Any], weights: Mapping[str, Tensor], *, where: str | Message, place: Place | None = None
+) -> Transformer:
+    """Return the model that a foreign config.json and its weights describe, in evaluation mode.
+
+    Tensors are asked for one at a time, and become the model's own where their form allows it: with a mapping that
+    reads from a file at each access, no weight is in memory twice.
+
+    Args:
+        values: the object in config.json.
+        weights: the tensors by their foreign keys.
+        where: what to call the source in messages: a folder, or an id of the hub.
+        place: puts each parameter on its device, in its precision; None: as they come, all in that of the embedding.
+
+    Raises:
+        CheckpointError: an unsupported family or option; a key that is missing, unknown, or there twice; a tensor of
+            the wrong shape or kind; the message names it.
+    """
+    family = family_of(values, where=where)
+    config = family.config(values, where=f"{where}: config.json")
+    source = _Source(family, config, weights, where, values.get("architectures"))
+    config = source.config
+    model = assemble(config)
+    expected = {name: parameter.shape for name, parameter in _own_parameters(model).items()}
+    precision: torch.dtype | None = None
+    for entry in source.entries:
+        key, weight = source.take(entry)
+        precision = precision or weight.dtype
+        for name, part in zip(entry.names, source.cut(entry, key, weight, expected), strict=True):
+            own = part if len(entry.names) == 1 else part.clone(memory_format=torch.contiguous_format)
+            placed = own.to(precision) if place is None else place(name, own)
+            put(model, [name], nn.Parameter(placed.contiguous()))
+            del expected[name]
+    assert not expected, f"the table of {family.model_type} fills no {min(expected)}"
+    model.tie()
+    if place is None:
+        model.to(dtype=precision)  # tables too that are no parameters
+    return model.eval()
+
+
+def family_of(values: Mapping[str, Any], *, where: str | Message) -> Family:
+    """Return the family that a config.json names.
+
+    Raises:
+        CheckpointError: it names none, or one that is not known here.
+    """
+    model_type = values.get("model_type")
+    if not isinstance(model_type, str) or model_type not in FAMILIES:
+        families = ", ".join(sorted(FAMILIES))
+        if model_type is None:
+            raise CheckpointError(
+                "{where} names no model_type; supported are {families}", where=where, families=families
+            )
+        raise CheckpointError(
+            "{where} is of model_type {model_type!r}, which is not supported; supported are {families}",
+            where=where,
+            model_type=model_type,
+            families=families,
+        )
+    return FAMILIES[model_type]
+
+
+class _Source:
+    """The tensors of a foreign file under the keys of its family's table, checked against it."""
+
+    def __init__(
+        self, family: Family, config: ModelConfig, weights: Mapping[str, Tensor], where: str | Message, classes: object
+    ) -> None:
+        """Find every key of the table in the file, and every key of the file in the table.
+
+        Args:
+            family: whose table it is.
+            config: what config.json says.
+            weights: the tensors by their keys in the file.
+            where: what to call the source in messages.
+            classes: what config.json says of the class that was saved.
+
+        Raises:
+            CheckpointError: a key is missing, unknown, or there twice.
+        """
+        self._weights, self._where = weights, where
+        if not family.needs_head and self._lacks_head(family, config):
+            config = replace(config, unembed=False, unembed_transform=False, unembed_bias=False, tie_embeddings="none")
+        untied = replace(config, tie_embeddings="none")
+        tables = {version.tie_embeddings: family.keys(version) for version in (config, untied)}
+        self._keys = self._by_table_keys(family, chain(*tables.values()))
+        has_own_head = self._has_own_head(family, tables[config.tie_embeddings])
+        self.config = untied if has_own_head else config
+        self.entries = tables[self.config.tie_embeddings]
+        wanted = {key for entry in self.entries for key in (entry.key, *entry.copies)}
+        others = [key for key in self._keys if key not in wanted]
+        unknown = sorted(self._keys[key] for key in others if not self._may_be_ignored(family, key))
+        missing = [entry.key for entry in self.entries if not self._found(entry)]
+        if missing or unknown:
+            raise CheckpointError(self._complaint(family, missing, unknown, classes))
+
+    def take(self, entry: Entry) -> tuple[str, Tensor]:
+        """Return an entry's key in the file, and its tensor.
+
+        Raises:
+            CheckpointError: the file holds it twice, with different values, or in numbers that are no weights.
+        """
+        first, *others = self._found(entry)
+        weight = self._weights[first].detach()
+        if weight.dtype not in _PRECISIONS:
+            raise CheckpointError(
+                "{where}: {name!r} holds {dtype}; choose a version of this model in float32, float16 or bfloat16",
+                where=self._where,
+                name=first,
+                dtype=weight.dtype,
+            )
+        for other in others:
+            if not _is_same(weight, self._weights[other]):
+                raise CheckpointError(
+                    "{where}: {name!r} must be the same as {first!r}, and it is not; the file is damaged, or was "
+                    "made for another program",
+                    where=self._where,
+                    name=other,
+                    first=first,
+                )
+        return first, weight
+
+    def cut(self, entry: Entry, key: str, weight: Tensor, expected: Mapping[str, torch.Size]) -> list[Tensor]:
+        """Return the parts of a tensor, one for each of the parameters that it fills.
+
+        Raises:
+            CheckpointError: they do not have the shapes that the configuration asks for.
+        """
+        shapes = [expected[name] for name in entry.names]
+        try:
+            parts = list(entry.cut(weight))
+        except (IndexError, RuntimeError):  # too few axes to be cut
+            parts = []
+        if [part.shape for part in parts] != shapes:
+            wanted = ", ".join(f"{name} {tuple(shape)}" for name, shape in zip(entry.names, shapes, strict=True))
+            raise CheckpointError(
+                "{where}: {name!r} is {found}, which does not fit {wanted}; the weights belong to another config.json",
+                where=self._where,
+                name=key,
+                found=tuple(weight.shape),
+                wanted=wanted,
+            )
+        return parts
+
+    def _by_table_keys(self, family: Family, entries: Iterable[Entry]) -> dict[str, str]:
+        """Return the key in the file for each key in the words of the table.
+
+        Raises:
+            CheckpointError: two keys of the file mean the same.
+        """
+        known = {key for entry in entries for key in (entry.key, *entry.copies)}
+        found: dict[str, str] = {}
+
+        def is_known(key: str) -> bool:
+            return key in known or _ignored(family, key) is not None
+
+        for key in self._weights:
+            in_table = key
+            for old, new in family.renamed.items():
+                in_table = in_table.replace(old, new)
+            prefixed = family.prefix + in_table
+            if not is_known(in_table) and is_known(prefixed):
+                in_table = prefixed
+            if in_table in found:
+                raise CheckpointError(
+                    "{where} holds the same weight twice, as {name!r} and {other!r}",
+                    where=self._where,
+                    name=found[in_table],
+                    other=key,
+                )
+            found[in_table] = key
+        return found
+
+    def _lacks_head(self, family: Family, config: ModelConfig) -> bool:
+        """Return whether the file holds nothing of the last layer, but for an embedding that would be tied to it."""
+        entries = family.keys(config)
+        found = self._by_table_keys(family, entries)
+        of_head = {
+            key for entry in entries if entry.names[0].startswith("unembed") for key in (entry.key, *entry.copies)
+        }
+        return not any(key in found for key in (*of_head, family.head))
+
+    def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
+        """Return whether the file holds a last layer that differs from the embedding it is said to be tied to.
+
+        The file is right then, and config.json is not; so does the `transformers` library, too. The larger T5 are so.
+        """
+        embedding = next((entry for entry in tied if family.head in entry.copies), None)
+        if embedding is None or family.head not in self._keys:
+            return False
+        head = self._weights[self._keys[family.head]]
+        others = (key for key in self._found(embedding) if key != self._keys[family.head])
+        return not all(_is_same(self._weights[key], head) for key in others)
+
+    def _may_be_ignored(self, family: Family, key: str) -> bool:
+        """Return whether a key is one of those that are not needed.
+
+        Raises:
+            CheckpointError: it is, but its tensor is not what this core computes in its place.
+        """
+        ignored = _ignored(family, key)
+        if ignored is None:
+            return False
+        if ignored.holds is not None and not ignored.holds(self._weights[self._keys[key]], self.config):
+            raise CheckpointError(
+                "{where}: {name!r} is not what it should be ({reason}); this model cannot be computed here as it "
+                "was made",
+                where=self._where,
+                name=self._keys[key],
+                reason=ignored.reason,
+            )
+        return True
+
+    def _found(self, entry: Entry) -> list[str]:
+        """Return the keys in the file under which an entry's tensor is there."""
+        return [self._keys[key] for key in (entry.key, *entry.copies) if key in self._keys]
+
+    def _complaint(self, family: Family, missing: list[str], unknown: list[str], classes: object) -> Message:
+        """Return the message about keys that are missing or unknown."""
+        saved_as: str | Message = ""
+        if isinstance(classes, list) and classes:
+            saved_as = Message(" (saved as {classes})", classes=", ".join(map(str, classes)))
+        if not missing:
+            return Message(
+                "{where} holds {name!r}, a weight that a {family} of this config.json does not have; choose another "
+                "version of the model",
+                where=Message.joined("", (self._where, saved_as)),
+                name=unknown[0],
+                family=family.model_type,
+            )
+        nearest = get_close_matches(missing[0], unknown, n=1) or unknown[:1]
+        instead = Message(" and holds {name!r}, which is unknown", name=nearest[0]) if nearest else ""
+        if missing[0].startswith(family.prefix):
+            way_out = Message("the file is incomplete, or belongs to another config.json; copy the whole model again")
+        else:
+            way_out = Message("it was saved without the part that scores all tokens; choose a version that has it")
+        return Message(
+            "{where} lacks the weight {name!r}{instead}; {way_out}",
+            where=Message.joined("", (self._where, saved_as)),
+            name=missing[0],
+            instead=instead,
+            way_out=way_out,
+        )
+
+
+def _is_same(one: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors hold the same numbers in the same precision."""
+    return one.dtype == other.dtype and torch.equal(one, other)
+
+
+def _ignored(family: Family, key: str) -> Ignored | None:
+    """Return why a key is not needed; None where it is, or is unknown."""
+    return next((ignored for ignored in family.ignored if re.fullmatch(ignored.pattern, key)), None)
+
+
+def _own_parameters(model: Transformer) -> dict[str, nn.Parameter]:
+    """Return the parameters by name, of those that are tied only the one that the others follow."""
+    tied = {"none": (), "target": ("unembed.weight",), "three_way": ("unembed.weight", "encoder.embed.weight")}
+    following = tied[model.config.tie_embeddings]
+    return {name: p for name, p in model.named_parameters(remove_duplicate=False) if name not in following}

@@ -1,0 +1,14 @@
+"""The families whose weights can be read, one file each; a new file is found by being here."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
+
+from transformer_core.checkpoints.family import Family
+
+_modules = [import_module(f"{__name__}.{found.name}") for found in iter_modules(__path__)]
+
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {family.model_type: family for module in _modules for family in module.FAMILIES}
+)

@@ -1,0 +1,129 @@
+"""BERT, with its masked-token head or without: encoder-only, post-norm, learned positions, segments."""
+
+from collections.abc import Callable
+
+import torch
+
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "cls.predictions.decoder.weight"
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a BERT.
+
+    Source: Devlin et al. 2019, sec. 3, and the library's class.
+    """
+    return read_kin(options, pad_id=0)
+
+
+def read_kin(
+    options: Options, *, pad_id: int, n_unused_positions: Callable[[int | None], int] = lambda _: 0
+) -> ModelConfig:
+    """Return what a BERT and a RoBERTa have alike, with what tells them apart.
+
+    Args:
+        options: of the model.
+        pad_id: the padding where the file does not name one.
+        n_unused_positions: how many rows of the table of positions no token has, by the padding.
+    """
+    pad = options.padding(pad_id)
+    options.must_be("position_embedding_type", "absolute", Message("this core has BERT's absolute positions only"))
+    options.must_be(
+        "is_decoder", False, Message("a BERT that writes is another model; choose one that fills in masked tokens")
+    )
+    options.must_be("add_cross_attention", False, Message("this core has cross-attention in decoders only"))
+    options.idle("pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head")
+    return ModelConfig(
+        architecture="encoder_only",
+        vocab_size=options.whole("vocab_size"),
+        d_model=options.whole("hidden_size"),
+        d_ff=options.whole("intermediate_size"),
+        n_heads=options.whole("num_attention_heads"),
+        n_encoder_layers=options.whole("num_hidden_layers"),
+        n_decoder_layers=0,
+        max_seq_len=options.whole("max_position_embeddings", 512) - n_unused_positions(pad),
+        positions="learned",
+        layer_norm_eps=options.number("layer_norm_eps", 1e-12),
+        embedding_norm=True,
+        activation=options.choice("hidden_act", ACTIVATIONS, "gelu"),
+        scale_embeddings=False,
+        n_segments=options.whole("type_vocab_size", 2),
+        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        unembed_transform=True,
+        unembed_bias=True,
+        dropout=options.number("hidden_dropout_prob", 0.1),
+        dropout_pattern=options.number("attention_probs_dropout_prob", 0.1),
+        pad_id=pad,
+        bos_id=options.token("bos_token_id", 0),  # no encoder reads these two; its tokenizer knows [CLS] and [SEP]
+        eos_id=options.token("eos_token_id", 0),
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a BERT goes."""
+    entries = [
+        *embeddings(config, "bert.embeddings.word_embeddings.weight", head=HEAD),
+        Entry("bert.embeddings.position_embeddings.weight", ("encoder.pos_embed.table",)),
+        *layers(config, "bert"),
+    ]
+    if config.unembed:
+        entries += module("cls.predictions.transform.dense", "unembed_transform.linear")
+        entries += module("cls.predictions.transform.LayerNorm", "unembed_transform.norm")
+        entries += [Entry("cls.predictions.bias", ("unembed.bias",), copies=("cls.predictions.decoder.bias",))]
+    return tuple(entries)
+
+
+def layers(config: ModelConfig, name: str) -> list[Entry]:
+    """Return the entries of all that a BERT and a RoBERTa have alike: all but tokens, positions and head."""
+    before = f"{name}.embeddings"
+    entries = [
+        Entry(f"{before}.token_type_embeddings.weight", ("encoder.segment_embed.weight",)),
+        *module(f"{before}.LayerNorm", "encoder.embedding_norm"),
+    ]
+    for i in range(config.n_encoder_layers):
+        theirs, ours = f"{name}.encoder.layer.{i}", f"encoder.blocks.{i}"
+        entries += [
+            *module(f"{theirs}.attention.self.query", f"{ours}.self_attn.q"),
+            *module(f"{theirs}.attention.self.key", f"{ours}.self_attn.k"),
+            *module(f"{theirs}.attention.self.value", f"{ours}.self_attn.v"),
+            *module(f"{theirs}.attention.output.dense", f"{ours}.self_attn.out"),
+            *module(f"{theirs}.attention.output.LayerNorm", f"{ours}.ln1"),
+            *module(f"{theirs}.intermediate.dense", f"{ours}.mlp.up"),
+            *module(f"{theirs}.output.dense", f"{ours}.mlp.down"),
+            *module(f"{theirs}.output.LayerNorm", f"{ours}.ln2"),
+        ]
+    return entries
+
+
+def counts_up(table: torch.Tensor, config: ModelConfig) -> bool:
+    """Return whether a table of positions is 0, 1, 2, ..., as it is where positions are counted."""
+    return torch.equal(table.flatten().long(), torch.arange(table.numel(), device=table.device))
+
+
+JUDGES = Ignored(
+    r"(.*\.)?(pooler\.dense|classifier(\..*)?|pre_classifier|qa_outputs)\.(weight|bias)",
+    Message("made for judging texts; masked tokens do not use it, and attention comes before it"),
+)
+FAMILIES = (
+    Family(
+        model_type="bert",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        prefix="bert.",
+        needs_head=False,
+        renamed={"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"},
+        ignored=(
+            JUDGES,
+            Ignored(
+                r"cls\.seq_relationship\.(weight|bias)",
+                Message("tells whether one sentence follows another, and no more"),
+            ),
+            Ignored(r"bert\.embeddings\.position_ids", Message("positions are counted anew, from 0"), counts_up),
+        ),
+    ),
+)

@@ -1,0 +1,89 @@
+"""GPT-2: decoder-only, pre-norm, learned positions; q, k and v in one matrix, and matrices stored as [in, out]."""
+
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "lm_head.weight"
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a GPT-2.
+
+    Source: Radford et al. 2019, sec. 2.3, and the library's class.
+    """
+    options.must_be(
+        "scale_attn_by_inverse_layer_idx", False, Message("this core divides the scores of all layers alike")
+    )
+    options.must_be("add_cross_attention", False, Message("this core has cross-attention where there is an encoder"))
+    options.idle("reorder_and_upcast_attn", "summary_activation")
+    vocab_size, d_model = options.whole("vocab_size"), options.whole("n_embd")
+    bos, eos = (options.token(name, vocab_size - 1) for name in ("bos_token_id", "eos_token_id"))
+    return ModelConfig(
+        architecture="decoder_only",
+        vocab_size=vocab_size,
+        d_model=d_model,
+        d_ff=options.whole("n_inner", 4 * d_model),
+        n_heads=options.whole("n_head"),
+        n_encoder_layers=0,
+        n_decoder_layers=options.whole("n_layer"),
+        max_seq_len=options.whole("n_positions", 1024),
+        positions="learned",
+        norm_position="pre",
+        layer_norm_eps=options.number("layer_norm_epsilon", 1e-5),
+        activation=options.choice("activation_function", ACTIVATIONS, "gelu_new"),
+        scale_scores=options.switch("scale_attn_weights", True),
+        scale_embeddings=False,
+        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        dropout=options.number("resid_pdrop", 0.1),
+        dropout_pattern=options.number("attn_pdrop", 0.1),
+        pad_id=options.padding(unless=(bos, eos)),
+        bos_id=bos,
+        eos_id=eos,
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a GPT-2 goes."""
+    entries = [
+        *embeddings(config, "transformer.wte.weight", head=HEAD),
+        Entry("transformer.wpe.weight", ("decoder.pos_embed.table",)),
+        *module("transformer.ln_f", "decoder.ln_final"),
+    ]
+    for i in range(config.n_decoder_layers):
+        theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
+        entries += [
+            *module(f"{theirs}.ln_1", f"{ours}.ln1"),
+            *conv1d(f"{theirs}.attn.c_attn", *(f"{ours}.self_attn.{part}" for part in ("q", "k", "v"))),
+            *conv1d(f"{theirs}.attn.c_proj", f"{ours}.self_attn.out"),
+            *module(f"{theirs}.ln_2", f"{ours}.ln2"),
+            *conv1d(f"{theirs}.mlp.c_fc", f"{ours}.mlp.up"),
+            *conv1d(f"{theirs}.mlp.c_proj", f"{ours}.mlp.down"),
+        ]
+    return tuple(entries)
+
+
+def conv1d(theirs: str, *ours: str) -> tuple[Entry, Entry]:
+    """Return the entries of the library's Conv1D: a linear layer, or several side by side, stored as [in, out]."""
+    weights, biases = (tuple(f"{name}.{part}" for name in ours) for part in ("weight", "bias"))
+    return (
+        Entry(f"{theirs}.weight", weights, lambda weight: weight.transpose(0, 1).chunk(len(ours))),
+        Entry(f"{theirs}.bias", biases, lambda bias: bias.chunk(len(ours))),
+    )
+
+
+FAMILIES = (
+    Family(
+        model_type="gpt2",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        prefix="transformer.",
+        ignored=(
+            Ignored(
+                r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", Message("the look-ahead mask, which is made anew")
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,107 @@
+"""GPT-NeoX and Pythia: decoder-only, pre-norm, attention and feed-forward side by side, part of each head rotary."""
+
+from torch import Tensor
+
+from transformer_core.checkpoints.families.llama import read_rotary
+from transformer_core.checkpoints.family import Cut, Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "embed_out.weight"
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a GPT-NeoX; the Pythia models are such.
+
+    Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
+    """
+    options.must_be("attention_bias", True, Message("models of this family have biases in attention"))
+    rotary = read_rotary(options, fraction=options.number("rotary_pct", 0.25), base="rotary_emb_base")
+    bos, eos = options.token("bos_token_id", 0), options.token("eos_token_id", 2)
+    return ModelConfig(
+        architecture="decoder_only",
+        vocab_size=options.whole("vocab_size"),
+        d_model=options.whole("hidden_size"),
+        d_ff=options.whole("intermediate_size"),
+        n_heads=options.whole("num_attention_heads"),
+        n_encoder_layers=0,
+        n_decoder_layers=options.whole("num_hidden_layers"),
+        max_seq_len=options.whole("max_position_embeddings", 2048),
+        positions="rotary_halves",
+        rotary_base=rotary.base,
+        rotary_fraction=rotary.fraction,
+        rotary_scaling=rotary.scaling,
+        rotary_scaling_factor=rotary.factor,
+        rotary_low_freq_factor=rotary.low_freq_factor,
+        rotary_high_freq_factor=rotary.high_freq_factor,
+        rotary_original_len=rotary.original_len,
+        norm_position="pre",
+        parallel_residual=options.switch("use_parallel_residual", True),
+        layer_norm_eps=options.number("layer_norm_eps", 1e-5),
+        activation=options.choice("hidden_act", ACTIVATIONS, "gelu"),
+        scale_embeddings=False,
+        tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
+        dropout=options.number("hidden_dropout", 0.0),
+        dropout_pattern=options.number("attention_dropout", 0.0),
+        pad_id=options.padding(unless=(bos, eos)),
+        bos_id=bos,
+        eos_id=eos,
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a GPT-NeoX goes."""
+    entries = [
+        *embeddings(config, "gpt_neox.embed_in.weight", head=HEAD),
+        *module("gpt_neox.final_layer_norm", "decoder.ln_final"),
+    ]
+    for i in range(config.n_decoder_layers):
+        theirs, ours = f"gpt_neox.layers.{i}", f"decoder.blocks.{i}"
+        entries += [
+            *module(f"{theirs}.input_layernorm", f"{ours}.ln1"),
+            *module(f"{theirs}.post_attention_layernorm", f"{ours}.ln2"),
+            *(
+                Entry(
+                    f"{theirs}.attention.query_key_value.{part}",
+                    tuple(f"{ours}.self_attn.{name}.{part}" for name in ("q", "k", "v")),
+                    head_by_head(config.n_heads),
+                )
+                for part in ("weight", "bias")
+            ),
+            *module(f"{theirs}.attention.dense", f"{ours}.self_attn.out"),
+            *module(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.mlp.up"),
+            *module(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.mlp.down"),
+        ]
+    return tuple(entries)
+
+
+def head_by_head(n_heads: int) -> Cut:
+    """Return what cuts q, k and v out of rows that hold them head after head: [head, 3, d_head, ...]."""
+
+    def cut(weight: Tensor) -> tuple[Tensor, ...]:
+        by_head = weight.unflatten(0, (n_heads, 3, -1))
+        return tuple(part.flatten(end_dim=1) for part in by_head.unbind(dim=1))
+
+    return cut
+
+
+FAMILIES = (
+    Family(
+        model_type="gpt_neox",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        prefix="gpt_neox.",
+        ignored=(
+            Ignored(
+                r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)",
+                Message("the look-ahead mask, which is made anew"),
+            ),
+            Ignored(
+                r"gpt_neox\.(layers\.\d+\.attention\.)?rotary_emb\.inv_freq",
+                Message("how fast each pair turns, which follows from the configuration"),
+            ),
+        ),
+    ),
+)

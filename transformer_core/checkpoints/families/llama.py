@@ -1,0 +1,196 @@
+"""Llama and its kin (Mistral, Qwen2, Qwen3; SmolLM is a Llama): decoder-only, pre-norm, RMS norm, rotary, gated."""
+
+from typing import NamedTuple
+
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import AttentionBias, ModelConfig, RotaryScaling
+from transformer_core.errors import Message
+
+HEAD = "lm_head.weight"
+SCALINGS: dict[str, RotaryScaling] = {"default": "none", "linear": "linear", "llama3": "llama3"}
+
+
+def read_llama(options: Options) -> ModelConfig:
+    """Return our configuration of a Llama; SmolLM and SmolLM2 are Llamas.
+
+    Source: Touvron et al. 2023, sec. 2.2, and the library's class, as for those that follow.
+    """
+    return read(
+        options,
+        attention_bias="all" if options.switch("attention_bias", False) else "none",
+        feed_forward_bias=options.switch("mlp_bias", False),
+    )
+
+
+def read_mistral(options: Options) -> ModelConfig:
+    """Return our configuration of a Mistral (Jiang et al. 2023, sec. 2)."""
+    return read(options, sliding_window=options.whole_or_null("sliding_window", 4096))
+
+
+def read_qwen2(options: Options) -> ModelConfig:
+    """Return our configuration of a Qwen2 (Yang et al. 2024, sec. 2.2)."""
+    return read(options, attention_bias="qkv", sliding_window=window_of_all_layers(options))
+
+
+def read_qwen3(options: Options) -> ModelConfig:
+    """Return our configuration of a Qwen3 (Yang et al. 2025, sec. 2)."""
+    return read(
+        options,
+        d_head=options.whole("head_dim", 128),
+        attention_bias="all" if options.switch("attention_bias", False) else "none",
+        qk_norm=True,
+        sliding_window=window_of_all_layers(options),
+    )
+
+
+def read(
+    options: Options,
+    *,
+    d_head: int | None = None,
+    attention_bias: AttentionBias = "none",
+    feed_forward_bias: bool = False,
+    qk_norm: bool = False,
+    sliding_window: int | None = None,
+) -> ModelConfig:
+    """Return what these models have in common, with what tells them apart."""
+    options.idle("pretraining_tp")
+    rotary = read_rotary(options)
+    bos, eos = options.token("bos_token_id", 1), options.token("eos_token_id", 2)
+    return ModelConfig(
+        architecture="decoder_only",
+        vocab_size=options.whole("vocab_size"),
+        d_model=options.whole("hidden_size"),
+        d_ff=options.whole("intermediate_size"),
+        n_heads=options.whole("num_attention_heads"),
+        d_head=options.whole_or_null("head_dim") if d_head is None else d_head,
+        n_kv_heads=options.whole_or_null("num_key_value_heads"),
+        n_encoder_layers=0,
+        n_decoder_layers=options.whole("num_hidden_layers"),
+        max_seq_len=options.whole("max_position_embeddings"),
+        positions="rotary_halves",
+        rotary_base=rotary.base,
+        rotary_scaling=rotary.scaling,
+        rotary_scaling_factor=rotary.factor,
+        rotary_low_freq_factor=rotary.low_freq_factor,
+        rotary_high_freq_factor=rotary.high_freq_factor,
+        rotary_original_len=rotary.original_len,
+        norm="rms",
+        norm_position="pre",
+        layer_norm_eps=options.number("rms_norm_eps", 1e-6),
+        activation=options.choice("hidden_act", ACTIVATIONS, "silu"),
+        gated=True,
+        feed_forward_bias=feed_forward_bias,
+        attention_bias=attention_bias,
+        qk_norm=qk_norm,
+        sliding_window=sliding_window,
+        scale_embeddings=False,
+        tie_embeddings="target" if options.switch("tie_word_embeddings", False) else "none",
+        dropout=0.0,
+        dropout_pattern=options.number("attention_dropout", 0.0),
+        pad_id=options.padding(unless=(bos, eos)),
+        bos_id=bos,
+        eos_id=eos,
+    )
+
+
+class Rotary(NamedTuple):
+    """The rotary part of a ModelConfig."""
+
+    base: float
+    fraction: float = 1.0
+    scaling: RotaryScaling = "none"
+    factor: float = 1.0
+    low_freq_factor: float = 1.0
+    high_freq_factor: float = 4.0
+    original_len: int = 8192
+
+
+def read_rotary(options: Options, *, fraction: float | None = None, base: str = "rope_theta") -> Rotary:
+    """Return how queries and keys are turned: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
+
+    Args:
+        options: of the whole model.
+        fraction: part of each head that is turned where `rope_parameters` does not say; None: always all of it.
+        base: what older files call `rope_theta`.
+    """
+    options.idle("rope_scaling", "rope_parameters")
+    inner = options.inside("rope_scaling" if "rope_scaling" in options else "rope_parameters")
+    for said in (options, inner):
+        if fraction is None:
+            said.must_be("partial_rotary_factor", 1.0, Message("models of this family turn whole heads"))
+        said.idle("original_max_position_embeddings")
+    part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
+    theta = inner.number("rope_theta", options.number(base, 10000.0))
+    scaling = inner.choice("type" if "type" in inner and "rope_type" not in inner else "rope_type", SCALINGS, "default")
+    rotary = Rotary(theta, part)
+    if scaling == "linear":
+        rotary = Rotary(theta, part, scaling, inner.number("factor"))
+    elif scaling == "llama3":
+        outermost = options if "original_max_position_embeddings" in options else inner
+        rotary = Rotary(
+            theta,
+            part,
+            scaling,
+            inner.number("factor"),
+            inner.number("low_freq_factor"),
+            inner.number("high_freq_factor"),
+            outermost.whole("original_max_position_embeddings", options.whole("max_position_embeddings")),
+        )
+    inner.finish()
+    return rotary
+
+
+def window_of_all_layers(options: Options) -> int | None:
+    """Return the sliding window of a Qwen, which must be in every layer or in none."""
+    width, first = options.whole_or_null("sliding_window", 4096), options.whole("max_window_layers", 28)
+    if not options.switch("use_sliding_window", False):
+        width = None
+    slides = [width is not None and i >= first for i in range(options.whole("num_hidden_layers"))]
+    kinds = options.value("layer_types", ["sliding_attention" if does else "full_attention" for does in slides])
+    if kinds == ["full_attention"] * len(slides):
+        return None
+    if width is None or kinds != ["sliding_attention"] * len(slides):
+        name = "layer_types" if "layer_types" in options else "max_window_layers"
+        raise options.error(name, Message("this core has a sliding window in every layer, or in none"))
+    return width
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of such a model goes."""
+    weight, both = ("weight",), ("weight", "bias")
+    qkv = weight if config.attention_bias == "none" else both
+    out = both if config.attention_bias == "all" else weight
+    feed_forward = both if config.feed_forward_bias else weight
+    of_a_layer = [
+        ("input_layernorm", "ln1", weight),
+        ("self_attn.q_proj", "self_attn.q", qkv),
+        ("self_attn.k_proj", "self_attn.k", qkv),
+        ("self_attn.v_proj", "self_attn.v", qkv),
+        ("self_attn.o_proj", "self_attn.out", out),
+        ("post_attention_layernorm", "ln2", weight),
+        ("mlp.gate_proj", "mlp.gate", feed_forward),
+        ("mlp.up_proj", "mlp.up", feed_forward),
+        ("mlp.down_proj", "mlp.down", feed_forward),
+    ]
+    if config.qk_norm:
+        of_a_layer += [(f"self_attn.{name}", f"self_attn.{name}", weight) for name in ("q_norm", "k_norm")]
+    entries = [
+        *embeddings(config, "model.embed_tokens.weight", head=HEAD),
+        *module("model.norm", "decoder.ln_final", weight),
+    ]
+    for i in range(config.n_decoder_layers):
+        for their_name, our_name, parts in of_a_layer:
+            entries += module(f"model.layers.{i}.{their_name}", f"decoder.blocks.{i}.{our_name}", parts)
+    return tuple(entries)
+
+
+READERS = {"llama": read_llama, "mistral": read_mistral, "qwen2": read_qwen2, "qwen3": read_qwen3}
+INV_FREQ = Ignored(
+    r"model\.(layers\.\d+\.self_attn\.)?rotary_emb\.inv_freq",
+    Message("how fast each pair turns, which follows from the configuration"),
+)
+FAMILIES = tuple(
+    Family(model_type=model_type, read=reader, keys=keys, head=HEAD, prefix="model.", ignored=(INV_FREQ,))
+    for model_type, reader in READERS.items()
+)

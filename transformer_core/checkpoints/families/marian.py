@@ -1,0 +1,122 @@
+"""MarianMT: the paper's encoder-decoder, in a thousand translation models; positions with the sines left."""
+
+import torch
+
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module, only_row
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+from transformer_core.model.positions import sinusoidal_table
+
+SHARED = "model.shared.weight"
+COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
+HEAD = "lm_head.weight"
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a MarianMT.
+
+    Source: Junczys-Dowmunt et al. 2018, and the library's class.
+    """
+    vocab_size, d_model = options.whole("vocab_size"), options.whole("d_model")
+    d_ff, n_heads = options.whole("encoder_ffn_dim"), options.whole("encoder_attention_heads")
+    options.must_be(
+        "decoder_ffn_dim", d_ff, Message("both stacks must be as wide, and encoder_ffn_dim = {width}", width=d_ff)
+    )
+    options.must_be(
+        "decoder_attention_heads",
+        n_heads,
+        Message("both stacks must have as many heads, and encoder_attention_heads = {n}", n=n_heads),
+    )
+    options.must_be(
+        "share_encoder_decoder_embeddings", True, Message("this core has one vocabulary for source and target")
+    )
+    options.must_be(
+        "decoder_vocab_size", vocab_size, Message("this core has one vocabulary, and vocab_size = {n}", n=vocab_size)
+    )
+    options.must_be("tie_word_embeddings", True, Message("the stacks of these models share one embedding"))
+    options.must_be("static_position_embeddings", True, Message("the positions of these models are sines and cosines"))
+    for name in ("normalize_before", "normalize_embedding", "add_final_layer_norm", "add_bias_logits"):
+        options.must_be(name, False, Message("no such model is known to the library that writes these files"))
+    options.must_be("is_encoder_decoder", True, Message("these models have two stacks"))
+    options.idle("num_hidden_layers", "extra_pos_embeddings", "encoder_layerdrop", "decoder_layerdrop")
+    options.idle("activation_dropout")
+    pad = options.token("pad_token_id", vocab_size - 1)
+    return ModelConfig(
+        architecture="encoder_decoder",
+        vocab_size=vocab_size,
+        d_model=d_model,
+        d_ff=d_ff,
+        n_heads=n_heads,
+        n_encoder_layers=options.whole("encoder_layers"),
+        n_decoder_layers=options.whole("decoder_layers"),
+        max_seq_len=options.whole("max_position_embeddings", 1024),
+        positions="sinusoidal_halves",
+        layer_norm_eps=1e-5,
+        activation=options.choice("activation_function", ACTIVATIONS, "gelu"),
+        scale_embeddings=options.switch("scale_embedding", False),
+        tie_embeddings="three_way",
+        unembed_bias=True,
+        dropout=options.number("dropout", 0.1),
+        dropout_pattern=options.number("attention_dropout", 0.0),
+        pad_id=pad,
+        bos_id=options.token("decoder_start_token_id", pad),
+        eos_id=options.token("eos_token_id", 0),
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a MarianMT goes."""
+    entries = [
+        *embeddings(config, SHARED, head=HEAD, copies=COPIES),
+        Entry("final_logits_bias", ("unembed.bias",), only_row),
+    ]
+    for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
+        for i in range(n_layers):
+            theirs, ours = f"model.{stack}.layers.{i}", f"{stack}.blocks.{i}"
+            entries += [
+                *attention(f"{theirs}.self_attn", f"{ours}.self_attn"),
+                *module(f"{theirs}.self_attn_layer_norm", f"{ours}.ln1"),
+                *module(f"{theirs}.fc1", f"{ours}.mlp.up"),
+                *module(f"{theirs}.fc2", f"{ours}.mlp.down"),
+                *module(f"{theirs}.final_layer_norm", f"{ours}.ln2"),
+            ]
+            if stack == "decoder":
+                entries += [
+                    *attention(f"{theirs}.encoder_attn", f"{ours}.cross_attn"),
+                    *module(f"{theirs}.encoder_attn_layer_norm", f"{ours}.ln_cross"),
+                ]
+    return tuple(entries)
+
+
+def attention(theirs: str, ours: str) -> tuple[Entry, ...]:
+    """Return the entries of one attention."""
+    return tuple(
+        entry for name in ("q", "k", "v", "out") for entry in module(f"{theirs}.{name}_proj", f"{ours}.{name}")
+    )
+
+
+def is_sinusoidal(table: torch.Tensor, config: ModelConfig) -> bool:
+    """Return whether a stored table of positions is the one that this core computes, up to half precision."""
+    if table.ndim != 2 or table.shape[1] != config.d_model:
+        return False
+    computed = sinusoidal_table(table.shape[0], config.d_model, "halves")
+    return torch.allclose(table.cpu().float(), computed, atol=1e-5 if table.dtype == torch.float32 else 5e-3)
+
+
+FAMILIES = (
+    Family(
+        model_type="marian",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        prefix="model.",
+        ignored=(
+            Ignored(
+                r"model\.(encoder|decoder)\.embed_positions\.weight",
+                Message("positions are computed: sines left, cosines right"),
+                is_sinusoidal,
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,60 @@
+"""RoBERTa, with its masked-token head or without: a BERT whose positions begin behind the padding's number."""
+
+from transformer_core.checkpoints.families import bert
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "lm_head.decoder.weight"
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a RoBERTa.
+
+    Source: Liu et al. 2019, sec. 2 and 4, and the library's class.
+    """
+    return bert.read_kin(options, pad_id=1, n_unused_positions=n_unused_positions)
+
+
+def n_unused_positions(pad_id: int | None) -> int:
+    """Return how many rows of the table of positions no token has: those up to the padding's number, for padding."""
+    return 0 if pad_id is None else pad_id + 1
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a RoBERTa goes."""
+    n_unused = n_unused_positions(config.pad_id)
+    entries = [
+        *embeddings(config, "roberta.embeddings.word_embeddings.weight", head=HEAD),
+        Entry(
+            "roberta.embeddings.position_embeddings.weight",
+            ("encoder.pos_embed.table",),
+            lambda table: (table[n_unused:],),
+        ),
+        *bert.layers(config, "roberta"),
+    ]
+    if config.unembed:
+        entries += module("lm_head.dense", "unembed_transform.linear")
+        entries += module("lm_head.layer_norm", "unembed_transform.norm")
+        entries += [Entry("lm_head.bias", ("unembed.bias",), copies=("lm_head.decoder.bias",))]
+    return tuple(entries)
+
+
+FAMILIES = tuple(
+    Family(
+        model_type=model_type,
+        read=read,
+        keys=keys,
+        head=HEAD,
+        needs_head=False,
+        prefix="roberta.",
+        ignored=(
+            bert.JUDGES,
+            Ignored(
+                r"roberta\.embeddings\.position_ids", Message("positions are counted anew, from 0"), bert.counts_up
+            ),
+        ),
+    )
+    for model_type in ("roberta", "xlm-roberta", "camembert")  # the same model over other vocabularies
+)

@@ -1,0 +1,104 @@
+"""T5, in its first form and as v1.1 (Flan-T5 too): relative positions in buckets, RMS norm, no biases, no scaling."""
+
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+SHARED = "shared.weight"
+COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
+HEAD = "lm_head.weight"
+ATTENTION = (("q", "q"), ("k", "k"), ("v", "v"), ("o", "out"))
+
+_FORMS = {  # of the feed-forward network: is it gated, and with which activation
+    **{name: (False, activation) for name, activation in ACTIVATIONS.items()},
+    **{f"gated-{name}": (True, activation) for name, activation in ACTIVATIONS.items()},
+    "gated-gelu": (True, ACTIVATIONS["gelu_new"]),  # so it was trained, whatever its name
+}
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a T5.
+
+    Whether the last layer is tied is said by the weights, and by no option: `tie_word_embeddings` set to false means
+    that final states are not scaled, in the library as here.
+
+    Source: Raffel et al. 2020, sec. 2.1, Shazeer 2020 for v1.1, and the library's class.
+    """
+    options.must_be("is_decoder", False, Message("these models have two stacks"))
+    options.must_be("is_encoder_decoder", True, Message("these models have two stacks"))
+    is_gated, activation = options.choice("feed_forward_proj", _FORMS, "relu")
+    scale_logits = options.switch("tie_word_embeddings", True)
+    n_layers = options.whole("num_layers")
+    pad = options.token("pad_token_id", 0)
+    return ModelConfig(
+        architecture="encoder_decoder",
+        vocab_size=options.whole("vocab_size"),
+        d_model=options.whole("d_model"),
+        d_ff=options.whole("d_ff"),
+        n_heads=options.whole("num_heads"),
+        d_head=options.whole("d_kv"),
+        n_encoder_layers=n_layers,
+        n_decoder_layers=options.whole("num_decoder_layers", n_layers),
+        max_seq_len=options.whole("n_positions", 512),
+        positions="relative_buckets",
+        n_relative_buckets=options.whole("relative_attention_num_buckets", 32),
+        relative_max_distance=options.whole("relative_attention_max_distance", 128),
+        norm="rms",
+        norm_position="pre",
+        layer_norm_eps=options.number("layer_norm_epsilon", 1e-6),
+        activation=options.choice("dense_act_fn", ACTIVATIONS, activation) if "dense_act_fn" in options else activation,
+        gated=options.switch("is_gated_act", is_gated),
+        feed_forward_bias=False,
+        attention_bias="none",
+        scale_scores=False,
+        scale_embeddings=False,
+        tie_embeddings="three_way",
+        scale_logits=options.switch("scale_decoder_outputs", scale_logits),
+        dropout=options.number("dropout_rate", 0.1),
+        dropout_pattern=options.number("dropout_rate", 0.1),
+        pad_id=pad,
+        bos_id=options.token("decoder_start_token_id", pad),
+        eos_id=options.token("eos_token_id", 1),
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a T5 goes."""
+    entries = [*embeddings(config, SHARED, head=HEAD, copies=COPIES)]
+    up = (("wi_0", "gate"), ("wi_1", "up")) if config.gated else (("wi", "up"),)
+    for stack, n_layers in (("encoder", config.n_encoder_layers), ("decoder", config.n_decoder_layers)):
+        buckets = f"{stack}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+        entries += [
+            Entry(buckets, (f"{stack}.position_bias.weight",)),
+            *module(f"{stack}.final_layer_norm", f"{stack}.ln_final", ("weight",)),
+        ]
+        for i in range(n_layers):
+            theirs, ours = f"{stack}.block.{i}.layer", f"{stack}.blocks.{i}"
+            cross = [("EncDecAttention", "cross_attn", "ln_cross", ATTENTION)] if stack == "decoder" else []
+            sub_layers = [
+                ("SelfAttention", "self_attn", "ln1", ATTENTION),
+                *cross,
+                ("DenseReluDense", "mlp", "ln2", (*up, ("wo", "down"))),
+            ]
+            for n, (their_part, part, norm, projections) in enumerate(sub_layers):
+                entries += module(f"{theirs}.{n}.layer_norm", f"{ours}.{norm}", ("weight",))
+                for their_name, name in projections:
+                    entries += module(f"{theirs}.{n}.{their_part}.{their_name}", f"{ours}.{part}.{name}", ("weight",))
+    return tuple(entries)
+
+
+FAMILIES = (
+    Family(
+        model_type="t5",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        ignored=(
+            Ignored(
+                r"decoder\.block\.0\.layer\.1\.EncDecAttention\.relative_attention_bias\.weight",
+                Message("left over in the first files; cross-attention has no positions"),
+            ),
+        ),
+    ),
+)

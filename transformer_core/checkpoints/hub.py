@@ -1,0 +1,293 @@
+"""Models of the Hugging Face Hub, by their ids: fetched into its cache, and from then on there without a network.
+
+Only configuration, weights in safetensors files and tokenizers are fetched; code never.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, TypeVar
+
+from huggingface_hub import HfApi, constants, hf_hub_download, try_to_load_from_cache
+from huggingface_hub.errors import HFValidationError, RevisionResolutionError
+from huggingface_hub.hf_api import RepoSibling
+from huggingface_hub.utils import tqdm
+
+from transformer_core.checkpoints.convert import family_of
+from transformer_core.checkpoints.hub_errors import explained
+from transformer_core.checkpoints.tensor_files import INDEX, WEIGHTS, OnProgress, find_tensor_files, only_pickles
+from transformer_core.devices import in_words
+from transformer_core.errors import CheckpointError, Message
+
+CONFIG = "config.json"
+_TOKENIZERS = ("tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt")
+_MODELS_OF_PIECES = ("*.spm", "spiece.model", "tokenizer.model")  # sentencepiece
+TOKENIZER_FILES = (*_TOKENIZERS, *_MODELS_OF_PIECES)
+_SMALL = ("generation_config.json", "card.json", *TOKENIZER_FILES)
+_PARTS = "model-*-of-*.safetensors"
+_PICKLES = ("pytorch_model*.bin", "*.pt", "*.pth", "*.ckpt")
+_SECONDS = 0.1  # between two reports of the progress
+
+_ID = re.compile(r"(?P<repo>[\w.-]+(/[\w.-]+)?)(@(?P<revision>[^@\s]+))?")
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class HubId:
+    """The id of a model: "owner/name", or "name" for the oldest ones; behind "@" a branch, tag or commit."""
+
+    repo: str
+    revision: str | None
+
+    @classmethod
+    def read(cls, source: str) -> "HubId | None":
+        """Return the id that a text is; None for one that cannot be an id."""
+        found = _ID.fullmatch(source)
+        if found is None or ".." in source or "--" in source or source.startswith((".", "-")):
+            return None
+        return cls(found["repo"], found["revision"])
+
+    def __str__(self) -> str:
+        return self.repo if self.revision is None else f"{self.repo}@{self.revision}"
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A model that lies in the cache."""
+
+    folder: Path
+    commit: str  # which version of it
+
+
+def fetch(hub_id: HubId, on_progress: OnProgress | None = None) -> Fetched:
+    """Bring a model of the Hub into the cache, as far as it is not there yet, and return where it lies.
+
+    What is there already is used where the Hub cannot be reached. The progress is told in this thread, so that a page
+    may show it; an exception that it raises stops the download.
+
+    Args:
+        hub_id: which model.
+        on_progress: told how many bytes are fetched, of those that are not here yet.
+
+    Raises:
+        CheckpointError: the model is not there, is not to be had, is of no family that is known here, or came damaged;
+            the message says what to do.
+    """
+    try:
+        commit, files = look_up(hub_id)
+    except Exception as error:
+        if here := _cached(hub_id):
+            return here
+        raise explained(error, hub_id.repo, hub_id.revision) from error
+    return _Transfer(hub_id, commit, files).run(on_progress)
+
+
+def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
+    """Ask the Hub which version an id means, and which files that has, by name; those in folders are left out."""
+    api = HfApi(endpoint=constants.ENDPOINT)
+    info = api.model_info(hub_id.repo, revision=hub_id.revision, files_metadata=True)
+    # What the id means is noted in the cache, for when nobody can be asked.
+    revision = api.resolve_revision(hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE)
+    if revision.resolved != info.sha:  # the model has changed meanwhile
+        info = api.model_info(hub_id.repo, revision=revision.resolved, files_metadata=True)
+    return revision.resolved, {file.rfilename: file for file in info.siblings or () if "/" not in file.rfilename}
+
+
+def _cached(hub_id: HubId) -> Fetched | None:
+    """Return what is in the cache of a model; None where it is not, or not whole."""
+    try:
+        revision = HfApi().resolve_revision(
+            hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE, local_files_only=True
+        )
+    except (HFValidationError, RevisionResolutionError):
+        return None
+    config = _in_cache(hub_id, CONFIG, revision.resolved)
+    if config is None:
+        return None
+    try:
+        find_tensor_files(config.parent, where=str(hub_id))  # what is fetched last
+    except CheckpointError:
+        return None
+    return Fetched(config.parent, revision.resolved)
+
+
+def _in_cache(hub_id: HubId, name: str, commit: str) -> Path | None:
+    path = try_to_load_from_cache(hub_id.repo, name, cache_dir=constants.HF_HUB_CACHE, revision=commit)
+    return Path(path) if isinstance(path, str) else None
+
+
+class _Transfer:
+    """One model on its way into the cache."""
+
+    def __init__(self, hub_id: HubId, commit: str, files: dict[str, RepoSibling]) -> None:
+        """Begin; `files` is what the Hub has of this version."""
+        self._hub_id, self._commit, self._files = hub_id, commit, files
+        self._done = 0  # bytes of files that are here
+        self._arrived = 0  # bytes of the file that is coming
+        self._is_stopped = threading.Event()
+
+    def run(self, on_progress: OnProgress | None) -> Fetched:
+        """Fetch what is not here yet: first config.json, and the rest only if this model can be read here.
+
+        Raises:
+            CheckpointError: as `fetch`.
+        """
+        if CONFIG not in self._files:
+            raise CheckpointError(
+                "{id} has no {file}, so it is no model that can be read; choose another", id=self._hub_id, file=CONFIG
+            )
+        config = self._waiting(lambda: self._fetch(CONFIG), lambda: None)
+        self._refuse_other_families(config)
+        names = self._names()
+        missing = [name for name in names if not self._is_here(name)]
+        total = sum(self._size(name) for name in missing)
+        self._refuse_too_much(total)
+        self._done = self._arrived = 0
+        shown = -1
+
+        def report() -> None:
+            nonlocal shown
+            done = min(max(self._done + self._arrived, shown), total)
+            if on_progress is not None and done > shown:
+                shown = done
+                on_progress(done, total, Message("downloading {model}", model=self._hub_id))
+
+        if missing:
+            self._waiting(lambda: [self._fetch(name) for name in missing], report)
+        return Fetched(config.parent, self._commit)
+
+    def _names(self) -> list[str]:
+        """Return the files to fetch: small ones first, so that where weights are, all is.
+
+        Raises:
+            CheckpointError: there are no weights that can be read here.
+        """
+        small = [name for name in self._files if any(fnmatchcase(name, pattern) for pattern in _SMALL)]
+        if WEIGHTS in self._files:
+            return [*small, WEIGHTS]
+        if INDEX in self._files:
+            return [*small, INDEX, *sorted(name for name in self._files if fnmatchcase(name, _PARTS))]
+        pickles = [name for name in self._files if any(fnmatchcase(name, pattern) for pattern in _PICKLES)]
+        if pickles:
+            raise CheckpointError(only_pickles(str(self._hub_id), pickles[0]))
+        raise CheckpointError(
+            "{id} has no {file}, so it holds no weights; choose another model", id=self._hub_id, file=WEIGHTS
+        )
+
+    def _size(self, name: str) -> int:
+        """Return how many bytes a file has."""
+        return self._files[name].size or 0
+
+    def _is_here(self, name: str) -> bool:
+        """Return whether a file is in the cache, and as long as it must be."""
+        path = _in_cache(self._hub_id, name, self._commit)
+        return path is not None and path.stat().st_size == self._size(name)
+
+    def _fetch(self, name: str) -> Path:
+        """Fetch a file into the cache, and hold it against what the Hub says of it."""
+        file, transfer = self._files[name], self
+        if self._is_here(name):
+            return Path(str(_in_cache(self._hub_id, name, self._commit)))
+
+        class Bar(tqdm):  # what the library tells its progress to
+            def __init__(self, *args: Any, **kwargs: Any) -> None:
+                super().__init__(disable=True)
+
+            def update(self, n: float | None = 1) -> None:
+                if transfer._is_stopped.is_set():
+                    raise _Stopped
+                transfer._arrived += int(n or 0)
+
+            def update_transfer(self, n: float | None = 1) -> None:
+                """Bytes on the wire, where files come in pieces that are put together here: not shown."""
+
+            def set_transfer_postfix_str(self, *args: Any, **kwargs: Any) -> None:
+                """The speed of those: not shown."""
+
+        try:
+            path = Path(
+                hf_hub_download(
+                    self._hub_id.repo,
+                    name,
+                    revision=self._commit,
+                    cache_dir=constants.HF_HUB_CACHE,
+                    endpoint=constants.ENDPOINT,
+                    tqdm_class=Bar,
+                    force_download=_in_cache(self._hub_id, name, self._commit) is not None,  # one that is cut off
+                )
+            )
+        except _Stopped:
+            raise
+        except Exception as error:
+            raise explained(error, self._hub_id.repo, self._hub_id.revision, name) from error
+        if file.lfs is not None and _sha256(path) != file.lfs.sha256:
+            path.resolve().unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
+            raise CheckpointError(
+                "{name} of {id} came damaged, and was not kept; load the model again", name=name, id=self._hub_id
+            )
+        self._done, self._arrived = self._done + self._size(name), 0
+        return path
+
+    def _waiting(self, work: Callable[[], Result], report: Callable[[], None]) -> Result:
+        """Return what `work` returns, which is done in another thread while this one reports."""
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            future = executor.submit(work)
+            try:
+                report()
+                while not wait([future], timeout=_SECONDS).done:
+                    report()
+                report()
+                return future.result()
+            except BaseException:  # Ctrl-C too, and what a page is stopped by
+                self._is_stopped.set()
+                raise
+
+    def _refuse_other_families(self, config: Path) -> None:
+        """Check, before anything large is fetched, that the model can be read here.
+
+        Raises:
+            CheckpointError: it cannot.
+        """
+        try:
+            values = json.loads(config.read_text(encoding="utf-8"))
+        except (OSError, RecursionError, ValueError):
+            return  # whoever reads the folder says what is wrong with it
+        if isinstance(values, dict) and ("model_type" in values or "architectures" in values):
+            family_of(values, where=str(self._hub_id))
+
+    def _refuse_too_much(self, n_bytes: int) -> None:
+        """Check that the disk has room.
+
+        Raises:
+            CheckpointError: it has not.
+        """
+        cache = Path(constants.HF_HUB_CACHE)
+        place = next(folder for folder in (cache, *cache.absolute().parents) if folder.exists())
+        free = shutil.disk_usage(place).free
+        if n_bytes > free:
+            raise CheckpointError(
+                "{id} needs {size} on the disk, and {cache} has {free} free; make room, or set HF_HOME to a "
+                "folder with more",
+                id=self._hub_id,
+                size=in_words(n_bytes),
+                cache=cache,
+                free=in_words(free),
+            )
+
+
+class _Stopped(Exception):
+    """Nobody waits for the download any more."""
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,55 @@
+"""The tokenizer of a model on the Hugging Face Hub, without its weights."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from huggingface_hub import HfApi, constants, hf_hub_download
+from huggingface_hub.errors import HFValidationError, RevisionResolutionError
+
+from transformer_core.checkpoints.hub import TOKENIZER_FILES, HubId, look_up
+from transformer_core.checkpoints.hub_errors import explained
+from transformer_core.errors import CheckpointError
+from transformer_core.text.load import has_tokenizer
+
+
+def fetch_tokenizer(hub_id: HubId) -> Path:
+    """Return the folder of a tokenizer in the Hub's cache; the Hub is asked only where it is not there yet.
+
+    Raises:
+        CheckpointError: there is no such model, it has no tokenizer, or the Hub cannot be reached.
+    """
+    if here := _cached(hub_id):
+        return here
+    try:
+        commit, files = look_up(hub_id)
+        wanted = [name for name in files if any(fnmatchcase(name, pattern) for pattern in TOKENIZER_FILES)]
+        paths = [
+            Path(
+                hf_hub_download(
+                    hub_id.repo,
+                    name,
+                    revision=commit,
+                    cache_dir=constants.HF_HUB_CACHE,
+                    endpoint=constants.ENDPOINT,
+                )
+            )
+            for name in sorted(wanted, key="tokenizer.json".__eq__)  # last: where it is, all is
+        ]
+    except Exception as error:
+        raise explained(error, hub_id.repo, hub_id.revision) from error
+    if not paths or not has_tokenizer(paths[0].parent):
+        raise CheckpointError("{id} has no tokenizer that can be read here; choose another", id=hub_id)
+    return paths[0].parent
+
+
+def _cached(hub_id: HubId) -> Path | None:
+    """Return the folder in the cache that holds a tokenizer; None where none does."""
+    try:
+        revision = HfApi().resolve_revision(
+            hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE, local_files_only=True
+        )
+    except (HFValidationError, RevisionResolutionError):
+        return None
+    name = f"models--{hub_id.repo.replace('/', '--')}"
+    folder = Path(constants.HF_HUB_CACHE) / name / "snapshots" / revision.resolved
+    return folder if (folder / "tokenizer.json").is_file() else None

@@ -1,0 +1,158 @@
+"""`load`: a model and its tokenizer from our folders, Hugging Face folders, and the Hugging Face Hub."""
+
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+import torch
+
+from transformer_core.checkpoints.checkpoint import (
+    CONFIG,
+    is_foreign,
+    read_checkpoint,
+    reading_folder,
+    refuse_other_tokenizer,
+)
+from transformer_core.checkpoints.convert import convert, family_of
+from transformer_core.checkpoints.foreign import open_foreign
+from transformer_core.checkpoints.placement import DeviceMap, Filling, plan
+from transformer_core.checkpoints.tensor_files import OnProgress
+from transformer_core.devices import choose_precision
+from transformer_core.errors import CheckpointError, Message
+from transformer_core.model.transformer import Transformer
+from transformer_core.shipped import shipped_model
+from transformer_core.text.ids import IdTokenizer
+from transformer_core.text.interface import Tokenizer
+from transformer_core.text.load import has_tokenizer, load_foreign
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model that lies in a folder, and what it is called."""
+
+    folder: Path
+    name: str | Message  # the path as it was given, or the id
+    commit: str | None = None  # the version, of a model of the Hub
+
+
+def load(
+    source: str | os.PathLike[str] | Source,
+    *,
+    device: str | torch.device = "cpu",
+    dtype: str | torch.dtype | None = None,
+    device_map: DeviceMap | None = None,
+    on_progress: OnProgress | None = None,
+) -> tuple[Transformer, Tokenizer]:
+    """Return a model, ready for use, and its tokenizer.
+
+    The texts of a model from elsewhere without a tokenizer are token ids: "464 3290 318".
+
+    Weights are read from safetensors files one tensor at a time, and from files of torch.save by torch's allow-list of
+    tensors and plain values, so that no code of a model is run.
+
+    >>> model, tokenizer = load("checkpoints/en-fr")
+    >>> model, tokenizer = load("openai-community/gpt2", device="auto")
+
+    Args:
+        source: a checkpoint folder of ours, a Hugging Face folder, a file of weights (nanoGPT's ckpt.pt, or one with a
+            config.json beside it), or, where there is no such folder, the id of a model
+            of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit behind it if need be. A model of
+            the Hub is downloaded once, and needs no network after that. A path object is always a folder. The models
+            that come with Headlight are found from everywhere, as "checkpoints/en-fr".
+        device: where the model goes: "cpu", "cuda", "cuda:1", "mps", or "auto", the best there is.
+        dtype: precision of the weights, "float32", "bfloat16", ...; None: our own models as they were saved, others in
+            float32.
+        device_map: for a model that is too large for one device. "auto" fills the devices of this machine, then the
+            disk. A mapping gives places by name, a device or "disk": of a block ("decoder.blocks.3"), of all blocks of
+            a stack that are not named ("decoder.blocks"), of all else (""). Tokens go to where "" is, and logits come
+            out there. `device` is not looked at then.
+        on_progress: told bytes that are done, bytes in all, and of what, while the model is downloaded and read.
+
+    Raises:
+        CheckpointError: a model that is not there, incomplete, damaged, or of a kind that is not supported; what is
+            wrong, and the way out, are in the message.
+        ConfigError: a device or precision that is not there, or too little memory.
+    """
+    found = source if isinstance(source, Source) else find(source, on_progress)
+
+    def read(folder: Path) -> tuple[Transformer, Tokenizer]:
+        read_folder = _read_foreign if is_foreign(folder) else _read_ours
+        return read_folder(Source(folder, found.name), device, dtype, device_map, on_progress)
+
+    return reading_folder(found.folder, read)
+
+
+def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) -> Source:
+    """Return where a model lies; one of the Hub is brought into its cache first.
+
+    Args:
+        source: as `load` takes it.
+        on_progress: told how many bytes are downloaded.
+
+    Raises:
+        CheckpointError: it is no folder, and not to be had from the Hub.
+    """
+    folder = Path(source)
+    if not isinstance(source, str) or reading_folder(folder, Path.exists):
+        return Source(folder, str(source))
+    if shipped := shipped_model(source):
+        return Source(shipped, source)
+    from transformer_core.checkpoints.hub import HubId, fetch  # slow to import, and not needed for folders
+
+    hub_id = HubId.read(source)
+    if hub_id is None:
+        return Source(folder, source)  # whoever reads it says that it is not there
+    try:
+        fetched = fetch(hub_id, on_progress)
+    except CheckpointError as error:
+        if nearest := _nearest_folder(folder):
+            raise CheckpointError("{error}; or is {nearest} meant?", error=error, nearest=nearest) from error
+        raise
+    return Source(fetched.folder, str(hub_id), fetched.commit)
+
+
+def _read_ours(
+    source: Source,
+    device: str | torch.device,
+    dtype: str | torch.dtype | None,
+    device_map: DeviceMap | None,
+    on_progress: OnProgress | None,
+) -> tuple[Transformer, Tokenizer]:
+    return read_checkpoint(source.folder, device=device, dtype=dtype, device_map=device_map, on_progress=on_progress)
+
+
+@torch.inference_mode(mode=False)  # as in read_checkpoint
+def _read_foreign(
+    source: Source,
+    device: str | torch.device,
+    dtype: str | torch.dtype | None,
+    device_map: DeviceMap | None,
+    on_progress: OnProgress | None,
+) -> tuple[Transformer, Tokenizer]:
+    """Put together the model and the tokenizer of a Hugging Face folder."""
+    where = source.name
+    opened = open_foreign(source.folder, where=where, on_progress=on_progress)
+    values = opened.values
+    config = family_of(values, where=where).config(values, where=f"{where}: {CONFIG}")
+    tokenizer = load_foreign(opened.folder) if has_tokenizer(opened.folder) else IdTokenizer.of(config)
+    refuse_other_tokenizer(where, config, tokenizer)
+    placement = plan(
+        config,
+        device=device,
+        device_map=device_map,
+        dtype=torch.float32 if dtype is None else choose_precision(dtype),
+        where=where,
+    )
+    with Filling(placement, opened.files) as filling:
+        model = convert(values, opened.weights, where=where, place=filling.place)
+        filling.finish(model)
+    return model, tokenizer
+
+
+def _nearest_folder(folder: Path) -> Path | None:
+    """Return a folder beside the one that is not there, with a name like it."""
+    if not folder.parent.name or not folder.parent.is_dir():
+        return None
+    beside = [path.name for path in folder.parent.iterdir() if path.is_dir()]
+    return next((folder.with_name(name) for name in get_close_matches(folder.name, beside, n=1)), None)

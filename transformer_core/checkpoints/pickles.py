@@ -1,0 +1,129 @@
+"""Tensors in files of `torch.save`, which are pickles: only what torch's allow-list names is made of them.
+
+That list holds tensors, numbers, words and their containers. Whatever else a pickle asks for could run code, so the
+file is refused, and nothing of it has run.
+"""
+
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer_core.checkpoints.tensor_files import OnProgress
+from transformer_core.errors import NO_MESSAGE, CheckpointError, Message
+from transformer_core.reasons import reason
+
+WRAPPED_IN = ("model", "state_dict", "model_state_dict")  # what trainings call the weights among what they save
+_PREFIXES = ("_orig_mod.", "module.")  # of every key: what torch.compile and DistributedDataParallel put there
+
+
+def read_pickle(path: Path) -> dict[str, Any]:
+    """Return what a file of `torch.save` holds, its tensors on the CPU.
+
+    Raises:
+        CheckpointError: it holds more than tensors and plain values, or is damaged, or no such file.
+    """
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise CheckpointError("{path} cannot be read ({error})", path=path, error=reason(error)) from error
+    try:
+        content = _loaded(path)
+    except Exception as error:  # whatever torch makes of a file that was cut off, or is something else
+        if isinstance(error, pickle.UnpicklingError) and "global" in str(error).lower():  # a name that is not allowed
+            raise CheckpointError(
+                "{path} holds more than tensors and plain values, which could run code, so it was not opened; save "
+                "its weights alone by torch.save(model.state_dict(), path), or as safetensors",
+                path=path,
+            ) from error
+        raise CheckpointError(
+            "{path} is damaged, or is no file of torch.save; copy it again, or save its weights as safetensors",
+            path=path,
+        ) from error
+    if not isinstance(content, dict):
+        raise CheckpointError(
+            "{path} holds no state dict but {kind}; save the weights by torch.save(model.state_dict(), path)",
+            path=path,
+            kind=type(content).__name__,
+        )
+    return content
+
+
+def _loaded(path: Path) -> Any:
+    """Read a file by torch's allow-list; mapped, where its format allows it, so that it takes no memory by itself."""
+    try:
+        return torch.load(path, map_location="cpu", weights_only=True, mmap=True)
+    except RuntimeError:  # written before torch 1.6
+        return torch.load(path, map_location="cpu", weights_only=True)
+
+
+class StateDict(Mapping[str, Tensor]):
+    """The tensors of one or several files of `torch.save` by their keys, without what wrappers put in front of them."""
+
+    def __init__(self, paths: list[Path], *, on_progress: OnProgress | None = None, what: Message = NO_MESSAGE) -> None:
+        """Read the files.
+
+        Args:
+            paths: all of one model.
+            on_progress: told after each file.
+            what: to call this in the progress.
+
+        Raises:
+            CheckpointError: one of them cannot be read safely, or holds something else.
+        """
+        self.beside: dict[str, Any] = {}  # what lies beside the weights, such as "model_args"
+        self._tensors: dict[str, Tensor] = {}
+        sizes = [path.stat().st_size if path.is_file() else 0 for path in paths]
+        for i, path in enumerate(paths):
+            content = read_pickle(path)
+            inner = next((content[name] for name in WRAPPED_IN if isinstance(content.get(name), dict)), None)
+            if inner is not None:
+                self.beside = {name: value for name, value in content.items() if value is not inner}
+            tensors = content if inner is None else inner
+            self._tensors |= {key: _checked(path, key, value) for key, value in tensors.items()}
+            if on_progress is not None:
+                on_progress(sum(sizes[: i + 1]), sum(sizes), what)
+        for prefix in _PREFIXES:
+            if self._tensors and all(key.startswith(prefix) for key in self._tensors):
+                self._tensors = {key.removeprefix(prefix): tensor for key, tensor in self._tensors.items()}
+        self._storages = {tensor.untyped_storage().data_ptr() for tensor in self._tensors.values()}
+
+    def __getitem__(self, key: str) -> Tensor:
+        """Return a tensor, on the CPU, as it is in its file."""
+        return self._tensors[key]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the keys."""
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        """Return how many tensors there are."""
+        return len(self._tensors)
+
+    def is_view(self, tensor: Tensor) -> bool:
+        """Return whether a tensor shares the memory of one of these, or of the file that it lies in."""
+        return tensor.untyped_storage().data_ptr() in self._storages
+
+
+def _checked(path: Path, key: object, value: object) -> Tensor:
+    """Return a tensor of a state dict.
+
+    Raises:
+        CheckpointError: it is none, or claims to be larger than what the file holds of it.
+    """
+    if not isinstance(key, str) or not isinstance(value, Tensor):
+        raise CheckpointError(
+            "{path} holds {name!r}, which is no tensor, so it is no state dict; save the weights by "
+            "torch.save(model.state_dict(), path)",
+            path=path,
+            name=str(key)[:60],
+        )
+    is_plain = value.layout == torch.strided and not value.is_quantized and value.device.type == "cpu"
+    if not is_plain or value.numel() * value.element_size() > value.untyped_storage().nbytes():
+        raise CheckpointError(
+            "{path}: {name!r} is no plain tensor; save the weights anew, as they are", path=path, name=key[:60]
+        )
+    return value.detach()
