@@ -68,14 +68,15 @@ class Message:
 
     def replaced(self, old: str, new: "str | Message") -> Self:
         """Return it with other words in place of some of its values' words, such as a plain name for a path."""
-        values = {
-            name: value.replaced(old, new)
-            if isinstance(value, Message)
-            else (new if value == old else value.replace(old, str(new)))
-            if isinstance(value, str)
-            else value
-            for name, value in self.values.items()
-        }
+
+        def mended(value: "Value") -> "Value":
+            if isinstance(value, Message):
+                return value.replaced(old, new)
+            if isinstance(value, str):
+                return new if value == old else value.replace(old, str(new))
+            return value
+
+        values: dict[str, Any] = {name: mended(value) for name, value in self.values.items()}
         return type(self)(self.template.replace(old, str(new)), plural=self.plural, **values)
 
     def __bool__(self) -> bool:

@@ -101,7 +101,7 @@ def test_stopped_and_gone_on_with_it_logs_what_an_unbroken_run_logs(
     assert f"train --run {stopped} --resume" in out
     left = json.loads((stopped / "status.json").read_text())
     assert left["state"] == "stopped"
-    assert left["reason"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
+    assert left["reason"]["template"] == ("Ctrl-C" if number == signal.SIGINT else "SIGTERM")
     assert 5 <= left["step"] < 200
 
     process = start("--run", str(stopped), "--resume")

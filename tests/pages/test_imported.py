@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.shared import continuing, models
+from tests.german import in_german
 from tests.pages.conftest import (
     PROMPTS,
     figure_of,
@@ -24,6 +25,7 @@ from tests.pages.conftest import (
 )
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.checkpoints.bring_in import bring_in
+from transformer_core.errors import Message
 
 OpenApp = Callable[..., AppTest]
 PAGES = (
@@ -221,5 +223,7 @@ def test_a_cut_continuation_ends_with_a_mark(open_app: OpenApp):
 
 def test_the_card_of_a_model_without_a_tokenizer(here: Path):
     card = json.loads((here / "ids" / "card.json").read_text(encoding="utf-8"))
-    assert card["tokenizer"] == "ids" and card["description"].endswith("so its texts are token ids.")
+    description = Message.from_json(card["description"])
+    assert card["tokenizer"] == "ids" and str(description).endswith("so its texts are token ids.")
+    assert in_german(description).startswith("Anderswo trainiert")
     assert "tokenizer" not in json.loads((here / "small" / "card.json").read_text(encoding="utf-8"))

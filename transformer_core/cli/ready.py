@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -52,7 +53,8 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
     try:
         return run_command(arguments)
     except HeadlightError as error:  # whoever started this says it in the reader's language
-        error_file(Path(log)).write_text(json.dumps(error.message.as_json()), encoding="utf-8")
+        with suppress(OSError):
+            error_file(Path(log)).write_text(json.dumps(error.message.as_json()), encoding="utf-8")
         raise
 
 

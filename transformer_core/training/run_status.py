@@ -108,14 +108,14 @@ class RunClaim:
         status = RunStatus(
             state=state, step=step, pid=os.getpid(), heartbeat=time.time(), host=socket.gethostname(), reason=reason
         )
-        said = asdict(status) | {"reason": reason.as_json()}
+        values = asdict(status) | {"reason": reason.as_json()}
         try:
-            write_json(self.path / _STATUS, said, is_durable=False)
+            write_json(self.path / _STATUS, values, is_durable=False)
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             (self.path / _RESERVE).unlink(missing_ok=True)
-            write_json(self.path / _STATUS, said, is_durable=False)
+            write_json(self.path / _STATUS, values, is_durable=False)
         self._last_heartbeat = status.heartbeat
 
     def heartbeat(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
