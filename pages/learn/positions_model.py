@@ -50,7 +50,7 @@ LOOK = {
 }
 HOW = mark(
     "Shares: the softmax does not see what all keys of a query have in common, so each row counts around its mean. A "
-    "part’s share is its covariance with the scores by their variance; together they are 100 %, and one that works "
+    "part’s share is its covariance with the scores by their variance; together they are 100%, and one that works "
     "against the others is below 0."
 )
 FROZEN = mark(

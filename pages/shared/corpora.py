@@ -108,7 +108,7 @@ def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
         (
             say(_TOKENS_A[side]),
             say(
-                "{median} (95 % up to {percentile}, longest {longest})",
+                "{median} (95% up to {percentile}, longest {longest})",
                 median=of.median,
                 percentile=of.percentile_95,
                 longest=of.longest,

@@ -166,7 +166,7 @@ def _lines(portrait: "CorpusPortrait") -> Iterator[str]:
     for side, lengths in portrait.lengths.items():
         yield _row(
             f"tokens of a {side}",
-            f"half have {lengths.median:,} or fewer, 95 % {lengths.percentile_95:,} or fewer, the longest "
+            f"half have {lengths.median:,} or fewer, 95% {lengths.percentile_95:,} or fewer, the longest "
             f"{lengths.longest:,}",
         )
     yield _row("unknown, held out", f"{portrait.unknown_share:.2%} of the tokens")

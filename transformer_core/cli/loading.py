@@ -36,7 +36,7 @@ class LoadingProgress:
         if now < self._next and not (self._is_shown and done == total):
             return
         self._next = now + (_TERMINAL_SECONDS if self._is_terminal else _PLAIN_SECONDS)
-        line = f"{what}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // max(total, 1)} %)"
+        line = f"{what}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // max(total, 1)}%)"
         if self._is_terminal:
             print(_CLEAR + line[: shutil.get_terminal_size().columns - 1], end="", file=sys.stderr, flush=True)
         else:
