@@ -39,7 +39,7 @@ def test_elsewhere_there_is_a_line_every_ten_seconds_and_one_at_the_end(capsys: 
     assert [line.split(" of ")[0] for line in shown.err.splitlines()] == [
         f"{what} a/b: {megabytes}" for what in ("downloading", "reading") for megabytes in done
     ]
-    assert shown.err.splitlines()[1] == "downloading a/b: 42.0 of 100.0 MB (42 %)"
+    assert shown.err.splitlines()[1] == "downloading a/b: 42.0 of 100.0 MB (42%)"
 
 
 def test_on_a_terminal_one_line_changes_and_goes(capsys: pytest.CaptureFixture[str]):
