@@ -23,7 +23,7 @@ CONF = BeartypeConf(hint_overrides=FrozenDict({Self: Any, TextIO: io.TextIOBase}
 unchecked: dict[str, str] = {}
 
 # Grammars: half of the core's functions, called millions of times, and none has to do with a tensor.
-_UNCHECKED_ROOMS = ("transformer_core.corpora.stories", "transformer_core.corpora.en_fr")
+_UNCHECKED_ROOMS = ("transformer_core.corpora.grammars.stories", "transformer_core.corpora.grammars.en_fr")
 _SHAPE = re.compile(r"\b(Float|Int|Bool|Num|Shaped)\w*\[")
 _with_named_axes = jaxtyping.jaxtyped
 

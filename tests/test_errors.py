@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.german import in_german
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.pair_lines import BadLine, BadLinesError, PairLines
+from transformer_core.corpora.storage.pair_lines import BadLine, BadLinesError, PairLines
 from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message
 from transformer_core.lessons.faults import LessonError
 

@@ -15,11 +15,11 @@ import torch
 
 import transformer_core as tc
 from transformer_core.corpora import Pair, Text
-from transformer_core.corpora.en_fr import translate
-from transformer_core.corpora.en_fr.reasons import because
-from transformer_core.corpora.en_fr.split import is_held_out
-from transformer_core.corpora.stories import FILL_IN_EXAMPLES, coherent
-from transformer_core.corpora.stories.examples import TEXTS_WITH_GAPS
+from transformer_core.corpora.grammars.en_fr import translate
+from transformer_core.corpora.grammars.en_fr.reasons import because
+from transformer_core.corpora.grammars.en_fr.split import is_held_out
+from transformer_core.corpora.grammars.stories import FILL_IN_EXAMPLES, coherent
+from transformer_core.corpora.grammars.stories.examples import TEXTS_WITH_GAPS
 
 ROOT = Path(__file__).resolve().parents[1]
 KINDS = {
@@ -61,7 +61,7 @@ SWITCH_OFF = """
 import json
 from dataclasses import replace
 import transformer_core as tc
-from transformer_core.analysis.guided_head import guidance_facts
+from transformer_core.analysis.heads.guided_head import guidance_facts
 from transformer_core.corpora import load_corpus
 from transformer_core.training.config import TrainingConfig
 

@@ -9,10 +9,10 @@ from pages.shared import compare_state, prose
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, HeadName
-from transformer_core.analysis.divergence import ranked
-from transformer_core.analysis.side_by_side import changes
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.head_grid import head_grid
+from transformer_core.analysis.flow.divergence import ranked
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.texts.side_by_side import changes
+from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.hues import STRONG
 from transformer_core.language import mark, say
 
@@ -25,8 +25,8 @@ LOOK_FOR = mark(
     "averaged over the queries with a choice, from 0 to 0.83."
 )
 CODE = """
-from transformer_core.analysis.divergence import ranked
-from transformer_core.analysis.side_by_side import SharedTokens, changes
+from transformer_core.analysis.flow.divergence import ranked
+from transformer_core.analysis.texts.side_by_side import SharedTokens, changes
 
 for name in {attentions}:
     shared = SharedTokens.of({labels_a}, {labels_b})

@@ -13,7 +13,7 @@ def opening(*sides: Side) -> str:
     """Return the lines that load the models of some sides and read their texts, as `a` and `b`."""
     imports = ["import transformer_core as tc", "from transformer_core.analysis import read"]
     if any(side.weights.run for side in sides):
-        imports = ["from pathlib import Path", "", *imports, "from transformer_core.training.film import Film"]
+        imports = ["from pathlib import Path", "", *imports, "from transformer_core.training.run.film import Film"]
     if any(side.change for side in sides):
         imports += [
             "from transformer_core.instrument.intervene import intervene",

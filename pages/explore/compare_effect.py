@@ -10,12 +10,12 @@ from pages.explore.compare_scene import Arrays, Scene
 from pages.shared import models, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.label_bars import label_bars
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.bars.label_bars import label_bars
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.effect import Effect, OutputTokens
+    from transformer_core.analysis.flow.effect import Effect, OutputTokens
 
 HEIGHT = 320  # px
 LOOK_FOR = mark(
@@ -23,7 +23,7 @@ LOOK_FOR = mark(
     "after the same tokens (teacher forcing)."
 )
 CODE = """
-from transformer_core.analysis.effect import OutputTokens, effect, output_log_probs
+from transformer_core.analysis.flow.effect import OutputTokens, effect, output_log_probs
 
 output = OutputTokens.of(a, tokenizer_a.eos_id)
 {before}
@@ -116,7 +116,7 @@ def code(scene: Scene) -> str:
 
 def _effect(scene: Scene) -> "Effect | None":
     """Return the effect, worked out once for all sessions; None where there is no output."""
-    from transformer_core.analysis.effect import Effect
+    from transformer_core.analysis.flow.effect import Effect
 
     if not _output(scene).positions:
         return None
@@ -124,7 +124,7 @@ def _effect(scene: Scene) -> "Effect | None":
 
 
 def _compared(scene: Scene) -> Arrays:
-    from transformer_core.analysis.effect import effect, output_log_probs
+    from transformer_core.analysis.flow.effect import effect, output_log_probs
 
     output = _output(scene)
     runs = []
@@ -137,7 +137,7 @@ def _compared(scene: Scene) -> Arrays:
 
 
 def _output(scene: Scene) -> "OutputTokens":
-    from transformer_core.analysis.effect import OutputTokens
+    from transformer_core.analysis.flow.effect import OutputTokens
 
     return OutputTokens.of(scene.readings[0], scene.a.weights.config.eos_id)
 

@@ -16,9 +16,9 @@ from pages.shared.components import figures
 from pages.shared.sources import parse_change
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
-from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
-from transformer_core.analysis.table import pattern_arrays
-from transformer_core.analysis.token_alignment import AlignedPatterns, TokenAlignment
+from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
+from transformer_core.analysis.texts.token_alignment import AlignedPatterns, TokenAlignment
 from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
 from transformer_core.figures.labels import shorten, text_width
 from transformer_core.language import mark, say
@@ -38,7 +38,7 @@ LOOK_FOR = mark(
     "same: attention is only moved. Point at a cell to read it in all three; click it to mark it."
 )
 CODE = """
-from transformer_core.analysis.side_by_side import SharedTokens, aligned_head, distance
+from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 
 shared = SharedTokens.of({labels_a}, {labels_b})
 attended_a, attended_b = a.attended[{attention_a!r}], b.attended[{attention_b!r}]

@@ -11,10 +11,10 @@ from pages.explore.compare_scene import Arrays, Scene
 from pages.explore.compare_sides import Side, led
 from pages.shared import models, prose
 from pages.shared.style import theme
-from transformer_core.analysis.side_by_side import is_telling, layer_likeness
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.analysis.token_alignment import TokenAlignment, align_tokens
-from transformer_core.figures.layer_matrix import layer_matrix
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
+from transformer_core.analysis.texts.token_alignment import TokenAlignment, align_tokens
+from transformer_core.figures.heatmaps.layer_matrix import layer_matrix
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ SHORT = mark(
     "high they are."
 )
 CODE = """
-from transformer_core.analysis.head_outputs import layer_states
-from transformer_core.analysis.side_by_side import is_telling, layer_likeness
-from transformer_core.analysis.token_alignment import align_tokens
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.heads.outputs import layer_states
+from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
+from transformer_core.analysis.texts.token_alignment import align_tokens
+from transformer_core.analysis.trace.watching import tensor_of
 
 {states}
 """
@@ -168,8 +168,8 @@ def _likeness(scene: Scene, pairs: list[StackPair]) -> Arrays:
 
 def _states(side: Side, reading: "Reading") -> Arrays:
     """Return the residual stream of a side's model on its text, before the first block and behind each."""
-    from transformer_core.analysis.head_outputs import layer_states
-    from transformer_core.analysis.watching import tensor_of
+    from transformer_core.analysis.heads.outputs import layer_states
+    from transformer_core.analysis.trace.watching import tensor_of
 
     model, _ = side.source.load()
     with models.on(side.source.device), side.source.changed(model):

@@ -13,11 +13,11 @@ from pages.shared import compare_state, prose
 from pages.shared.state import box
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.likeness import MIXED, ClusterName
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.likeness import MIXED, ClusterName
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import ConfigError
 from transformer_core.figures.categories import category_hues
-from transformer_core.figures.head_map import head_map_figure
+from transformer_core.figures.heatmaps.head_map import head_map_figure
 from transformer_core.language import mark, say, say_number
 
 HEIGHT = 520  # px
@@ -29,7 +29,7 @@ ABOUT = {
     "writing": mark("(1 − CKA)^½ of what they write into the residual stream"),
 }
 CODE = """
-from transformer_core.analysis.likeness import clusters, head_map
+from transformer_core.analysis.heads.likeness import clusters, head_map
 {imports}
 
 {distances}
@@ -73,16 +73,16 @@ def code(scene: Scene) -> str:
     sides = [scene.a, scene.b] if shared else [scene.a]
     labels = [scene.labels_in_code(i, repr(attention)) for i, attention in enumerate((a, b))]
     if compare_state.ALIKE.value == "looking":
-        imports = "from transformer_core.analysis.side_by_side import SharedTokens, distances_by_looking"
+        imports = "from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking"
         tokens = f"SharedTokens.of({labels[0]}, {labels[1]})" if shared else None
         given = f"a.attended[{a!r}], {f'b.attended[{b!r}]' if shared else None}, {tokens}"
         distances = f"distances = distances_by_looking({given})  # [head, head], nats^0.5"
     else:
         imports = (
-            "from transformer_core.analysis.head_outputs import head_outputs\n"
-            "from transformer_core.analysis.side_by_side import distances_by_writing\n"
-            "from transformer_core.analysis.token_alignment import align_tokens\n"
-            "from transformer_core.analysis.watching import tensor_of"
+            "from transformer_core.analysis.heads.outputs import head_outputs\n"
+            "from transformer_core.analysis.texts.side_by_side import distances_by_writing\n"
+            "from transformer_core.analysis.texts.token_alignment import align_tokens\n"
+            "from transformer_core.analysis.trace.watching import tensor_of"
         )
         outputs = [
             line

@@ -11,9 +11,9 @@ from pages.explore.compare_scene import Arrays, Scene
 from pages.explore.compare_sides import Side
 from pages.shared import compare_state, models
 from transformer_core.analysis import ATTENTIONS, HeadName
-from transformer_core.analysis.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
-from transformer_core.analysis.side_by_side import SharedTokens, distances_by_looking, distances_by_writing
-from transformer_core.analysis.text_measures import measure_text
+from transformer_core.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
+from transformer_core.analysis.heads.text_measures import measure_text
+from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking, distances_by_writing
 from transformer_core.errors import ConfigError
 from transformer_core.language import mark, say
 
@@ -109,8 +109,8 @@ def _written(side: Side, reading: "Reading") -> np.ndarray:
     Raises:
         ConfigError: the text is too long.
     """
-    from transformer_core.analysis.head_outputs import head_outputs
-    from transformer_core.analysis.watching import tensor_of
+    from transformer_core.analysis.heads.outputs import head_outputs
+    from transformer_core.analysis.trace.watching import tensor_of
 
     model, _ = side.source.load()
     with models.on(side.source.device), side.source.changed(model):

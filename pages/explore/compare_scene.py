@@ -9,13 +9,13 @@ import numpy as np
 from pages.explore.compare_sides import Side, led
 from pages.shared import kept, state, takeaway
 from pages.shared.components import figures
-from transformer_core.analysis.side_by_side import SharedTokens
+from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.figures import Figure
 from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.attended import Attended
+    from transformer_core.analysis.trace.attended import Attended
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
 MOST_MIB = 64  # of all comparisons

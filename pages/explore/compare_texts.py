@@ -14,10 +14,10 @@ from pages.explore.compare_sides import Side, head_title
 from pages.shared import analyses, compare_state, kept, prose
 from pages.shared.state import box
 from pages.shared.style import theme
-from transformer_core.analysis.many_texts import MEASURES, HeadOnText, HeadOverTexts
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError
-from transformer_core.figures.spread import texts_spread
+from transformer_core.figures.bars.spread import texts_spread
 from transformer_core.language import mark, say, say_message, say_number
 
 MOST_MIB = 16  # of all heads that were measured on a text
@@ -43,7 +43,7 @@ INLINE = {  # within a sentence
 }
 UNITS = {"entropy": mark("nats"), "distance": mark("tokens")}
 CODE = """
-from transformer_core.analysis.many_texts import HeadOnText, HeadOverTexts
+from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
 
 found = []
 for text in {texts}:

@@ -16,12 +16,12 @@ from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.word_alignment import FoundPair, KnownAlignment, KnownPairs, Links
+    from transformer_core.analysis.texts.word_alignment import FoundPair, KnownAlignment, KnownPairs, Links
 
 NEXT = "…"  # the label of the row whose token is about to be written
 MOST_CORPORA = 2  # whose sources are kept in memory
@@ -42,7 +42,7 @@ figure = alignment_matrix(
 
 def show(scene: Scene) -> None:
     """Draw a row for each token that was written, and the one that is about to be."""
-    from transformer_core.analysis.word_alignment import hard_alignment
+    from transformer_core.analysis.texts.word_alignment import hard_alignment
     from transformer_core.decoding.looking import written_weights
 
     if not scene.branch:
@@ -107,7 +107,7 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
 @st.cache_resource(show_spinner=False, max_entries=MOST_CORPORA)
 def _pairs(name: str, seed: int) -> "KnownPairs":
     """Return the pairs of a corpus by their sources."""
-    from transformer_core.analysis.word_alignment import KnownPairs
+    from transformer_core.analysis.texts.word_alignment import KnownPairs
     from transformer_core.corpora import load_corpus
 
     return KnownPairs(load_corpus(name, seed=seed))
@@ -115,7 +115,7 @@ def _pairs(name: str, seed: int) -> "KnownPairs":
 
 def _known(scene: Scene, found: "FoundPair") -> "KnownAlignment | None":
     """Return the true alignment of what was written up to this moment."""
-    from transformer_core.analysis.word_alignment import known_alignment
+    from transformer_core.analysis.texts.word_alignment import known_alignment
 
     _, tokenizer = scene.source.load()
     return known_alignment(found.pair, tokenizer, scene.source_tokens, [step.token for step in scene.written])

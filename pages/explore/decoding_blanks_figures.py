@@ -15,9 +15,9 @@ from pages.shared import state, takeaway
 from pages.shared.answer import probability
 from pages.shared.components import figures
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.blank_bars import blank_bars
-from transformer_core.figures.row_bars import row_bars
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.bars.blank_bars import blank_bars
+from transformer_core.figures.bars.row_bars import row_bars
 from transformer_core.language import say
 
 if TYPE_CHECKING:

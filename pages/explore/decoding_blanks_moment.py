@@ -172,8 +172,8 @@ def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Sto
     )
 
     def make() -> Given:
-        from transformer_core.analysis.watching import Given as Read
-        from transformer_core.analysis.watching import tensor_of
+        from transformer_core.analysis.trace.watching import Given as Read
+        from transformer_core.analysis.trace.watching import tensor_of
         from transformer_core.decoding.filling import FillingTree
 
         model, tokenizer = source.load()

@@ -13,8 +13,8 @@ from pages.explore.heads_code import KEEP
 from pages.shared import state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.kv_cache import cost_lines, kv_cache_grid
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from transformer_core.language import grouped, mark, say
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ LOOK_FOR = mark(
 )
 GRID = """
 from transformer_core.decoding.cost import cache_bytes
-from transformer_core.figures.kv_cache import kv_cache_grid
+from transformer_core.figures.heatmaps.kv_cache import kv_cache_grid
 
 figure = kv_cache_grid(
     {labels!r},
@@ -42,7 +42,7 @@ LINES = """
 import numpy as np
 
 from transformer_core.decoding.cost import step_costs
-from transformer_core.figures.kv_cache import cost_lines
+from transformer_core.figures.heatmaps.kv_cache import cost_lines
 
 cached, uncached = (
     np.array([

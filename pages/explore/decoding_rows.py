@@ -13,9 +13,9 @@ from pages.shared import decoding_state, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.bars.step_rows import LayerRows, layer_rows, step_rows
 from transformer_core.figures.labels import isolate, shorten
-from transformer_core.figures.step_rows import LayerRows, layer_rows, step_rows
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: what was read so far")}
 AGAIN = """
-from transformer_core.figures.step_rows import layer_rows, step_rows
+from transformer_core.figures.bars.step_rows import layer_rows, step_rows
 
 rows = layer_rows(at.outlook.{rows}, layer={layer}, head={head}, mean={mean!r})
 figure = step_rows(

@@ -226,7 +226,7 @@ def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, An
     trees: kept.Store[Any] = kept.store(mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes)
 
     def make() -> "tuple[DecodingTree, Any]":
-        from transformer_core.analysis.watching import Given, tensor_of
+        from transformer_core.analysis.trace.watching import Given, tensor_of
         from transformer_core.decoding.tree import DecodingTree
 
         model, tokenizer = source.load()

@@ -10,8 +10,8 @@ from pages.explore.heads_code import code_of
 from pages.explore.heads_scene import Scene
 from pages.shared import components, folded, heads_state, kept, models, overviews, prose, state
 from transformer_core.analysis import strongest_cell
-from transformer_core.analysis.head_picture import HeadPicture
-from transformer_core.analysis.text_measures import MEASURES
+from transformer_core.analysis.heads.picture import HeadPicture
+from transformer_core.analysis.heads.text_measures import MEASURES
 from transformer_core.figures import isolate
 from transformer_core.figures.categories import category_hues
 from transformer_core.language import mark, say

@@ -12,12 +12,12 @@ from pages.shared import heads_state, kept, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import pattern_csv
-from transformer_core.analysis.table import pattern_arrays
+from transformer_core.analysis.heads.table import pattern_arrays
 from transformer_core.figures import attention_heatmap
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.across_layers import AcrossLayers, Method, Part
+    from transformer_core.analysis.flow.across_layers import AcrossLayers, Method, Part
 
 MOST_MIB = 32  # of all that was followed across layers
 ABREAST = 2  # figures in a row
@@ -57,7 +57,7 @@ def show(scene: Scene) -> None:
 
 def _draw(scene: Scene, method: "Method") -> None:
     """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
-    from transformer_core.analysis.across_layers import ASSUMES, MOST_TOKENS, follow
+    from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
 
     n_tokens = max(max(attended.shape[2:]) for attended in scene.reading.attended.values())
     if n_tokens > MOST_TOKENS[method]:

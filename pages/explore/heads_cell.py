@@ -10,12 +10,12 @@ from pages.explore.heads_scene import Scene, marked
 from pages.shared import heads_state, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
-from transformer_core.analysis.divergence import entropy
-from transformer_core.analysis.head_picture import HeadPicture, cell_in_all_heads
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.head_grid import head_grid
+from transformer_core.analysis.flow.divergence import entropy
+from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.bars.row_bars import row_bars
+from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.labels import shorten
-from transformer_core.figures.row_bars import row_bars
 from transformer_core.language import mark, say
 
 HEIGHT = 270  # px

@@ -9,7 +9,7 @@ from transformer_core.analysis import ATTENTIONS, Wish
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.across_layers import Part
+    from transformer_core.analysis.flow.across_layers import Part
 
 PLAIN = """
 site = {site!r}
@@ -63,7 +63,7 @@ figure = attention_heatmap(
 {keep}print(shown.values)  # [query, key]
 """
 ROW = """
-from transformer_core.figures.row_bars import row_bars
+from transformer_core.figures.bars.row_bars import row_bars
 
 figure = row_bars(
     shown.values[0],
@@ -79,15 +79,15 @@ figure = row_bars(
 {keep}print(shown.values[0])  # [key]
 """
 CELL = """
-from transformer_core.analysis.head_picture import cell_in_all_heads
-from transformer_core.figures.head_grid import head_grid
+from transformer_core.analysis.heads.picture import cell_in_all_heads
+from transformer_core.figures.heatmaps.head_grid import head_grid
 
 values = cell_in_all_heads(reading.attended[{attention!r}], {queries!r}, {keys!r})
 figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0))
 {keep}print(values)  # [layer, head]
 """
 ACROSS = """
-from transformer_core.analysis.across_layers import follow
+from transformer_core.analysis.flow.across_layers import follow
 from transformer_core.figures import attention_heatmap
 
 part = follow(reading, {method!r}).parts[{place}]

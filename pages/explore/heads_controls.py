@@ -12,8 +12,8 @@ from pages.explore.heads_still import save_overview
 from pages.shared import heads_state, prose, state
 from pages.shared.fields import Field
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.head_picture import HeadShare
-from transformer_core.analysis.text_measures import MEASURES
+from transformer_core.analysis.heads.picture import HeadShare
+from transformer_core.analysis.heads.text_measures import MEASURES
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import mark, say
 

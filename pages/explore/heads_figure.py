@@ -15,14 +15,14 @@ from pages.shared import heads_state, prose, state, takeaway
 from pages.shared.components import figures, lines
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
-from transformer_core.analysis.head_picture import HeadPicture, HeadShare
-from transformer_core.analysis.table import pattern_arrays
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare
+from transformer_core.analysis.heads.table import pattern_arrays
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap
-from transformer_core.figures.attention import heatmap_frame
 from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.categories import category_hues
-from transformer_core.figures.cells import FORBIDDEN
+from transformer_core.figures.heatmaps.attention import heatmap_frame
+from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 

@@ -8,13 +8,13 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish, picture
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Wish, picture
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.attended import Attended
+    from transformer_core.analysis.trace.attended import Attended
 
 MOST_MIB = 96  # of all pictures
 NAMES = {  # of queries and keys, by architecture and by where they come from

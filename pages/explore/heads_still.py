@@ -13,15 +13,15 @@ from pages.shared import heads_state, kept, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.figures.all_heads import all_heads, fit_side
+from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.attended import PooledHeads
+    from transformer_core.analysis.trace.attended import PooledHeads
 
 WIDTH = 560  # px
 MOST_MIB = 32  # of all heads that were pooled for a figure
-AGAIN = """from transformer_core.figures.all_heads import all_heads
+AGAIN = """from transformer_core.figures.heatmaps.all_heads import all_heads
 
 names = {names!r}
 heads = {{title: reading.attended[name].overview({side}) for name, title in names.items()}}

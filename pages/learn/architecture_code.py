@@ -24,7 +24,7 @@ for weight in weights_of(model.config)[box.name]:
     print(weight.name, weight.shape, weight.n_parameters)
 """
 PARAMETERS = """
-from transformer_core.analysis.inventory import parameters_by_part
+from transformer_core.analysis.heads.inventory import parameters_by_part
 
 counts = parameters_by_part(model.config)
 print(counts, sum(counts.values()))

@@ -15,9 +15,9 @@ from pages.learn.architecture_scene import Scene
 from pages.shared import architecture_state, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
-from transformer_core.figures.architecture_parameters import in_words, parameter_bars, parameter_shares
+from transformer_core.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
 from transformer_core.language import grouped, mark, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
@@ -168,7 +168,7 @@ def _table(counts: Mapping[tuple[str, str], int], total: int) -> str:
 @lru_cache(maxsize=32)
 def _counts(config: ModelConfig) -> Mapping[tuple[str, str], int]:
     """Return how many parameters each part of each stack has; counted once, as the modules are built for it."""
-    from transformer_core.analysis.inventory import parameters_by_part
+    from transformer_core.analysis.heads.inventory import parameters_by_part
 
     return parameters_by_part(config)
 

@@ -12,10 +12,10 @@ from pages.learn.architecture_scene import Scene
 from pages.shared import prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError
-from transformer_core.figures.architecture_hues import PART_HUES
-from transformer_core.figures.architecture_stream import stream_figure
+from transformer_core.figures.architecture.hues import PART_HUES
+from transformer_core.figures.architecture.stream import stream_figure
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pages.shared.trials import Trial
 from transformer_core.language import mark, say
-from transformer_core.training.trial import TrialKind, TrialRequest
+from transformer_core.training.trial.trial import TrialKind, TrialRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trial_reading import TrialReading
+    from transformer_core.analysis.training.trial_reading import TrialReading
 
 NOTE = "trial-note"  # session key: what went wrong at a click, to be said at the next run
 TASK_NAMES = {

@@ -60,7 +60,7 @@ print(found.dropped_pattern)  # [query, key]
 print(found.before.mean_probability, found.now.mean_probability)
 """
 DROPPED_DRAWN = """
-from transformer_core.figures.number_panels import number_panels
+from transformer_core.figures.heatmaps.number_panels import number_panels
 
 panels = dict(zip({names!r}, (found.pattern, (found.keep > 0) * 1.0, found.dropped_pattern)))
 figure = number_panels(
@@ -74,7 +74,7 @@ figure = number_panels(
 )
 {keep}"""
 DRAWN = """
-from transformer_core.figures.mask_moved import moved_pair
+from transformer_core.figures.heatmaps.mask_moved import moved_pair
 
 figure = moved_pair(
     {moved},

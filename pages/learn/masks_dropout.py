@@ -15,8 +15,8 @@ from pages.shared.answer import NO_HEAD
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.number_panels import number_panels
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import mark, say, say_number
 
 if TYPE_CHECKING:

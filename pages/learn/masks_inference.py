@@ -12,8 +12,8 @@ from pages.learn.masks_scene import Scene
 from pages.shared import folded, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.mask_moved import in_words, moved_pair
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:

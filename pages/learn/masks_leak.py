@@ -12,10 +12,10 @@ from pages.learn.masks_scene import Scene
 from pages.shared import folded, masks_state, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.masks.presets import PRESETS
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
 from transformer_core.figures.labels import isolate
-from transformer_core.figures.mask_moved import in_words, moved_pair
 from transformer_core.language import mark, say, say_number
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from pages.learn import trials
 from pages.learn.laboratory import Laboratory
 from pages.shared import prose
 from pages.shared.trials import Trial
-from transformer_core.figures.trial_curves import arm_hues
+from transformer_core.figures.curves.trial_curves import arm_hues
 from transformer_core.language import mark, say
-from transformer_core.training.trial import TrialRequest
+from transformer_core.training.trial.trial import TrialRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trial_reading import TrialReading
+    from transformer_core.analysis.training.trial_reading import TrialReading
 
 CLAIM = mark(
     "A mask that is wrong in training does not fail: it looks like success. A decoder that sees the token that it is "

@@ -12,8 +12,8 @@ from pages.learn.positions_scene import MOST_TURNED, Scene, chosen_tokens, has_o
 from pages.shared import positions_state, prose, state
 from pages.shared.components import positions_dials as component
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.position_curves import Line, position_curves
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.curves.position_curves import Line, position_curves
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import streamlit as st
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.position_curves import Line, position_curves
-from transformer_core.figures.position_matrix import Side, position_matrix
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.curves.position_curves import Line, position_curves
+from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator

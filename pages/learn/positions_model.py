@@ -15,9 +15,9 @@ from pages.shared import positions_state, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures import head_grid
-from transformer_core.figures.position_parts import part_shares, position_parts
+from transformer_core.figures.curves.position_parts import part_shares, position_parts
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:

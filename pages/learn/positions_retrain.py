@@ -11,10 +11,10 @@ from pages.shared import components
 from pages.shared.style import theme
 from pages.shared.trials import Trial
 from transformer_core.language import mark, say
-from transformer_core.training.trial import LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
+from transformer_core.training.trial.trial import LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trial_reading import TrialReading
+    from transformer_core.analysis.training.trial_reading import TrialReading
 
 CLAIM = mark(
     "What is an encoding of positions worth? Swap it and train again: the same small model, the same first weights, "
@@ -69,7 +69,7 @@ def show() -> None:
 
 def _lengths(trial: Trial, reading: "TrialReading") -> None:
     """Draw how far each encoding carries."""
-    from transformer_core.figures.trial_lengths import trial_lengths
+    from transformer_core.figures.curves.trial_lengths import trial_lengths
 
     assert trial.request is not None, "what was measured was asked for"
     names = LABORATORY.names(trial.request)

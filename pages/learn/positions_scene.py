@@ -12,13 +12,13 @@ from pages.shared.components import figures
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures import Figure
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.tables import PositionTable, Stack
-    from transformer_core.analysis.reading import Reading
+    from transformer_core.analysis.trace.reading import Reading
 
 MOST_MIB = 64  # of all that was computed for this page
 NAMES = {

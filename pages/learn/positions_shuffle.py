@@ -12,7 +12,7 @@ from pages.learn.positions_scene import Scene, computed
 from pages.shared import positions_state, prose
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures import attention_heatmap, head_grid
 from transformer_core.language import mark, say
 

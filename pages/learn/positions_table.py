@@ -8,8 +8,8 @@ from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, in_words
 from pages.shared import prose
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
-from transformer_core.figures.position_matrix import Side, position_matrix
+from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene
 from pages.shared import positions_state, prose, state
 from pages.shared.style import theme
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.categories import category_hues
+from transformer_core.figures.curves.position_curves import Line, position_curves
 from transformer_core.figures.hues import STRONG, WARM
-from transformer_core.figures.position_curves import Line, position_curves
 from transformer_core.language import grouped, mark, say
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ PROOF = "print(walked.proof())\n"
 SPLIT = """
 from pathlib import Path
 
-from transformer_core.analysis.score_sources import score_sources
+from transformer_core.analysis.flow.score_sources import score_sources
 from transformer_core.figures.offline import offline_page
-from transformer_core.figures.score_sources import score_sources_heatmap
+from transformer_core.figures.bars.score_sources import score_sources_heatmap
 
 inputs = [{inputs}]
 split = score_sources(model, inputs, attention={attention!r}, layer={layer}, head={head})

@@ -9,11 +9,11 @@ from pages.learn.steps_code import redraw_sources
 from pages.learn.steps_scene import Scene
 from pages.shared import prose, state, takeaway
 from pages.shared.components.figures import live_figure
-from transformer_core.analysis.table import matrix_csv
+from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import isolate
+from transformer_core.figures.bars.score_sources import score_sources_heatmap
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.score_sources import score_sources_heatmap
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:

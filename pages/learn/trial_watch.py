@@ -12,11 +12,11 @@ from pages.shared.style import theme
 from pages.shared.trials import Trial
 from transformer_core.errors import HeadlightError
 from transformer_core.language import mark, say, say_message, say_number
-from transformer_core.training.trial import TrialRequest
+from transformer_core.training.trial.trial import TrialRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.curves import Curve
-    from transformer_core.analysis.trial_reading import TrialReading
+    from transformer_core.analysis.training.curves import Curve
+    from transformer_core.analysis.training.trial_reading import TrialReading
 
 TICK = 1.0  # seconds between two looks at a trial that is at work
 STATES = {  # in words, and the color of the badge
@@ -37,7 +37,7 @@ def watch(laboratory: Laboratory, trial: Trial) -> None:
 
 def _live(laboratory: Laboratory, name: str) -> None:
     """Draw how a trial stands now."""
-    from transformer_core.analysis.trial_reading import read_trial
+    from transformer_core.analysis.training.trial_reading import read_trial
 
     trial = trials.find(name)
     if trial is None:  # deleted meanwhile
@@ -151,7 +151,7 @@ def _draw(laboratory: Laboratory, trial: Trial, request: TrialRequest, reading: 
 
 def _curves(laboratory: Laboratory, request: TrialRequest, reading: "TrialReading") -> None:
     """Draw losses and shares over the steps."""
-    from transformer_core.figures.trial_curves import trial_curves
+    from transformer_core.figures.curves.trial_curves import trial_curves
 
     figure = trial_curves(
         laboratory.names(request),

@@ -10,7 +10,7 @@ from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import prose, runs, trials
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
-from transformer_core.training.trial import (
+from transformer_core.training.trial.trial import (
     FEWEST_STEPS,
     MOST_ARMS,
     MOST_SEED,

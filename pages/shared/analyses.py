@@ -20,7 +20,7 @@ from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.watched import Progress, WatchedFolder
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 from transformer_core.reasons import reason
-from transformer_core.training.launch import forget_log
+from transformer_core.training.run.launch import forget_log
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait

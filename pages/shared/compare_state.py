@@ -12,7 +12,7 @@ from pages.shared import state
 from pages.shared.fields import Field, one_of, text_up_to
 from pages.shared.sources import parse_change
 from transformer_core.analysis import HeadName
-from transformer_core.analysis.many_texts import MEASURES
+from transformer_core.analysis.heads.many_texts import MEASURES
 from transformer_core.errors import ConfigError
 from transformer_core.language import say
 

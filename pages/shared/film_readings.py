@@ -19,8 +19,8 @@ from transformer_core.figures import isolate
 from transformer_core.language import mark
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading
-    from transformer_core.analysis.fixed_text import FixedText
+    from transformer_core.analysis.texts.fixed_text import FixedText
+    from transformer_core.analysis.training.film_reading import DamagedMoment, FilmReading, MomentReading
 
 MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
 LEAST_TOKENS = 8  # however many heads there are
@@ -48,7 +48,7 @@ def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: On
     Raises:
         HeadlightError: no moment can be read, or the text cannot.
     """
-    from transformer_core.analysis.film_reading import DamagedMoment, FilmReading, MomentReading, read_moments
+    from transformer_core.analysis.training.film_reading import DamagedMoment, FilmReading, MomentReading, read_moments
     from transformer_core.figures.frames import fit_frames, thinned_places
 
     film = run_readings.film(run)
@@ -134,7 +134,7 @@ def _room(config: ModelConfig, n_moments: int) -> int:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: str, room: int) -> "FixedText":
-    from transformer_core.analysis.fixed_text import fix_text
+    from transformer_core.analysis.texts.fixed_text import fix_text
 
     model, tokenizer = run_models.load(_run, step)
     takes_target = model.config.architecture == "encoder_decoder"
@@ -150,7 +150,7 @@ def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: 
 
 
 def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
-    from transformer_core.analysis.film_reading import MomentReading, read_moments
+    from transformer_core.analysis.training.film_reading import MomentReading, read_moments
 
     with models.on(models.CPU):
         for moment in read_moments(run_readings.film(run), [step], tokens):

@@ -7,8 +7,8 @@ import streamlit as st
 
 from pages.shared import prose, state
 from pages.shared.fields import Field, number, one_of, window, window_in_words
-from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Span
-from transformer_core.analysis.text_measures import MEASURES
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Span
+from transformer_core.analysis.heads.text_measures import MEASURES
 from transformer_core.language import say
 
 PAGE = "heads"

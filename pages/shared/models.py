@@ -323,7 +323,7 @@ def _card(place: Path) -> ModelCard:
 def _does(head: Mapping[str, Any]) -> str:
     """Return what a card says of a head; to who reads another language than the card's, from its numbers."""
     if language() != ENGLISH:
-        from transformer_core.analysis.head_words import HeadScore
+        from transformer_core.analysis.heads.words import HeadScore
 
         with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
             known = {field.name: head[field.name] for field in fields(HeadScore) if field.name in head}

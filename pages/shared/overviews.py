@@ -12,7 +12,7 @@ from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.attended import PooledHeads
+    from transformer_core.analysis.trace.attended import PooledHeads
 
 MOST_MIB = 96  # of all overviews
 LABEL_LENGTH = 30  # characters of a token in a tip
@@ -80,7 +80,7 @@ def measures(source: Source, text: str, target: str | None) -> Measures:
 
 
 def _measures(reading: "Reading") -> Measures:
-    from transformer_core.analysis.text_measures import measure_text
+    from transformer_core.analysis.heads.text_measures import measure_text
 
     found = {}
     for name, attended in reading.attended.items():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pages.shared import models, runs
-from transformer_core.corpora.uploads import SKIPS_BAD_LINES
+from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES
 from transformer_core.errors import RunError
 from transformer_core.language import say
 from transformer_core.reasons import reason

@@ -6,7 +6,7 @@ from pages.shared import kept, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
-from transformer_core.figures.overview import thumbnail_side
+from transformer_core.figures.heatmaps.overview import thumbnail_side
 from transformer_core.language import mark
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ def load_at(path: str, version: str, step: int) -> "tuple[Transformer, Tokenizer
 
 def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
     import transformer_core as tc
-    from transformer_core.training.film import Film
-    from transformer_core.training.run_directory import RunDirectory
+    from transformer_core.training.run.directory import RunDirectory
+    from transformer_core.training.run.film import Film
 
     run_film = Film(Path(path))
     with models.on(models.CPU):

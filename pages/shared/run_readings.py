@@ -11,12 +11,12 @@ from pages.shared.sources import Source
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.training.film import Film
+    from transformer_core.training.run.film import Film
 
 
 def film(run: Run) -> "Film":
     """Return the film of a run."""
-    from transformer_core.training.film import Film
+    from transformer_core.training.run.film import Film
 
     return Film(run.path)
 

@@ -21,12 +21,12 @@ from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunErro
 from transformer_core.language import mark, say
 from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.launch import Launcher, Started
+from transformer_core.training.run.launch import Launcher, Started
 
 if TYPE_CHECKING:
-    from transformer_core.training.metrics import RecordFile
-    from transformer_core.training.run_directory import RunDirectory
-    from transformer_core.training.run_status import RunStatus
+    from transformer_core.training.run.directory import RunDirectory
+    from transformer_core.training.run.metrics import RecordFile
+    from transformer_core.training.run.status import RunStatus
 
 _MAX_NAME = 40  # characters
 _AWAITED = ".awaited"  # folder with a file for each run that was shown at work, and not since it ended
@@ -106,7 +106,7 @@ def find(name: str) -> Run | None:
         return None
     if not (place / "run.json").exists():
         return next((_starting(s) for s in launcher().started() if s.run == place), None)
-    from transformer_core.training.run_status import read_object, standing
+    from transformer_core.training.run.status import read_object, standing
 
     try:
         request, status = read_object(place / "run.json"), standing(place)
@@ -186,7 +186,7 @@ def ask(run: Run, command: str, value: float = 1.0) -> None:
     Raises:
         RunError: its folder cannot be written.
     """
-    from transformer_core.training import commands
+    from transformer_core.training.run import commands
 
     commands.ask(run.path, command, value)  # type: ignore[arg-type]  # one of the names
 
@@ -223,7 +223,7 @@ def directory(run: Run) -> "RunDirectory":
     Raises:
         RunError: it cannot be read.
     """
-    from transformer_core.training.run_directory import RunDirectory
+    from transformer_core.training.run.directory import RunDirectory
 
     return RunDirectory.open(run.path)
 
@@ -264,7 +264,7 @@ def head_records(run: Run) -> list[dict[str, Any]]:
     Raises:
         RunError: a line in the middle is damaged.
     """
-    from transformer_core.training.film import Film
+    from transformer_core.training.run.film import Film
 
     return record_file(Film(run.path).heads.path).read()
 
@@ -272,7 +272,7 @@ def head_records(run: Run) -> list[dict[str, Any]]:
 @st.cache_resource(max_entries=16, show_spinner=False)
 def record_file(path: Path) -> "RecordFile":
     """Return the one reader of a file of records that all sessions share: each of its lines is read once."""
-    from transformer_core.training.metrics import RecordFile
+    from transformer_core.training.run.metrics import RecordFile
 
     return RecordFile(path)
 

@@ -65,7 +65,7 @@ def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
         version: of its weights.
         _card: the model.
     """
-    from transformer_core.analysis.inventory import parameters_by_part
+    from transformer_core.analysis.heads.inventory import parameters_by_part
 
     counts = parameters_by_part(_card.config)
     in_all = sum(counts.values())
@@ -75,7 +75,7 @@ def parameter_table(path: str, version: str, _card: ModelCard) -> pd.DataFrame:
 
 def configuration_table(card: ModelCard) -> pd.DataFrame:
     """Return every setting that shapes the model, with what it means."""
-    from transformer_core.analysis.inventory import settings
+    from transformer_core.analysis.heads.inventory import settings
 
     return pd.DataFrame(settings(card.config), columns=["setting", "value", "meaning"])
 
@@ -221,7 +221,7 @@ def keep_run(run: Path, wanted: str) -> Kept:
     Raises:
         HeadlightError: there is nothing to keep, or no room for it.
     """
-    from transformer_core.analysis.keeping import keep_run as keep_run_in
+    from transformer_core.analysis.training.keeping import keep_run as keep_run_in
 
     titles = {card.title for card in models.available().values()}
     with _free_name(wanted) as name:
@@ -237,7 +237,7 @@ def describe_heads(run: Path, name: str) -> None:
     Raises:
         HeadlightError: that failed; the model is as it was.
     """
-    from transformer_core.analysis.keeping import describe_heads as describe_heads_in
+    from transformer_core.analysis.training.keeping import describe_heads as describe_heads_in
 
     describe_heads_in(run, models.folder() / name)
 

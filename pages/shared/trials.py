@@ -18,8 +18,8 @@ from pages.shared import runs
 from pages.shared.fields import Field
 from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
 from transformer_core.language import say
-from transformer_core.training.launch import forget_log
-from transformer_core.training.trial import TrialKind, TrialRequest
+from transformer_core.training.run.launch import forget_log
+from transformer_core.training.trial.trial import TrialKind, TrialRequest
 
 MOST_KEPT = 24  # trials that have ended; the oldest go
 MOST_WAITING = 4
@@ -71,7 +71,7 @@ def find(name: str) -> Trial | None:
     """Return a trial by its name, as it stands now; None where there is none."""
     if not _NAME.fullmatch(name):
         return None
-    from transformer_core.training.trial_directory import REQUEST, TrialDirectory
+    from transformer_core.training.trial.directory import REQUEST, TrialDirectory
 
     place = folder() / name
     if not (place / REQUEST).exists():
@@ -128,7 +128,7 @@ def stop(trial: Trial) -> None:
     Raises:
         RunError: its folder cannot be written.
     """
-    from transformer_core.training import commands
+    from transformer_core.training.run import commands
 
     commands.ask(trial.path, "stop")
 

@@ -75,7 +75,7 @@ def sources(source: Source, text: str, target: str | None, *, attention: str, la
     )
 
     def make() -> "ScoreSources":
-        from transformer_core.analysis.score_sources import score_sources
+        from transformer_core.analysis.flow.score_sources import score_sources
 
         model, _ = source.load()
         inputs = read(source, text, target).inputs

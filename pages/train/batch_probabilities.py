@@ -36,7 +36,7 @@ def show(
     training: TrainingConfig,
 ) -> None:
     """Run a model on the shown rows, and draw what it says in one cell."""
-    from transformer_core.analysis.batch_predictions import predict
+    from transformer_core.analysis.trace.batch_predictions import predict
 
     n_pos = batch.targets.shape[1]
     rows = rows[: max(1, _MOST_NUMBERS // (n_pos * portrait.vocab_size))]
@@ -122,7 +122,7 @@ def _load(
     Raises:
         HeadlightError: it is gone, is too large to be made for a look, or reads other tokens.
     """
-    from transformer_core.corpora.token_store import special_token
+    from transformer_core.corpora.storage.token_store import special_token
 
     if source is None:
         bos_id, eos_id = (
@@ -142,7 +142,7 @@ def _load(
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _untrained(config: ModelConfig, seed: int) -> "Transformer":
-    from transformer_core.analysis.inventory import parameters_by_part
+    from transformer_core.analysis.heads.inventory import parameters_by_part
     from transformer_core.model.transformer import build
 
     n = sum(parameters_by_part(config).values())

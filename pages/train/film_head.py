@@ -11,8 +11,8 @@ from pages.train.film_scene import Scene, head_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, isolate
-from transformer_core.figures.attention import heatmap_frame
-from transformer_core.figures.cells import FORBIDDEN
+from transformer_core.figures.heatmaps.attention import heatmap_frame
+from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import grouped, mark, say
 
@@ -39,7 +39,7 @@ from pathlib import Path
 import torch
 
 import transformer_core as tc
-from transformer_core.training.film import Film
+from transformer_core.training.run.film import Film
 
 film = Film(Path({path!r}))
 last, tokenizer = film.load({last})  # the moment that all others are led by

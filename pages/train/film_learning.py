@@ -17,13 +17,13 @@ from transformer_core.language import mark, say
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.curves import Curve
-    from transformer_core.analysis.head_history import Appearance, HeadHistory
+    from transformer_core.analysis.training.curves import Curve
+    from transformer_core.analysis.training.head_history import Appearance, HeadHistory
 
 
 def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
     """Return what was measured of the heads, and when they took up habits; nothing where it cannot be read."""
-    from transformer_core.analysis.head_history import HeadHistory, appearances
+    from transformer_core.analysis.training.head_history import HeadHistory, appearances
 
     try:
         history = HeadHistory.from_records(runs.head_records(run))
@@ -35,7 +35,7 @@ def history_of(run: Run) -> "tuple[HeadHistory | None, list[Appearance]]":
 
 def losses(run: Run) -> "dict[str, Curve]":
     """Return the loss of the batches and of what was held out, as far as it was logged and can be read."""
-    from transformer_core.analysis.curves import curves_of
+    from transformer_core.analysis.training.curves import curves_of
 
     try:
         curves = curves_of(runs.records(run))
@@ -47,8 +47,8 @@ def losses(run: Run) -> "dict[str, Curve]":
 
 def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
     """Return what is drawn above the slider: the loss, and how probable what all moments are led along is."""
-    from transformer_core.analysis.curves import smoothed
-    from transformer_core.analysis.film_reading import values_at
+    from transformer_core.analysis.training.curves import smoothed
+    from transformer_core.analysis.training.film_reading import values_at
 
     reading, curve, found = scene.read.reading, losses(scene.run).get("loss"), {}
     if curve is not None:
@@ -84,7 +84,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
 
 def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
     """Draw one measure of every head over the steps, with the chosen moment and head."""
-    from transformer_core.analysis.head_history import HABITS, LEAST_SHARE
+    from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures import heads_over_time as figure_of
 
     prose.subheading(say("Heads over time"), say("one line a head, measured on held-out texts"))
@@ -132,7 +132,7 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
 
 def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that moment and head."""
-    from transformer_core.analysis.head_history import rule
+    from transformer_core.analysis.training.head_history import rule
 
     prose.subheading(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
     st.html(f"<p class='hl-small'>{html.escape(rule())}</p>")

@@ -17,7 +17,7 @@ from transformer_core.figures import attention_heatmap, head_matrix
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.head_matching import HeadMatching
+    from transformer_core.analysis.heads.matching import HeadMatching
 
 _OTHER_RUN = "film-other-run"  # key of the choice
 _AT_WORK = "film-other-at-work"  # session key: the other run, while it is trained
@@ -34,7 +34,7 @@ def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run
         found: all runs.
         wanted: one that was begun from here; it counts before its folder says what it is.
     """
-    from transformer_core.analysis.film_reading import reads_like
+    from transformer_core.analysis.training.film_reading import reads_like
 
     film, others = run_readings.film(run), {}
     for name, other in found.items():
@@ -121,7 +121,7 @@ def _compare(scene: Scene, name: str) -> None:
 
 def _match(scene: Scene, other: Run, step: int) -> "tuple[HeadMatching, int]":
     """Return the matching of the chosen attention's heads on the person's text and some examples, and on how many."""
-    from transformer_core.analysis.head_matching import match_heads
+    from transformer_core.analysis.heads.matching import match_heads
 
     attention, own = scene.view.attention, scene.read.reading
     texts = [text for text in run_readings.examples(scene.run) if text != scene.view.text]

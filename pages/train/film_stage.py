@@ -17,7 +17,7 @@ from transformer_core.errors import HeadlightError, TextError
 from transformer_core.language import grouped, mark, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.head_history import Appearance
+    from transformer_core.analysis.training.head_history import Appearance
 
 TEXTS = {
     "encoder_decoder": (mark("Text"), mark("Type a text, then press Enter")),

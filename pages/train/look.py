@@ -32,7 +32,7 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
     Raises:
         HeadlightError: there are none that could be looked at.
     """
-    from transformer_core.training.samples import continuation
+    from transformer_core.training.run.samples import continuation
 
     step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
     samples: list[Sample] = []

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared import models, own_texts, prose, run_state
 from pages.shared.corpora import TOKENS, Choice
 from pages.shared.own_texts import OwnText
-from transformer_core.corpora.pair_lines import BadLinesError, pair_in_words
+from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
 from transformer_core.errors import CorpusError, HeadlightError
 from transformer_core.language import mark, say, say_message, say_number
 
@@ -84,7 +84,7 @@ def _take() -> None:
 
 def _take_in(name: str, content: BinaryIO | bytes, *, skip_bad_lines: bool = False) -> None:
     """Take a text in and choose it; one that is refused leaves nothing chosen, so that no other one is trained on."""
-    from transformer_core.corpora.uploads import take_in
+    from transformer_core.corpora.storage.uploads import take_in
 
     session = st.session_state
     session[OWN] = None

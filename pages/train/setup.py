@@ -11,7 +11,7 @@ from pages.shared import corpora, models, prose, run_state, runs
 from pages.shared.corpora import MADE_HERE, Choice
 from pages.train import batch_view, own_text, settings
 from pages.train.words import duration
-from transformer_core.analysis.inventory import parameters_by_part
+from transformer_core.analysis.heads.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
 from transformer_core.errors import ConfigError, HeadlightError
 from transformer_core.language import mark, say, say_message

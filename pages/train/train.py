@@ -66,7 +66,12 @@ def _come_back(found: dict[str, runs.Run]) -> None:
 @st.cache_resource(show_spinner=False)
 def _import_what_watching_takes() -> Thread:
     """Import beside the page what the first look at a training would wait for."""
-    names = ("analysis.curves", "analysis.head_history", "figures.training", "figures.heads_over_time")
+    names = (
+        "analysis.training.curves",
+        "analysis.training.head_history",
+        "figures.curves.training",
+        "figures.curves.heads_over_time",
+    )
     thread = Thread(target=lambda: [*map(import_module, (f"transformer_core.{name}" for name in names))], daemon=True)
     thread.start()
     return thread

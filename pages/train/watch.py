@@ -18,7 +18,7 @@ from transformer_core.language import language, mark, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.head_history import Appearance, HeadHistory
+    from transformer_core.analysis.training.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 
 _TITLE = "train-title"  # session key: of the run, as the list says it, which is not drawn each second
@@ -95,8 +95,8 @@ def _follow(run: Run) -> None:
 
 def _curves(run: Run) -> None:
     """Draw loss, accuracy, learning rate and gradient."""
-    from transformer_core.analysis.curves import curves_of
-    from transformer_core.figures.training import training_curves
+    from transformer_core.analysis.training.curves import curves_of
+    from transformer_core.figures.curves.training import training_curves
 
     def drawn() -> tuple["Figure", str]:
         curves = curves_of(runs.records(run))
@@ -191,8 +191,8 @@ def _overview(run: Run, step: int, text: str, reading: "Reading") -> None:
 
 def _heads_over_time(run: Run) -> None:
     """Draw one measure of every head over the steps, with the moments at which heads took up habits."""
-    from transformer_core.analysis.head_history import HABITS, LEAST_SHARE
-    from transformer_core.figures.heads_over_time import heads_over_time
+    from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
+    from transformer_core.figures.curves.heads_over_time import heads_over_time
 
     try:
         history, found = rested("train-history", _seen_of(run), lambda: _history(run))
@@ -247,7 +247,7 @@ def _heads_over_time(run: Run) -> None:
 
 def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":
     """Return what was measured of the heads, and which of them took up a habit."""
-    from transformer_core.analysis.head_history import HeadHistory, appearances
+    from transformer_core.analysis.training.head_history import HeadHistory, appearances
 
     history = HeadHistory.from_records(runs.head_records(run))
     return history, appearances(history)

@@ -18,8 +18,8 @@ from playwright.sync_api import Page, sync_playwright
 from pages.shared.corpora import MADE_HERE
 from tests.benchmarks.interleaved import Row
 from tests.e2e.browser import launch, serve
-from transformer_core.analysis.head_history import HeadHistory, appearances
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.analysis.training.head_history import HeadHistory, appearances
+from transformer_core.training.run.directory import RunDirectory
 
 TITLE = "From the page (goals: first loss 3,000 ms, copy 20,000, en-fr and induction 180,000)"
 

@@ -4,7 +4,7 @@ import pytest
 
 from transformer_core.cli.progress import Progress, duration
 from transformer_core.training.loop import StepRecord
-from transformer_core.training.worker import Measurement
+from transformer_core.training.run.worker import Measurement
 
 CLEAR = "\r\x1b[2K"
 

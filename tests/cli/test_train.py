@@ -17,7 +17,7 @@ from transformer_core.cli.main import main
 from transformer_core.cli.settings import parse_settings
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.presets import TRAININGS
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run.directory import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ import torch
 
 from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.main import main
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run.directory import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 PAIRS = [

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer_core.cli.main import main
-from transformer_core.training.trial_directory import TrialDirectory
+from transformer_core.training.trial.directory import TrialDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -14,7 +14,7 @@ import pytest
 from filelock import FileLock
 
 from transformer_core.corpora import Corpus, Pair
-from transformer_core.corpora.en_fr import pronoun
+from transformer_core.corpora.grammars.en_fr import pronoun
 from transformer_core.errors import Message
 
 ROOT = Path(__file__).resolve().parents[2]

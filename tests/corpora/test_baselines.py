@@ -18,9 +18,9 @@ from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.portraying import targets_of
-from transformer_core.corpora.running_text import running_text
-from transformer_core.corpora.text_files import TextFiles, check_text_file
-from transformer_core.corpora.token_store import TokenStore, tokenize
+from transformer_core.corpora.storage.running_text import running_text
+from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
+from transformer_core.corpora.storage.token_store import TokenStore, tokenize
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 

@@ -8,7 +8,7 @@ import pytest
 from transformer_core.config import Architecture
 from transformer_core.corpora.batching import Batches, MaskedBatches, NextTokenBatches, PairBatches, batches_for
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.files import open_corpus
+from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 

@@ -9,10 +9,10 @@ import pytest
 from tests.german import in_german
 from transformer_core.corpora import CorpusReading, Pair, load_corpus
 from transformer_core.corpora.batching import batches_for, refuse_misfit
-from transformer_core.corpora.files import open_corpus
-from transformer_core.corpora.text_files import NoTextError, check_text_file
-from transformer_core.corpora.token_store import special_token
-from transformer_core.corpora.uploads import take_in
+from transformer_core.corpora.storage.files import open_corpus
+from transformer_core.corpora.storage.text_files import NoTextError, check_text_file
+from transformer_core.corpora.storage.token_store import special_token
+from transformer_core.corpora.storage.uploads import take_in
 from transformer_core.errors import CorpusError
 from transformer_core.language import speaking
 from transformer_core.text.tokenizer import train_tokenizer

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from transformer_core.corpora.batch_order import IGNORED, Batch
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.files import open_corpus
 from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
+from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
 

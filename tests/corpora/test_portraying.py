@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 
 from transformer_core.config import Architecture
-from transformer_core.corpora import CorpusReading, load_corpus, token_store
+from transformer_core.corpora import CorpusReading, load_corpus
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair
 from transformer_core.corpora.portrait import kept_portrait
 from transformer_core.corpora.portraying import portrait_of
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
+from transformer_core.corpora.storage import token_store
 from transformer_core.errors import CorpusError
 
 ROOT = Path(__file__).resolve().parents[2]

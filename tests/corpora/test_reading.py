@@ -9,8 +9,8 @@ import pytest
 
 from transformer_core.corpora import Corpus, CorpusReading, Pair, Text, load_corpus
 from transformer_core.corpora.corpus import TokenizerKind
-from transformer_core.corpora.files import open_corpus
 from transformer_core.corpora.reading import AS_MADE, read_as
+from transformer_core.corpora.storage.files import open_corpus
 from transformer_core.errors import CorpusError, Message
 
 LINES = "".join(f"Line {i} has words.\n" for i in range(40))

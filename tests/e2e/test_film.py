@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser import Server, serve
 from tests.e2e.test_take_away import open_menu, saved
 from tests.pages.train.small_films import APPEARS_AT, save_run
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run.directory import RunDirectory
 
 pytestmark = pytest.mark.browser
 STEPS = (0, 1, 2, 3, 5, 8, 12, APPEARS_AT, 30, 45, 60)

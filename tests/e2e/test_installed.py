@@ -13,7 +13,7 @@ from pages.shared import models
 from tests import installed
 from tests.e2e.browser import Server, serve
 from tests.e2e.test_train import begin_copy, press, state
-from transformer_core.training.run_status import standing
+from transformer_core.training.run.status import standing
 
 pytestmark = pytest.mark.browser
 

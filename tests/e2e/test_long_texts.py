@@ -18,7 +18,7 @@ from pages.shared.readings import MAX_NEW_TOKENS, MAX_TOKENS
 from tests.e2e.browser import Server, serve
 from tests.e2e.test_heads import open_heads, view_of
 from tests.pages.conftest import PROMPTS, save_model
-from transformer_core.analysis.head_picture import MOST_CELLS
+from transformer_core.analysis.heads.picture import MOST_CELLS
 
 pytestmark = pytest.mark.browser
 

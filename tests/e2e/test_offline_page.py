@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from playwright.sync_api import Browser
 
-from tests.figures.test_attention import a_pattern
+from tests.figures.heatmaps.test_attention import a_pattern
 from transformer_core.figures import attention_heatmap, difference_heatmap
-from transformer_core.figures.cells import words
+from transformer_core.figures.heatmaps.cells import words
 from transformer_core.figures.offline import FILL_IN_WORDS, offline_page
 from transformer_core.figures.quantities import QUANTITIES, QuantityName
 from transformer_core.figures.token_axes import grid_places

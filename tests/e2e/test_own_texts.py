@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.corpora import written
 from tests.e2e.browser import ROOT, Server, serve
 from tests.e2e.looking import faults, type_text, view_of, wait
-from transformer_core.corpora.uploads import take_in
+from transformer_core.corpora.storage.uploads import take_in
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from tests.e2e.browser import ROOT, Server, serve
 from tests.pages.train.small_films import save_run
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.instrument.capture import capture
-from transformer_core.training.run_status import standing
+from transformer_core.training.run.status import standing
 
 pytestmark = pytest.mark.browser
 SECOND = 1000  # ms

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import Server, serve
-from transformer_core.training.run_status import standing
+from transformer_core.training.run.status import standing
 
 pytestmark = pytest.mark.browser
 SECOND = 1000  # ms

@@ -11,9 +11,9 @@ import pytest
 from tests.faults.trained import TOLD, told, train
 from tests.training.forked import CONTEXT, end, start
 from tests.training.small_runs import begin, corpus, logged, losses, standing, work
-from transformer_core.training import commands
-from transformer_core.training.job import Job
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run import commands
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 

@@ -15,9 +15,9 @@ from tests.faults.trained import train
 from tests.training.forked import end, start
 from tests.training.small_runs import corpus, logged
 from transformer_core.model.transformer import Transformer
-from transformer_core.training import commands
-from transformer_core.training.film import Film
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run import commands
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.film import Film
 
 __all__ = ["corpus"]  # a fixture
 

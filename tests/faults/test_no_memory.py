@@ -8,7 +8,7 @@ import pytest
 from tests.faults.trained import TOLD, told, train
 from tests.training.forked import end, start
 from tests.training.small_runs import MODEL, corpus, losses, standing
-from transformer_core.training.job import Job
+from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 

@@ -17,9 +17,9 @@ from tests.training.forked import end, start
 from tests.training.small_runs import begin, corpus, go_on, losses, standing
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.errors import RunError
-from transformer_core.training import worker
-from transformer_core.training.job import Job
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run import worker
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 

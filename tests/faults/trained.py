@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.training.small_runs import begin, go_on
 from transformer_core.errors import HeadlightError
-from transformer_core.training import worker
-from transformer_core.training.job import Job
+from transformer_core.training.run import worker
+from transformer_core.training.run.job import Job
 
 TOLD = 2  # exit status of a process that ended with a sentence for a person
 

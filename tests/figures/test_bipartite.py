@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from plotly.graph_objects import Figure
 
-from tests.figures.test_attention import a_pattern
+from tests.figures.heatmaps.test_attention import a_pattern
 from transformer_core.figures import DARK, LIGHT
 from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.categories import HUES

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.figures.frames import MOST_BYTES, fit_frames, pooled_levels, thinned_places
-from transformer_core.figures.overview import FORBIDDEN, levels
+from transformer_core.figures.heatmaps.overview import FORBIDDEN, levels
 
 
 @given(n_queries=st.integers(1, 40), n_keys=st.integers(1, 40), side=st.integers(1, 16), seed=st.integers(0, 9))

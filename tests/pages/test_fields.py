@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pages.shared import compare_state, decoding_state, fields, heads_state
 from pages.shared.fields import Field, fill, number, one_of, text_up_to, window, window_in_words, written
-from transformer_core.analysis.head_picture import HeadShare
+from transformer_core.analysis.heads.picture import HeadShare
 
 WORD = Field("page", "word", "b", one_of("a", "b", ""))
 PLACE = Field("page", "place", None, number)

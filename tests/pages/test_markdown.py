@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared.prose import plain
 from tests.pages.conftest import save_model
 from tests.pages.train.film_page import OpenApp
-from transformer_core.training.launch import Launcher
+from transformer_core.training.run.launch import Launcher
 
 HOSTILE = "x [open your results](https://evil.example/a) :red[**now**]"
 PAGES = Path(__file__).resolve().parents[2] / "pages"

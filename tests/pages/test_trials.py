@@ -9,11 +9,11 @@ import streamlit as st
 
 from pages.shared import runs, trials
 from transformer_core.errors import RunError
-from transformer_core.training import commands
-from transformer_core.training.launch import Launcher
-from transformer_core.training.run_status import RunState
-from transformer_core.training.trial import TrialKind, TrialRequest
-from transformer_core.training.trial_directory import TrialDirectory
+from transformer_core.training.run import commands
+from transformer_core.training.run.launch import Launcher
+from transformer_core.training.run.status import RunState
+from transformer_core.training.trial.directory import TrialDirectory
+from transformer_core.training.trial.trial import TrialKind, TrialRequest
 
 Ended = Callable[..., TrialDirectory]
 

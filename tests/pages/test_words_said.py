@@ -18,8 +18,8 @@ from tests.pages.pseudo_language import Numbers, left_over, texts_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core import language
 from transformer_core.lessons.catalogue import KINDS
-from transformer_core.training.launch import Launcher
-from transformer_core.training.trial import ARMS, TrialKind, TrialRequest
+from transformer_core.training.run.launch import Launcher
+from transformer_core.training.trial.trial import ARMS, TrialKind, TrialRequest
 
 pytestmark = pytest.mark.slow
 FIGURES = "\n".join(  # each that a lesson can have on its own model and text

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from transformer_core.training import begin as beginning
-from transformer_core.training import commands, worker
-from transformer_core.training.begin import Settings
-from transformer_core.training.commands import CommandName
-from transformer_core.training.job import Job
-from transformer_core.training.run_directory import RunDirectory
-from transformer_core.training.worker import Event
+from transformer_core.training.run import begin as beginning
+from transformer_core.training.run import commands, worker
+from transformer_core.training.run.begin import Settings
+from transformer_core.training.run.commands import CommandName
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.job import Job
+from transformer_core.training.run.worker import Event
 
 MODEL = {"d_model": 16, "d_ff": 16, "n_heads": 2, "n_decoder_layers": 1, "max_seq_len": 8, "dropout": 0.1}
 TRAINING = {

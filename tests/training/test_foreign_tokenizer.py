@@ -12,9 +12,9 @@ from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora import CorpusReading
 from transformer_core.errors import CorpusError, RunError
-from transformer_core.training import begin as beginning
-from transformer_core.training.begin import Settings
-from transformer_core.training.job import Job
+from transformer_core.training.run import begin as beginning
+from transformer_core.training.run.begin import Settings
+from transformer_core.training.run.job import Job
 
 __all__ = ["corpus"]  # a fixture
 

@@ -18,20 +18,20 @@ from tests.training.test_processes_together import Together
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import Batch, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair
-from transformer_core.corpora.generated import GeneratedCorpus
+from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.errors import ConfigError, Message
 from transformer_core.hooks import handling, named_hook_points
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
-from transformer_core.training import begin as beginning
-from transformer_core.training.begin import Settings
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.gradients import Gradients
 from transformer_core.training.guidance import GuidedTrainingLoss, antecedent_shares, guidance_loss
-from transformer_core.training.job import Job
 from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.processes import ALONE, Processes
+from transformer_core.training.run import begin as beginning
+from transformer_core.training.run.begin import Settings
+from transformer_core.training.run.job import Job
 
 MODEL: dict[str, Any] = {"d_model": 8, "d_ff": 12, "n_heads": 2, "n_encoder_layers": 2, "n_decoder_layers": 1}
 TRAINING: dict[str, Any] = {"steps": 9, "batch_size": 6, "warmup_steps": 4, "log_every": 1, "evaluate_every": 5}

@@ -17,14 +17,14 @@ from tests.german import in_german
 from transformer_core.corpora.batching import PairBatches
 from transformer_core.errors import HeadlightError, Message
 from transformer_core.model.transformer import Transformer
-from transformer_core.training import commands
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.film import Film
 from transformer_core.training.loop import StepRecord, train
-from transformer_core.training.metrics import RecordFile
 from transformer_core.training.optimizer import Adam
-from transformer_core.training.queue import n_at_once
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run import commands
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.film import Film
+from transformer_core.training.run.metrics import RecordFile
+from transformer_core.training.run.queue import n_at_once
 
 
 def _first_step(begun: Callable[[], Generator[StepRecord]]) -> StepRecord:

@@ -18,12 +18,12 @@ import torch.distributed as dist
 from tests.training.forked import end, start
 from tests.training.small_runs import MODEL, READING, TRAINING, begin, corpus, go_on, logged, losses, standing, work
 from transformer_core.cli.main import main
-from transformer_core.training import begin as beginning
-from transformer_core.training import commands
-from transformer_core.training.begin import Settings
-from transformer_core.training.film import Film
 from transformer_core.training.processes import Processes
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run import begin as beginning
+from transformer_core.training.run import commands
+from transformer_core.training.run.begin import Settings
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.film import Film
 
 __all__ = ["corpus"]  # a fixture
 

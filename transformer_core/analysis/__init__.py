@@ -6,18 +6,18 @@ What runs a model is loaded, and torch with it, when it is first used: a page ne
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from transformer_core.analysis.attentions import ATTENTIONS, Attention, attentions_of
-from transformer_core.analysis.cells import Cell, strongest_cell, strongest_cells
-from transformer_core.analysis.curves import Curve, curves_of
-from transformer_core.analysis.head_history import Appearance, HeadHistory, appearances
-from transformer_core.analysis.head_measures import HeadMeasures, HeadName, Share
-from transformer_core.analysis.head_picture import HeadPicture, HeadShare, Wish, picture
-from transformer_core.analysis.table import pattern_csv
+from transformer_core.analysis.heads.measures import HeadMeasures, HeadName, Share
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Wish, picture
+from transformer_core.analysis.heads.table import pattern_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS, Attention, attentions_of
+from transformer_core.analysis.trace.cells import Cell, strongest_cell, strongest_cells
+from transformer_core.analysis.training.curves import Curve, curves_of
+from transformer_core.analysis.training.head_history import Appearance, HeadHistory, appearances
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.head_matching import HeadMatching, match_heads
-    from transformer_core.analysis.head_meter import HeadMeter, measure_heads
-    from transformer_core.analysis.reading import Blank, Candidate, Reading, read
+    from transformer_core.analysis.heads.matching import HeadMatching, match_heads
+    from transformer_core.analysis.heads.meter import HeadMeter, measure_heads
+    from transformer_core.analysis.trace.reading import Blank, Candidate, Reading, read
 
 __all__ = [
     "ATTENTIONS",
@@ -50,9 +50,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "head_matching": ("HeadMatching", "match_heads"),
-    "head_meter": ("HeadMeter", "measure_heads"),
-    "reading": ("Blank", "Candidate", "Reading", "read"),
+    "heads.matching": ("HeadMatching", "match_heads"),
+    "heads.meter": ("HeadMeter", "measure_heads"),
+    "trace.reading": ("Blank", "Candidate", "Reading", "read"),
 }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # both import torch
     from transformer_core.training.loop import StepRecord
-    from transformer_core.training.worker import Measurement
+    from transformer_core.training.run.worker import Measurement
 
 _TERMINAL_SECONDS = 0.2  # between two changes of the line on a terminal
 _PLAIN_SECONDS = 10.0  # between two lines elsewhere

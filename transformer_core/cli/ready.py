@@ -15,7 +15,7 @@ from pathlib import Path
 
 from transformer_core.errors import HeadlightError
 from transformer_core.reasons import reason
-from transformer_core.training.launch import error_file
+from transformer_core.training.run.launch import error_file
 
 
 def add_command(
@@ -61,11 +61,6 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
 def import_all() -> None:
     """Import what a training needs, and let torch start its threads and load what it loads at the first step only."""
     import torch
-
-    import transformer_core.analysis.head_measures
-    import transformer_core.training.begin
-    import transformer_core.training.trial_work
-    import transformer_core.training.worker  # noqa: F401
 
     torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum().backward()
 

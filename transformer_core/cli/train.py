@@ -17,8 +17,8 @@ from transformer_core.errors import ConfigError, RunError
 from transformer_core.model.presets import PRESETS
 
 if TYPE_CHECKING:  # they import torch
-    from transformer_core.training.job import Job
     from transformer_core.training.processes import Processes
+    from transformer_core.training.run.job import Job
 
 N_FILMED = 8  # held-out items on which the heads are measured at each moment of the film
 
@@ -109,7 +109,7 @@ def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str,
     tell("Preparing the corpus and the model ...")
 
     from transformer_core.checkpoints.checkpoint import refuse_to_replace
-    from transformer_core.training.begin import Settings, begin, go_on
+    from transformer_core.training.run.begin import Settings, begin, go_on
 
     if options.keep is not None:
         refuse_to_replace(options.keep)
@@ -164,7 +164,7 @@ def _only_keeps(options: argparse.Namespace) -> bool:
 
 def _keep(run: Path, folder: Path) -> int:
     """Save the model of a run first; what its heads do is measured when it is safe."""
-    from transformer_core.analysis.keeping import describe_heads, keep_run
+    from transformer_core.analysis.training.keeping import describe_heads, keep_run
 
     step = keep_run(run, folder)
     print(f"The model of step {step:,} is saved in {_quoted(folder)}. Try it:")
@@ -191,10 +191,10 @@ def _quoted(path: Path | str) -> str:
 
 def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str], None]) -> None:
     """Train, and say how far it is."""
-    from transformer_core.analysis.head_history import HeadHistory
-    from transformer_core.analysis.head_meter import HeadMeter
+    from transformer_core.analysis.heads.meter import HeadMeter
+    from transformer_core.analysis.training.head_history import HeadHistory
     from transformer_core.training.loop import StepRecord
-    from transformer_core.training.worker import Measurement, work
+    from transformer_core.training.run.worker import Measurement, work
 
     request, n_steps = job.directory.request, job.directory.request.training.steps
     n_parameters = job.card()["parameters"]

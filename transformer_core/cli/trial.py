@@ -9,11 +9,19 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from transformer_core.cli.signals import StopSignals
-from transformer_core.training.trial import ARMS, MOST_ARMS, TASKS, USUAL_ARMS, USUAL_STEPS, TrialKind, TrialRequest
+from transformer_core.training.trial.trial import (
+    ARMS,
+    MOST_ARMS,
+    TASKS,
+    USUAL_ARMS,
+    USUAL_STEPS,
+    TrialKind,
+    TrialRequest,
+)
 
 if TYPE_CHECKING:  # they import torch
-    from transformer_core.training.trial_measure import Measured
-    from transformer_core.training.trial_work import TrialStep
+    from transformer_core.training.trial.measure import Measured
+    from transformer_core.training.trial.work import TrialStep
 
 _LINE_SECONDS = 2.0  # between two lines of losses
 
@@ -70,8 +78,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _run(request: TrialRequest, folder: Path, *, waits: bool) -> int:
-    from transformer_core.training.trial_directory import TrialDirectory
-    from transformer_core.training.trial_work import TrialStep, work
+    from transformer_core.training.trial.directory import TrialDirectory
+    from transformer_core.training.trial.work import TrialStep, work
 
     with StopSignals() as signals:
         last, next_line = 0, monotonic()

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from types import MappingProxyType
 
-from transformer_core.corpora.addition import addition
-from transformer_core.corpora.brackets import brackets
 from transformer_core.corpora.corpus import (
     Alignment,
     Corpus,
@@ -16,13 +14,15 @@ from transformer_core.corpora.corpus import (
     TextMeasure,
     first_half,
 )
-from transformer_core.corpora.dates import dates
-from transformer_core.corpora.en_fr import en_fr
-from transformer_core.corpora.generated import GeneratedCorpus
-from transformer_core.corpora.induction import induction
+from transformer_core.corpora.grammars.en_fr import en_fr
+from transformer_core.corpora.grammars.stories import stories
 from transformer_core.corpora.reading import AS_MADE, CorpusReading, read_as
-from transformer_core.corpora.stories import stories
-from transformer_core.corpora.tasks import copy, reverse, sort
+from transformer_core.corpora.tasks.addition import addition
+from transformer_core.corpora.tasks.brackets import brackets
+from transformer_core.corpora.tasks.dates import dates
+from transformer_core.corpora.tasks.generated import GeneratedCorpus
+from transformer_core.corpora.tasks.induction import induction
+from transformer_core.corpora.tasks.tasks import copy, reverse, sort
 from transformer_core.errors import CorpusError, Message
 
 __all__ = [
@@ -72,11 +72,11 @@ def load_corpus(name: str, *, seed: int = 0, reading: CorpusReading = AS_MADE) -
             it is wanted.
     """
     if name in CORPORA:
-        from transformer_core.corpora.kept_corpora import kept_corpus
+        from transformer_core.corpora.storage.kept_corpora import kept_corpus
 
         return read_as(kept_corpus(CORPORA[name], seed=seed), reading)
     if name and os.path.exists(name):
-        from transformer_core.corpora.files import open_corpus
+        from transformer_core.corpora.storage.files import open_corpus
 
         return open_corpus(name, reading)
     if os.path.dirname(name):

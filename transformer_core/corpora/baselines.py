@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.token_store import TokenStore
+from transformer_core.corpora.storage.token_store import TokenStore
 from transformer_core.errors import CorpusError
 
 _TOGETHER = 2**20  # tokens that are counted at a time

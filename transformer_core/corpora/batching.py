@@ -7,9 +7,9 @@ from transformer_core.config import Architecture
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches, BatchPosition
 from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.corpora.pair_batches import EncodedPairs, PairBatches
-from transformer_core.corpora.running_text import RunningText
+from transformer_core.corpora.storage.running_text import RunningText
+from transformer_core.corpora.storage.token_store import OnProgress
 from transformer_core.corpora.text_batches import MaskedBatches, NextTokenBatches
-from transformer_core.corpora.token_store import OnProgress
 from transformer_core.errors import CorpusError
 from transformer_core.text.tokenizer import Tokenizer
 

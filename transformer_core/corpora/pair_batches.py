@@ -11,8 +11,8 @@ from torch import Tensor
 
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Pair
-from transformer_core.corpora.file_items import FileItems
-from transformer_core.corpora.token_store import OnProgress, special_token, tokenize
+from transformer_core.corpora.storage.file_items import FileItems
+from transformer_core.corpora.storage.token_store import OnProgress, special_token, tokenize
 from transformer_core.errors import CorpusError, Message
 from transformer_core.text.grouping import places_of_words
 from transformer_core.text.tokenizer import Tokenizer

@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA
-from transformer_core.corpora.files import files_of
-from transformer_core.corpora.kept_arrays import found_bytes
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.corpora.source_code import CODE_OF_CORPORA, CODE_OF_TEXT
-from transformer_core.corpora.text_files import shown
+from transformer_core.corpora.storage.files import files_of
+from transformer_core.corpora.storage.kept_arrays import found_bytes
+from transformer_core.corpora.storage.text_files import shown
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 

@@ -13,13 +13,13 @@ from transformer_core.corpora import load_corpus
 from transformer_core.corpora.baselines import Targets, baselines
 from transformer_core.corpora.batching import refuse_misfit
 from transformer_core.corpora.corpus import Corpus, Pair, Text
-from transformer_core.corpora.kept_arrays import kept_bytes
-from transformer_core.corpora.pieces import joined
 from transformer_core.corpora.portrait import CorpusPortrait, Frequency, Lengths, made_from
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
-from transformer_core.corpora.running_text import RunningText
-from transformer_core.corpora.token_store import OnProgress, TokenStore, tokenize
+from transformer_core.corpora.storage.kept_arrays import kept_bytes
+from transformer_core.corpora.storage.pieces import joined
+from transformer_core.corpora.storage.running_text import RunningText
+from transformer_core.corpora.storage.token_store import OnProgress, TokenStore, tokenize
 from transformer_core.text.tokenizer import Tokenizer
 
 _N_FREQUENT, _N_SAMPLES = 20, 10

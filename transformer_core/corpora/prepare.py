@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from transformer_core.config import Architecture
 from transformer_core.corpora.corpus import Corpus
 from transformer_core.corpora.foreign_tokens import foreign_tokenizer
-from transformer_core.corpora.kept_arrays import kept_bytes
 from transformer_core.corpora.source_code import CODE_OF_TEXT
+from transformer_core.corpora.storage.kept_arrays import kept_bytes
 from transformer_core.text.tokenizer import OwnTokenizer, Tokenizer, train_tokenizer
 
 

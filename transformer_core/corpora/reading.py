@@ -154,7 +154,7 @@ def read_as(corpus: Corpus, reading: CorpusReading) -> Corpus:
 
 
 def _without_alignments(items: Sequence[Any]) -> Sequence[Any]:
-    from transformer_core.corpora.kept_items import KeptItems  # it needs numpy, which is slow to load
+    from transformer_core.corpora.storage.kept_items import KeptItems  # it needs numpy, which is slow to load
 
     if isinstance(items, KeptItems):
         return items.without_alignments()

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Text
 from transformer_core.corpora.masking import masked
-from transformer_core.corpora.pieces import Pieces, pieces_of
-from transformer_core.corpora.token_store import OnProgress, special_token
+from transformer_core.corpora.storage.pieces import Pieces, pieces_of
+from transformer_core.corpora.storage.token_store import OnProgress, special_token
 from transformer_core.text.tokenizer import Tokenizer
 
 _BEGINNINGS = 1 / 16  # share of the windows of a running text whose first token gives way to <bos>

@@ -7,8 +7,8 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer_core.figures.cells import NUMBERS_UP_TO, cell_traces, number_traces
-from transformer_core.figures.cells import words as cell_words
+from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces
+from transformer_core.figures.heatmaps.cells import words as cell_words
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme

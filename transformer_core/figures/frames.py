@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, UInt8
 
-from transformer_core.figures.overview import FORBIDDEN, levels
+from transformer_core.figures.heatmaps.overview import FORBIDDEN, levels
 
 MOST_BYTES = 8_000_000  # of all frames, one byte a cell
 _SIDES = (64, 48, 32, 24, 16)  # rows and columns of a picture at most; the first are as sharp as a screen shows them

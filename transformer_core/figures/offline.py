@@ -9,7 +9,7 @@ from transformer_core.language import language
 
 FILL_IN_WORDS = """\
 function fillInWords(figure) {
-  // Gives the cells of a large figure their words, as transformer_core/figures/cells.py defines them.
+  // Gives the cells of a large figure their words, as transformer_core/figures/heatmaps/cells.py defines them.
   const words = figure.layout?.meta?.words;
   if (!words) return;
   const [, sign, decimals] = /^([+]?)[.]([0-9]+)f$/.exec(words.format);

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import set_cells, zero_heads

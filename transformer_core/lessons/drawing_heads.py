@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from transformer_core.analysis.attentions import ATTENTIONS
-from transformer_core.analysis.table import pattern_csv
+from transformer_core.analysis.heads.table import pattern_csv
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.figures import attention_heatmap, bipartite_lines, head_grid
-from transformer_core.figures.all_heads import all_heads
-from transformer_core.figures.label_bars import label_bars
-from transformer_core.figures.number_panels import number_panels
-from transformer_core.figures.row_bars import row_bars
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.bars.row_bars import row_bars
+from transformer_core.figures.heatmaps.all_heads import all_heads
+from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.figures.token_axes import HEIGHT
 from transformer_core.language import say
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Table, csv_of

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from transformer_core.figures.label_bars import label_bars
-from transformer_core.figures.number_panels import number_panels
-from transformer_core.figures.plain_lines import plain_lines
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.curves.plain_lines import plain_lines
+from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import grouped, say
 from transformer_core.lessons.drawn import Plot, Scene, Slider, csv_of
 from transformer_core.lessons.evaluation import plain_number

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from transformer_core.errors import HeadlightError, Message
-from transformer_core.figures.label_bars import label_bars
-from transformer_core.figures.number_panels import number_panels
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.heatmaps.number_panels import number_panels
 from transformer_core.language import grouped, say, say_number
 from transformer_core.lessons.drawn import Plot, Scene, Slider, Strip, Table, csv_of
 from transformer_core.lessons.evaluation import plain_number

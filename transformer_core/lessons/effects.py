@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from transformer_core.analysis.attentions import attentions_of
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.lessons import effects
 from transformer_core.lessons.faults import ExpressionError
 from transformer_core.lessons.run import Run

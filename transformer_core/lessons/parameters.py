@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.lessons.expression import parse
 from transformer_core.lessons.faults import ExpressionError
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.lessons.blocks import Block, Entry, divide
 from transformer_core.lessons.catalogue import KINDS
 from transformer_core.lessons.expression import parse

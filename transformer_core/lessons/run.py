@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from transformer_core.analysis.attentions import attentions_of
-from transformer_core.analysis.reading import Reading, read
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.analysis.trace.reading import Reading, read
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.lessons.mistakes import MISTAKES
 from transformer_core.lessons.value import WRITING, Axis

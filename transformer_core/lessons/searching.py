@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.lessons.run import Run

@@ -17,7 +17,7 @@ from pages.shared.components.figures import live_figure
 from pages.shared.components.mounting import component
 from pages.shared.components.packing import packed
 from transformer_core.figures import DARK, LIGHT, sequential_scale
-from transformer_core.figures.cells import DIVIDER
+from transformer_core.figures.heatmaps.cells import DIVIDER
 from transformer_core.figures.hues import WARM
 from transformer_core.language import say
 

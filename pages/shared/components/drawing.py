@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.shared.components.mounting import component
 from transformer_core.analysis.blueprint.plan import Blueprint, Box, has_added_positions
-from transformer_core.figures.architecture_hues import PART_HUES
+from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import grouped, say
 

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float
 from pages.shared.components.mounting import component
 from pages.shared.components.packing import packed
 from transformer_core.figures import isolate
-from transformer_core.figures.overview import fine_levels
+from transformer_core.figures.heatmaps.overview import fine_levels
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.language import say
 

@@ -5,7 +5,7 @@ import pytest
 from tests.model.building import each_variation, varied_model
 from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.analysis.blueprint.weights import all_weights, n_parameters, weights_of
-from transformer_core.analysis.inventory import parameters_by_part
+from transformer_core.analysis.heads.inventory import parameters_by_part
 from transformer_core.config import ModelConfig
 from transformer_core.model.presets import gpt2, transformer_base, transformer_big
 

@@ -10,11 +10,11 @@ import torch
 import transformer_core as tc
 from tests.analysis.masks import masked_by_hand
 from tests.model.building import shaken
-from transformer_core.analysis.attentions import attentions_of
 from transformer_core.analysis.masks.presets import presets_of
 from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.run import masks_of, preset_masks, run_masked, write_masked
 from transformer_core.analysis.masks.text import MaskText, mask_text
+from transformer_core.analysis.trace.attentions import attentions_of
 
 pytestmark = pytest.mark.slow
 

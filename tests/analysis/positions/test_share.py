@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from tests.model.building import both_stacks, random_inputs, varied_model
-from transformer_core.analysis.attentions import attentions_of
 from transformer_core.analysis.positions.share import ScoreParts, score_parts, shares_of_heads
+from transformer_core.analysis.trace.attentions import attentions_of
 
 FOUR = ["content_content", "content_position", "position_content", "position_position", "rest"]
 

@@ -13,8 +13,8 @@ from pages.explore import compare_samples, compare_texts
 from tests.pages.conftest import EXAMPLES, shown_code, url_of, words_of
 from tests.pages.explore.compare_page import OpenApp, cells_of, figures_of, open_compare
 from transformer_core.analysis import HeadName, read
-from transformer_core.analysis.divergence import js_distance
-from transformer_core.analysis.token_alignment import align_tokens
+from transformer_core.analysis.flow.divergence import js_distance
+from transformer_core.analysis.texts.token_alignment import align_tokens
 
 pytestmark = pytest.mark.usefixtures("checkpoints")
 OTHER = EXAMPLES[0].replace("cat", "dog")

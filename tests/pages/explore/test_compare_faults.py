@@ -11,7 +11,7 @@ from tests.pages.explore.compare_page import OpenApp, figures_of, open_compare
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
 from transformer_core.analysis import HeadName
 from transformer_core.corpora import CorpusReading, load_corpus
-from transformer_core.training.launch import Launcher
+from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
 

@@ -18,7 +18,7 @@ from pages.shared import models, overviews, readings
 from pages.shared.sources import Source
 from tests.pages.conftest import words_of
 from transformer_core.analysis import ATTENTIONS, attentions_of
-from transformer_core.analysis.habits import induction_cells, mean_share
+from transformer_core.analysis.heads.habits import induction_cells, mean_share
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OpenApp = Callable[..., AppTest]

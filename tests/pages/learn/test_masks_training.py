@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import words_of
 from tests.pages.learn.trial_pages import figures, here, make, opened
 from transformer_core.errors import Message
-from transformer_core.training import commands
-from transformer_core.training.trial import ARMS, TrialRequest
-from transformer_core.training.trial_directory import TrialDirectory
+from transformer_core.training.run import commands
+from transformer_core.training.trial.directory import TrialDirectory
+from transformer_core.training.trial.trial import ARMS, TrialRequest
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OpenApp = Callable[..., AppTest]

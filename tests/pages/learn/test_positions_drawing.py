@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pages.learn import positions_drawing
-from transformer_core.figures.position_curves import Line
-from transformer_core.figures.position_matrix import Side
+from transformer_core.figures.curves.position_curves import Line
+from transformer_core.figures.heatmaps.position_matrix import Side
 from transformer_core.figures.theme import LIGHT
 
 

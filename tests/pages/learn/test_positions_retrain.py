@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 from pages.shared import folded, trials
 from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.learn.trial_pages import figures, here, make, opened
-from transformer_core.training.trial import USUAL_ARMS, TrialRequest
+from transformer_core.training.trial.trial import USUAL_ARMS, TrialRequest
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("checkpoints")]
 OpenApp = Callable[..., AppTest]
@@ -74,7 +74,7 @@ def test_a_link_shows_the_trial_with_its_numbers(open_app: OpenApp, finished: Pa
     assert [trace["name"] for trace in lengths["data"]] == ["learned", "no positions"]
     assert lengths["layout"]["annotations"][0]["text"] == "<b>How far each carries</b>, after step 20"
     from pages.learn.positions_retrain import _csv
-    from transformer_core.analysis.trial_reading import read_trial
+    from transformer_core.analysis.training.trial_reading import read_trial
 
     table = [*csv.reader(io.StringIO(_csv(read_trial(lines, REQUEST.arms))))]
     assert table[0] == ["length", "learned", "none"]

@@ -9,11 +9,11 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from transformer_core.training import trial_arms
-from transformer_core.training.launch import Launcher
-from transformer_core.training.trial import TrialRequest
-from transformer_core.training.trial_directory import TrialDirectory
-from transformer_core.training.trial_work import work
+from transformer_core.training.run.launch import Launcher
+from transformer_core.training.trial import arms as trial_arms
+from transformer_core.training.trial.directory import TrialDirectory
+from transformer_core.training.trial.trial import TrialRequest
+from transformer_core.training.trial.work import work
 
 OpenApp = Callable[..., AppTest]
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp
 from tests.pages.train.small_films import save_run
 from transformer_core.cli.main import main
-from transformer_core.training.launch import Launcher
+from transformer_core.training.run.launch import Launcher
 
 
 @pytest.fixture(scope="package")

@@ -6,12 +6,12 @@ from typing import Any
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis.head_history import HeadHistory
-from transformer_core.analysis.head_measures import HeadMeasures, Share
+from transformer_core.analysis.heads.measures import HeadMeasures, Share
+from transformer_core.analysis.training.head_history import HeadHistory
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run_directory import RunDirectory, RunRequest
+from transformer_core.training.run.directory import RunDirectory, RunRequest
 
 TEXTS = ("The cat sees the dog.", "The dog doesn't see the cat.", "The cat sleeps.")
 EXAMPLES: dict[Architecture, tuple[str, ...]] = {

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from transformer_core.analysis.head_history import HeadHistory
-from transformer_core.analysis.head_meter import HeadMeter
-from transformer_core.training.begin import Settings, begin
-from transformer_core.training.worker import Moment, work
+from transformer_core.analysis.heads.meter import HeadMeter
+from transformer_core.analysis.training.head_history import HeadHistory
+from transformer_core.training.run.begin import Settings, begin
+from transformer_core.training.run.worker import Moment, work
 
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import runs
-from transformer_core.training.launch import Launcher, Started
+from transformer_core.training.run.launch import Launcher, Started
 
 pytestmark = pytest.mark.slow
 

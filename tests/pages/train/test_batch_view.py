@@ -18,7 +18,7 @@ from transformer_core.corpora import load_corpus
 from transformer_core.corpora.batching import IGNORED, batches_for
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.text.load import load_foreign
-from transformer_core.training.launch import Launcher
+from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
 

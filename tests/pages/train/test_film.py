@@ -15,11 +15,11 @@ from tests.pages.conftest import component, overview_of, shown_code, url_of, wor
 from tests.pages.train.film_page import ARCHITECTURES, Models, OpenApp, figures_of, heatmap_of, pictures_of
 from tests.pages.train.small_films import APPEARS_AT, EXAMPLES, STEPS, TEXTS, patterns_by_hand
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.fixed_text import fix_text
-from transformer_core.analysis.head_history import rule
+from transformer_core.analysis.texts.fixed_text import fix_text
+from transformer_core.analysis.training.head_history import rule
 from transformer_core.figures import frames
-from transformer_core.training.film import Film
-from transformer_core.training.run_directory import RunDirectory
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.film import Film
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,7 @@ from pages.shared import models, own_texts, runs
 from pages.shared.runs import Run
 from tests.corpora.test_foreign_tokens import END, write_tokenizer
 from tests.pages.conftest import words_of
-from transformer_core.training.launch import Launcher
+from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
 

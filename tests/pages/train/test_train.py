@@ -18,7 +18,7 @@ from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
 from transformer_core.checkpoints.checkpoint import load, read_card
-from transformer_core.training.launch import Launcher
+from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
 

@@ -7,17 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from transformer_core.corpora.addition import add
-from transformer_core.corpora.brackets import CLOSING, close
 from transformer_core.corpora.corpus import Corpus, Pair, Text, TokenizerKind
-from transformer_core.corpora.date_formats import FORMATS, write_date
-from transformer_core.corpora.en_fr import translate
-from transformer_core.corpora.en_fr.sentences import draw_sentence
-from transformer_core.corpora.files import open_corpus
-from transformer_core.corpora.induction import align_repetition
+from transformer_core.corpora.grammars.en_fr import translate
+from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
+from transformer_core.corpora.grammars.stories import tell
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.corpora.stories import tell
-from transformer_core.corpora.tasks import pair_of
+from transformer_core.corpora.storage.files import open_corpus
+from transformer_core.corpora.tasks.addition import add
+from transformer_core.corpora.tasks.brackets import CLOSING, close
+from transformer_core.corpora.tasks.date_formats import FORMATS, write_date
+from transformer_core.corpora.tasks.induction import align_repetition
+from transformer_core.corpora.tasks.tasks import pair_of
 from transformer_core.errors import Message
 
 LETTERS = "abcdefgh"

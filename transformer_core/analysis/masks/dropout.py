@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_core.analysis.attentions import attentions_of
 from transformer_core.analysis.masks.run import Said, outputs_at, predictions
 from transformer_core.analysis.masks.text import MaskText
+from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.dropout import keep_mask

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Bool
 from torch import Tensor
 
-from transformer_core.analysis.attentions import ATTENTIONS, attentions_of
 from transformer_core.analysis.masks.presets import PRESETS, Kind
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.instrument.sites import Site
 from transformer_core.model.masks import block_mask, prefix_mask, sliding_window_mask

@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from transformer_core.analysis.attentions import ATTENTIONS, attentions_of
 from transformer_core.analysis.masks.presets import N_PADDING, PRESETS, padded_sides, presets_of
 from transformer_core.analysis.masks.rules import MaskCell, MaskChoice, MaskRule
 from transformer_core.analysis.masks.text import MaskText
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.hooks import handling
 from transformer_core.instrument.capture import capture

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from transformer_core.analysis.attentions import ATTENTIONS
-from transformer_core.analysis.fixed_text import fix_text
+from transformer_core.analysis.texts.fixed_text import fix_text
+from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.config import Architecture
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer

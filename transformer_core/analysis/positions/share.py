@@ -12,11 +12,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from transformer_core.analysis.attentions import ATTENTIONS
+from transformer_core.analysis.flow.score_sources import score_sources
 from transformer_core.analysis.positions.dials import backwards
-from transformer_core.analysis.score_sources import score_sources
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.analysis.walkthrough.sources import SourceKind
-from transformer_core.analysis.watching import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.transformer import Transformer

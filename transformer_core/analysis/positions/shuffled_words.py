@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
-from transformer_core.analysis.attentions import ATTENTIONS
-from transformer_core.analysis.reading import LEAST_ROOM, Reading
-from transformer_core.analysis.watching import tensor_of
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.reading import LEAST_ROOM, Reading
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
 from transformer_core.instrument.capture import capture

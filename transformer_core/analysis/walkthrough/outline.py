@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from transformer_core.analysis.attentions import Attention, attentions_of
+from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError
 from transformer_core.language import mark

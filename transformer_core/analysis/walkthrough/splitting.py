@@ -6,13 +6,13 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.analysis.walkthrough.arithmetic import Weights, norm_statistics, turn
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.recomputing import distance_bias
 from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName
 from transformer_core.analysis.walkthrough.stream import Normed, Written, stream_to
 from transformer_core.analysis.walkthrough.walking import weights_of
-from transformer_core.analysis.watching import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 

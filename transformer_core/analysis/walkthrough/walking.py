@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from transformer_core.analysis.trace.watching import tensor_of
 from transformer_core.analysis.walkthrough.arithmetic import Weights
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
 from transformer_core.analysis.walkthrough.recomputing import Given
 from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
-from transformer_core.analysis.watching import tensor_of
 from transformer_core.instrument.capture import Activations, capture
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.stack import Stack

@@ -1,0 +1,99 @@
+"""Rollout and flow of a reading: against the activations of a watched forward, followed by hand."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from transformer_core.analysis import ATTENTIONS, Reading, attentions_of, read
+from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, AcrossLayers, Method, Part, follow
+from transformer_core.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
+from transformer_core.config import Architecture
+
+ONE_STACK: dict[Architecture, str] = {"decoder_only": "decoder", "encoder_only": "encoder"}
+TEXTS: dict[Architecture, str] = {
+    "encoder_decoder": "The cat sees the dog.",
+    "decoder_only": "The cat sees",
+    "encoder_only": "The ____ sees the dog.",
+}
+Make = Callable[..., tuple[tc.Transformer, tc.Tokenizer]]
+
+
+def seen(make: Make, architecture: Architecture) -> tuple[Reading, dict[str, np.ndarray]]:
+    """A reading, and the patterns of all heads [layer, head, query, key] of a forward of the same tokens by hand."""
+    model, tokenizer = make(architecture)
+    reading = read(model, tokenizer, TEXTS[architecture], max_tokens=9, max_new_tokens=3)
+    with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
+        model(*(torch.tensor([ids]) for ids in reading.inputs))
+    patterns = {
+        name: np.stack([acts[attention.site(layer)][0].numpy() for layer in range(attention.n_layers(model.config))])
+        for name, attention in attentions_of(model.config).items()
+    }
+    return reading, {name: pattern.astype(np.float64) for name, pattern in patterns.items()}
+
+
+def parts_of(found: AcrossLayers) -> dict[tuple[str, str], Part]:
+    return {(part.of, part.side): part for part in found.parts}
+
+
+@pytest.mark.parametrize("method", ["rollout", "flow"])
+@pytest.mark.parametrize("architecture", ONE_STACK)
+def test_of_one_stack_there_is_one_part(make: Make, architecture: Architecture, method: Method):
+    reading, patterns = seen(make, architecture)
+    (part,) = follow(reading, method).parts
+    kind = ATTENTIONS[ONE_STACK[architecture]]
+    assert part.of == part.side == kind.queries_from
+    (pattern,) = patterns.values()
+    n = pattern.shape[-1]
+    by_hand = rollout(pattern)[-1] if method == "rollout" else np.stack([flow(pattern, query) for query in range(n)])
+    np.testing.assert_allclose(part.values, by_hand, atol=1e-6)
+    can_see_all = architecture == "encoder_only"
+    np.testing.assert_array_equal(part.mask, [[key <= query or can_see_all for key in range(n)] for query in range(n)])
+
+
+@pytest.mark.parametrize("method", ["rollout", "flow"])
+def test_an_encoder_decoder_has_three_parts(make: Make, method: Method):
+    reading, patterns = seen(make, "encoder_decoder")
+    parts = parts_of(follow(reading, method))
+    assert [*parts] == [("source", "source"), ("target", "source"), ("target", "target")]
+    encoder, stacks = patterns["encoder"], (patterns["encoder"], patterns["decoder"], patterns["cross"])
+    n_source, n_target = len(reading.source), len(reading.target)
+    assert n_source != n_target  # or sides that are mixed up would not be seen
+    if method == "rollout":
+        own, both = rollout(encoder)[-1], rollout_to_source(*stacks)
+        source, target = both.source[-1], both.target[-1]
+    else:
+        own = np.stack([flow(encoder, query) for query in range(n_source)])
+        rows = [flow_to_source(*stacks, query) for query in range(n_target)]
+        source, target = np.stack([row.source for row in rows]), np.stack([row.target for row in rows])
+    for place, by_hand in zip(parts, (own, source, target), strict=True):
+        np.testing.assert_allclose(parts[place].values, by_hand, atol=1e-6)
+    assert parts["source", "source"].mask.all() and parts["target", "source"].mask.all()
+    np.testing.assert_array_equal(parts["target", "target"].mask, np.tri(n_target, dtype=bool))
+
+
+@pytest.mark.parametrize("architecture", TEXTS)
+def test_what_must_hold_of_all_parts(make: Make, architecture: Architecture):
+    reading, _ = seen(make, architecture)
+    rolled, flowed = (parts_of(follow(reading, method)) for method in ("rollout", "flow"))
+    assert rolled.keys() == flowed.keys()
+    totals: dict[str, np.ndarray] = {}
+    for place, part in rolled.items():
+        labels = getattr(reading, part.of), getattr(reading, part.side)
+        assert part.values.shape == part.mask.shape == tuple(map(len, labels))
+        np.testing.assert_array_equal(part.mask, flowed[place].mask)
+        assert not part.values[~part.mask].any() and not flowed[place].values[~part.mask].any()
+        for values in (part.values, flowed[place].values):
+            assert values.min() >= 0 and values.max() <= 1
+        assert (flowed[place].values >= part.values - 1e-6).all()
+        totals[part.of] = totals.get(part.of, 0) + part.values.sum(axis=1)
+    for total in totals.values():  # of both sides together
+        np.testing.assert_allclose(total, 1, atol=1e-6)
+
+
+def test_each_way_says_what_it_assumes_and_how_long_a_text_may_be():
+    assert ASSUMES.keys() == MOST_TOKENS.keys() == {"rollout", "flow"}
+    assert all(words.endswith(".") for words in ASSUMES.values())
+    assert MOST_TOKENS["flow"] < MOST_TOKENS["rollout"]

@@ -1,0 +1,96 @@
+"""Divergences against loops and scipy; changes of heads by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial import distance  # type: ignore[import-untyped]
+
+from transformer_core.analysis.flow.divergence import entropy, head_changes, js_distance, js_divergence, ranked
+
+
+def rows(*shape: int, seed: int = 0, sparse: bool = False) -> np.ndarray:
+    generator = np.random.default_rng(seed)
+    weights = generator.gamma(0.2, size=shape) + 1e-12
+    if sparse:
+        weights *= generator.random(shape) < 0.5
+        weights[..., 0] += 1e-3
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def by_loops(p: list[float], q: list[float]) -> float:
+    """Half the sum of both Kullback-Leibler divergences to the middle, in nats."""
+    total = 0.0
+    for a, b in zip(p, q, strict=True):
+        total += sum(one * math.log(one / ((a + b) / 2)) for one in (a, b) if one > 0)
+    return total / 2
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_divergence_is_that_of_loops_and_distance_that_of_scipy(sparse: bool):
+    p, q = rows(4, 3, 7, seed=1, sparse=sparse), rows(4, 3, 7, seed=2, sparse=sparse)
+    divergence, root = js_divergence(p, q), js_distance(p, q)
+    assert divergence.shape == root.shape == (4, 3)
+    for place in np.ndindex(4, 3):
+        assert divergence[place] == pytest.approx(by_loops(p[place].tolist(), q[place].tolist()), abs=1e-14)
+    np.testing.assert_allclose(root, distance.jensenshannon(p, q, axis=-1), rtol=1e-9)
+
+
+def test_limits_are_exact():
+    p = rows(50, 9).astype(np.float32)
+    assert not js_divergence(p, p).any()
+    apart = np.array([1.0, 0, 0]), np.array([0, 0.25, 0.75])
+    assert float(js_divergence(*apart)) == pytest.approx(math.log(2), rel=1e-15)
+    assert float(js_divergence(*(2 * row for row in apart))) == math.log(2)  # never more, whatever rows sum to
+    assert float(js_distance(*apart)) == pytest.approx(math.sqrt(math.log(2)), rel=1e-15)
+    nothing = np.zeros(3)
+    assert float(js_divergence(nothing, nothing)) == 0
+    assert float(js_divergence(nothing, apart[1])) == pytest.approx(math.log(2) / 2)
+
+
+def test_distance_is_a_metric():
+    points = rows(12, 6, sparse=True)
+    between = js_distance(points[:, None], points[None])
+    np.testing.assert_array_equal(between, between.T)
+    assert ((between > 0) | np.eye(12, dtype=bool)).all()
+    assert (between[:, None] <= between[:, :, None] + between[None] + 1e-12).all()  # a to c, by way of b
+
+
+def test_float32_is_worked_on_in_float64():
+    """In float32, rows that differ by so little would be equal or worse."""
+    p = np.full((1, 1000), 1e-3, dtype=np.float32)
+    q = p.copy()
+    q[0, 0], q[0, 1] = np.float32(1.001e-3), np.float32(0.999e-3)
+    expected = by_loops(p[0].tolist(), q[0].tolist())
+    assert float(js_divergence(p, q)[0]) == pytest.approx(expected, rel=1e-3)
+
+
+def test_entropy_by_hand():
+    p = np.array([[0.5, 0.5, 0, 0], [0.25] * 4, [0, 0, 1, 0], [0, 0, 0, 0]])
+    np.testing.assert_allclose(entropy(p), [math.log(2), math.log(4), 0, 0], atol=1e-15)
+    assert entropy(p, unit="bits").tolist() == [1, 2, 0, 0]
+
+
+def test_changes_are_means_over_the_queries_with_a_choice():
+    mask = np.tri(4, dtype=bool)
+    a, b = (rows(2, 3, 4, 4, seed=seed) * mask for seed in (1, 2))
+    a, b = (x / x.sum(axis=-1, keepdims=True) for x in (a, b))
+    changes = head_changes(a, b, mask)
+    for place in np.ndindex(2, 3):
+        found = [math.sqrt(by_loops(a[place][query].tolist(), b[place][query].tolist())) for query in range(1, 4)]
+        assert changes[place] == pytest.approx(sum(found) / 3)
+    assert float(head_changes(a[0, 0], b[0, 0], mask)) == changes[0, 0]
+    assert not head_changes(a, a, mask).any()
+
+
+def test_rows_of_nothing_do_not_count():
+    """A padded query may attend to nothing, and its row is 0 in all heads."""
+    mask = np.array([[True, True], [False, False]])
+    a, b = np.array([[[1.0, 0], [0, 0]]]), np.array([[[0, 1.0], [0, 0]]])
+    assert head_changes(a, b, mask).tolist() == [math.sqrt(math.log(2))]
+    assert head_changes(a, b, np.eye(2, dtype=bool)).tolist() == [0]  # nobody has a choice
+
+
+def test_ranked_has_the_greatest_first_and_ties_in_order():
+    changes = np.array([[0.1, 0.5, 0.0], [0.5, 0.7, 0.1]])
+    assert ranked(changes) == [(1, 1, 0.7), (0, 1, 0.5), (1, 0, 0.5), (0, 0, 0.1), (1, 2, 0.1), (0, 2, 0.0)]

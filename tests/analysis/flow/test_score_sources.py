@@ -1,0 +1,166 @@
+"""Scores by their sources: the parts make the whole, and each part is what it says."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.analysis.walkthrough.small_walks import KINDS, each_place, inputs_of, model_of
+from tests.model.building import odd_config, shaken_model
+from transformer_core.analysis.flow.score_sources import score_sources
+from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName
+from transformer_core.errors import SiteError
+
+
+@cache
+def captured(kind: str) -> dict[str, np.ndarray]:
+    with torch.inference_mode(), tc.capture(model_of(kind), "*") as acts:
+        model_of(kind)(*(torch.tensor([tokens]) for tokens in inputs_of(kind)))
+    return {site: acts[site][0].float().numpy() for site in acts if acts[site].is_floating_point()}
+
+
+@cache
+def sources_of(kind: str, attention: str, layer: int) -> ScoreSources:
+    return score_sources(model_of(kind), inputs_of(kind), attention=attention, layer=layer, head=2)
+
+
+@each_place
+def test_the_parts_make_queries_keys_and_scores(kind: str, attention: str, layer: int):
+    head, sources = 2, sources_of(kind, attention, layer)
+    acts, config = captured(kind), model_of(kind).config
+    module = {"cross": "decoder.blocks.{}.cross_attn"}.get(attention, f"{attention}.blocks.{{}}.self_attn").format(
+        layer
+    )
+    q, k = acts[f"{module}.hook_q"][head], acts[f"{module}.hook_k"][head * config.n_key_value_heads // config.n_heads]
+    assert np.allclose(sources.parts_q.sum(axis=0), q, rtol=1e-4, atol=1e-5)
+    assert np.allclose(sources.parts_k.sum(axis=0), k, rtol=1e-4, atol=1e-5)
+    scores = acts[f"{module}.hook_attn_scores"][head]
+    largest = float(np.abs(scores[np.isfinite(scores)]).max())
+    assert sources.largest_error <= 1e-4 * largest
+    for query, key in np.argwhere(np.isfinite(scores))[::5].tolist():
+        bias = 0 if sources.bias is None else sources.bias[query, key]
+        assert sources.cell(query, key).sum() + bias == pytest.approx(scores[query, key], abs=1e-4 * largest)
+        assert sources.cell(query, key).shape == (len(sources.sources_of_query), len(sources.sources_of_key))
+
+
+@each_place
+def test_each_source_is_there_once_and_wrote_before(kind: str, attention: str, layer: int):
+    config = model_of(kind).config
+    sources = sources_of(kind, attention, layer)
+    n_layers = {"q": layer, "k": config.n_encoder_layers if attention == "cross" else layer}
+    for side, names in (("q", sources.sources_of_query), ("k", sources.sources_of_key)):
+        assert len(set(names)) == len(names)
+        stack = "encoder" if attention == "encoder" or (attention == "cross" and side == "k") else "decoder"
+        expected = [SourceName(kind="token")]
+        if config.positions.startswith(("sinusoidal", "learned")):
+            expected.append(SourceName(kind="position"))
+        if config.n_segments:
+            expected.append(SourceName(kind="segment"))
+        has_cross = stack == "decoder" and config.has_encoder
+        for i in range(n_layers[side] + (attention == "cross" and side == "q")):
+            kinds = [stack] + (["cross"] if has_cross and i < n_layers[side] else [])
+            expected += [SourceName(kind="head", layer=i, head=h, attention=a) for a in kinds for h in range(3)]
+            if config.d_ff and i < n_layers[side]:
+                expected.append(SourceName(kind="feed_forward", layer=i))
+        assert [name for name in names if name.kind != "bias"] == expected
+        assert len({name.label() for name in names}) == len(names)
+
+
+def test_in_the_first_layer_of_the_paper_the_parts_are_the_embeddings_projected():
+    model, inputs = model_of("the paper's"), inputs_of("the paper's")
+    sources = score_sources(model, inputs, attention="encoder", layer=0, head=1)
+    acts = captured("the paper's")
+    assert [name.kind for name in sources.sources_of_query] == ["token", "position", "bias"]
+    assert not sources.has_frozen_norms
+    attention = model.get_submodule("encoder.blocks.0.self_attn")
+    rows = slice(16, 32)
+    for side, parts in (("q", sources.parts_q), ("k", sources.parts_k)):
+        weight = attention.get_parameter(f"{side}.weight").detach().numpy()[rows]
+        bias = attention.get_parameter(f"{side}.bias").detach().numpy()[rows]
+        assert np.allclose(parts[0], acts["encoder.hook_embed"] @ weight.T, atol=1e-5)
+        assert np.allclose(parts[1], acts["encoder.hook_pos_embed"] @ weight.T, atol=1e-5)
+        assert np.allclose(parts[2], bias, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["the paper's", "decoder", "decoder, q/k norm"])
+def test_a_part_is_the_change_when_its_source_is_taken_away_with_norms_frozen(kind: str):
+    """By torch's own derivative: with each norm's divisor held, the query is linear in what a head wrote."""
+    model, inputs = model_of(kind), inputs_of(kind)
+    attention, stack = ("encoder", "encoder") if kind == "the paper's" else ("decoder", "decoder")
+    sources = score_sources(model, inputs, attention=attention, layer=1, head=0)
+    acts, config = captured(kind), model.config
+    source = SourceName(kind="head", layer=0, head=1, attention=attention)
+    part = sources.parts_q[sources.sources_of_query.index(source)]
+    block = f"{stack}.blocks.0"
+    w_out = model.get_parameter(f"{block}.self_attn.out.weight").detach().numpy()
+    d_head = config.head_width
+    written = acts[f"{block}.self_attn.hook_z"][1].astype(np.float64) @ w_out[:, d_head : 2 * d_head].T
+
+    def frozen(x: np.ndarray, inside: np.ndarray, module: str) -> np.ndarray:
+        weight = model.get_parameter(f"{module}.weight").detach().numpy()
+        if config.norm == "rms":
+            return (
+                x / np.sqrt((inside.astype(np.float64) ** 2).mean(-1, keepdims=True) + config.layer_norm_eps) * weight
+            )
+        deviation = np.sqrt(inside.astype(np.float64).var(-1, keepdims=True) + config.layer_norm_eps)
+        return (x - x.mean(-1, keepdims=True)) / deviation * weight
+
+    if config.norm_position == "post":
+        written = frozen(written, acts[f"{block}.hook_resid_mid"], f"{block}.ln1")
+        written = frozen(written, acts[f"{block}.hook_resid_post"], f"{block}.ln2")
+    else:
+        written = frozen(written, acts[f"{stack}.blocks.1.hook_resid_pre"], f"{stack}.blocks.1.ln1")
+    module = f"{stack}.blocks.1.self_attn"
+    expected = written @ model.get_parameter(f"{module}.q.weight").detach().numpy()[:d_head].T
+    if config.qk_norm:
+        read = acts[f"{stack}.blocks.1.ln1.hook_normalized"]
+        projected = read @ model.get_parameter(f"{module}.q.weight").detach().numpy()[:d_head].T
+        expected = frozen(expected, projected, f"{module}.q_norm")
+        n_turned = int(d_head * config.rotary_fraction)
+        assert np.allclose(part[:, n_turned:], expected[:, n_turned:], atol=1e-5)  # turned is the rest
+        assert np.allclose(np.linalg.norm(part, axis=1), np.linalg.norm(expected, axis=1), rtol=1e-4)
+        assert np.allclose(part[0], expected[0], atol=1e-5)
+    else:
+        assert np.allclose(part, expected, atol=1e-5)
+    assert sources.has_frozen_norms
+
+
+def test_kinds_split_all_cells_without_rest():
+    sources = score_sources(model_of("encoder"), inputs_of("encoder"), attention="encoder", layer=1, head=0)
+    kinds = ("token", "position", "segment", "head", "feed_forward", "bias")
+    whole = sources.by_kind(None, None)
+    pairs = [sources.by_kind(a, b) for a in kinds for b in kinds]
+    assert np.allclose(sum(pairs), whole, atol=1e-10)
+    places, rest = ("position",), [kind for kind in kinds if kind != "position"]
+    four = [sources.by_kind(a, b) for a in (places, rest) for b in (places, rest)]
+    assert np.allclose(sum(four), whole, atol=1e-10)
+    ij = sources.sources_of_query.index(SourceName(kind="position"))
+    assert sources.by_kind("position", "position")[2, 3] == pytest.approx(sources.cell(2, 3)[ij, ij])
+    assert whole[2, 3] == pytest.approx(sources.cell(2, 3).sum())
+
+
+def test_what_the_distance_adds_is_a_source_of_its_own():
+    """ALiBi's first head of 3 falls by 1/16 a token."""
+    sources = score_sources(model_of("alibi"), inputs_of("alibi"), attention="encoder", layer=1, head=0)
+    assert sources.bias is not None
+    assert sources.bias[1].tolist() == pytest.approx([-1 / 16, 0, -1 / 16, -2 / 16, -3 / 16, -4 / 16])
+    assert score_sources(model_of("alibi"), inputs_of("alibi"), attention="cross", layer=1, head=0).bias is None
+
+
+def test_scores_that_are_not_divided_are_not_divided():
+    sources = score_sources(model_of("not scaled"), inputs_of("not scaled"), attention="decoder", layer=0, head=0)
+    assert sources.scale == 1
+    assert sources.n_bytes > sources.parts_q.nbytes + sources.parts_k.nbytes
+
+
+def test_a_model_in_another_precision_is_split_within_its_rounding():
+    model = shaken_model(odd_config(**KINDS["decoder, rotary"])).to(torch.bfloat16)
+    sources = score_sources(model, inputs_of("decoder, rotary"), attention="decoder", layer=1, head=0)
+    assert 0 < sources.largest_error < 0.1 * np.abs(sources.scores[np.isfinite(sources.scores)]).max()
+
+
+def test_a_head_that_is_not_there_is_refused():
+    with pytest.raises(SiteError, match="no head 3"):
+        score_sources(model_of("decoder"), inputs_of("decoder"), attention="decoder", layer=0, head=3)

@@ -1,0 +1,93 @@
+"""What a model is made of, counted part by part."""
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+import transformer_core as tc
+from transformer_core.analysis.heads.inventory import field_notes, parameters_by_part, settings
+from transformer_core.errors import ConfigError
+
+SIZES: dict[str, Any] = {"vocab_size": 17, "d_model": 12, "d_ff": 20, "n_heads": 3, "max_seq_len": 10}
+
+
+def config(**changes: Any) -> tc.ModelConfig:
+    values = {**SIZES, "n_encoder_layers": 2, "n_decoder_layers": 1, **changes}
+    if values.get("architecture") == "decoder_only":
+        values |= {"n_encoder_layers": 0, "tie_embeddings": values.get("tie_embeddings", "target")}
+    if values.get("architecture") == "encoder_only":
+        values |= {"n_decoder_layers": 0, "tie_embeddings": values.get("tie_embeddings", "target")}
+    return tc.ModelConfig(**values)
+
+
+def test_by_hand():
+    """Two encoder blocks and a decoder block of the paper's kind: every matrix and every bias."""
+    attention = 4 * (12 * 12 + 12)
+    feed_forward = 12 * 20 + 20 + 20 * 12 + 12
+    norm = 12 + 12
+    assert parameters_by_part(config()) == {
+        ("both", "token embedding"): 17 * 12,
+        ("encoder", "self-attention"): 2 * attention,
+        ("encoder", "feed-forward"): 2 * feed_forward,
+        ("encoder", "normalization"): 2 * 2 * norm,
+        ("decoder", "self-attention"): attention,
+        ("decoder", "cross-attention"): attention,
+        ("decoder", "feed-forward"): feed_forward,
+        ("decoder", "normalization"): 3 * norm,
+    }
+
+
+def test_what_is_not_shared_is_counted_where_it_is():
+    counts = parameters_by_part(config(tie_embeddings="none", unembed_bias=True, positions="learned"))
+    assert counts["encoder", "token embedding"] == counts["decoder", "token embedding"] == 17 * 12
+    assert counts["encoder", "positions"] == counts["decoder", "positions"] == 10 * 12
+    assert counts["", "last layer"] == 17 * 12 + 17
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"tie_embeddings": "target", "norm_position": "pre", "positions": "relative_buckets"},
+        {"architecture": "decoder_only", "positions": "rotary_halves", "gated": True, "n_kv_heads": 1, "qk_norm": True},
+        {"architecture": "decoder_only", "d_ff": 0, "positions": "alibi", "norm": "rms", "tie_embeddings": "none"},
+        {"architecture": "encoder_only", "n_segments": 2, "embedding_norm": True, "unembed_transform": True},
+    ],
+)
+def test_the_sum_is_the_model(changes: dict[str, Any]):
+    model = tc.build(config(**changes))
+    n_parameters = sum(parameter.numel() for parameter in model.parameters())  # tied ones once
+    assert sum(parameters_by_part(config(**changes)).values()) == n_parameters
+
+
+def test_every_field_says_what_it_means():
+    notes = field_notes()
+    assert list(notes) == [field.name for field in fields(tc.ModelConfig)]
+    assert all(notes.values())
+
+
+def test_settings_are_those_that_have_an_effect():
+    shown = {setting.name: setting.value for setting in settings(config())}
+    assert (shown["d_head"], shown["n_kv_heads"], shown["scale_scores"]) == ("4", "3", "yes")
+    assert shown["sliding_window"] == "none"
+    assert not any("rotary" in name or "relative" in name for name in shown)
+    llama = config(architecture="decoder_only", positions="rotary_halves", rotary_scaling="llama3", vocab_size=1234)
+    shown = {setting.name: setting.value for setting in settings(llama)}
+    assert shown["vocab_size"] == "1,234"
+    assert {name for name in shown if "rotary" in name} == {
+        field.name for field in fields(tc.ModelConfig) if "rotary" in field.name
+    }
+    assert "n_encoder_layers" not in shown
+    attention_only = config(architecture="decoder_only", d_ff=0)
+    assert not {"activation", "gated"} & {setting.name for setting in settings(attention_only)}
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(tc.ModelConfig) if "rotary_" in field.name])
+def test_what_is_left_out_has_no_effect(field: str):
+    """The configuration itself refuses to set what would change nothing."""
+    left_out = {field.name for field in fields(tc.ModelConfig)} - {setting.name for setting in settings(config())}
+    assert field in left_out
+    other = {"rotary_scaling": "linear", "rotary_original_len": 7}.get(field, 0.5)
+    with pytest.raises(ConfigError, match="has no meaning without"):
+        config(**{field: other})

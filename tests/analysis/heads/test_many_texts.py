@@ -1,0 +1,96 @@
+"""One head over texts: the measures by loops, the examples by hand."""
+
+import math
+import statistics
+
+import numpy as np
+import pytest
+
+from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
+from transformer_core.analysis.trace.cells import Cell
+from transformer_core.errors import ConfigError
+
+
+def on_text(text: str, **values: float | None) -> HeadOnText:
+    given: dict[str, float | None] = {"entropy": 0.5, "distance": 1.0, "share_on_first": 0.2, **values}
+    weight = given.pop("strongest_weight", 0.9)
+    assert weight is not None
+    strongest = Cell(query=1, key=0, value=weight)
+    return HeadOnText(text=text, strongest=strongest, strongest_labels=("b", "a"), n_tokens=3, **given)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 6)])
+def test_measures_are_those_of_loops(shape: tuple[int, int]):
+    mask = np.tri(*shape, dtype=bool)
+    weights = np.random.default_rng(0).gamma(0.4, size=shape) * mask
+    pattern = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+    queries, keys = [f"q{i}" for i in range(shape[0])], [f"k{i}" for i in range(shape[1])]
+    found = HeadOnText.of("a text", pattern, mask, queries, keys)
+    entropies, distances, shares, best = [], [], [], (0.0, 0, 0)
+    for query in range(1, shape[0]):  # the first has no choice
+        row = pattern[query].tolist()
+        entropies.append(-sum(w * math.log(w) for w in row if w))
+        distances.append(sum(w * abs(query - key) for key, w in enumerate(row)))
+        shares.append(row[0])
+        best = max(best, *((w, query, key) for key, w in enumerate(row)))
+    assert found.entropy == pytest.approx(statistics.mean(entropies))
+    assert found.distance == pytest.approx(statistics.mean(distances))
+    assert found.share_on_first == pytest.approx(statistics.mean(shares))
+    assert (found.strongest_weight, found.strongest.query, found.strongest.key) == best
+    assert found.strongest_labels == (f"q{best[1]}", f"k{best[2]}")
+    assert found.n_tokens == shape[1] and found.text == "a text"
+
+
+def test_habits_by_hand():
+    mask = np.tri(4, dtype=bool)
+    before = HeadOnText.of("t", np.eye(4, k=-1) + np.diag([1, 0, 0, 0]), mask, "abcd", "abcd")
+    assert (before.entropy, before.distance, before.share_on_first) == (0, 1, pytest.approx(1 / 3))
+    even = HeadOnText.of("t", np.full((2, 4), 0.25), np.ones((2, 4), dtype=bool), "ab", "wxyz")
+    assert even.entropy == pytest.approx(math.log(4))
+    assert even.distance == pytest.approx(((0 + 1 + 2 + 3) + (1 + 0 + 1 + 2)) / 8)
+
+
+def test_a_text_without_a_choice_has_no_measures_but_a_strongest_cell():
+    lone = HeadOnText.of("a", np.ones((1, 1)), np.ones((1, 1), dtype=bool), "a", "a")
+    assert lone.entropy is lone.distance is lone.share_on_first is None
+    assert lone.strongest_labels == ("a", "a")
+
+
+def test_means_and_deviations():
+    values = [0.1, 0.5, 0.9, 0.7]
+    over = HeadOverTexts.of([on_text(str(v), entropy=v, strongest_weight=v / 2) for v in values])
+    assert set(over.measures) == set(MEASURES)
+    entropy, weight = over.measures["entropy"], over.measures["strongest_weight"]
+    assert entropy is not None and weight is not None
+    assert entropy.mean == pytest.approx(statistics.mean(values))
+    assert entropy.deviation == pytest.approx(statistics.pstdev(values))
+    assert weight.mean == pytest.approx(statistics.mean(values) / 2)
+    assert entropy.n_texts == 4
+
+
+def test_telling_examples():
+    over = HeadOverTexts.of([on_text(str(v), distance=v) for v in (2.0, 9.0, 1.0, 4.5, 4.5)])  # the mean is 4.2
+    found = over.highest("distance"), over.lowest("distance"), over.most_typical("distance")
+    assert [text and text.text for text in found] == ["9.0", "1.0", "4.5"]
+    assert found[2] is over.texts[3]  # the first of two that are equally near
+    assert over.highest("entropy") is over.lowest("entropy") is over.most_typical("entropy") is over.texts[0]
+
+
+def test_texts_that_lack_a_measure_are_left_out_of_it():
+    over = HeadOverTexts.of([on_text("lone", entropy=None), on_text("other", entropy=0.4)])
+    spread = over.measures["entropy"]
+    assert spread is not None and (spread.mean, spread.deviation, spread.n_texts) == (0.4, 0, 1)
+    lowest = over.lowest("entropy")
+    assert lowest is not None and lowest.text == "other"
+    nothing = HeadOverTexts.of([on_text("lone", entropy=None)])
+    assert nothing.measures["entropy"] is None
+    assert nothing.highest("entropy") is nothing.lowest("entropy") is nothing.most_typical("entropy") is None
+
+
+def test_what_cannot_be_answered_is_said():
+    with pytest.raises(ConfigError, match="give at least one"):
+        HeadOverTexts.of([])
+    over = HeadOverTexts.of([on_text("a")])
+    for choose in (over.highest, over.lowest, over.most_typical):
+        with pytest.raises(ConfigError, match="no measure 'loudness'; choose one of entropy, distance"):
+            choose("loudness")

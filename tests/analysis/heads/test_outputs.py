@@ -1,0 +1,82 @@
+"""What heads write and layers hand on, against the sites themselves, in every variation of the model."""
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.model.building import odd_config, random_inputs, shaken_model, varied_model
+from transformer_core.analysis.heads.outputs import head_outputs, layer_states
+from transformer_core.analysis.trace.attentions import attentions_of
+from transformer_core.errors import ConfigError
+
+VARIED = ("the paper's", "rotary, groups", "attention only", "decoder, q/k norm", "encoder, buckets, groups")
+
+
+def one_text(model: tc.Transformer, n_tokens: int = 7) -> tuple[torch.Tensor, ...]:
+    return random_inputs(model, (n_tokens,), (5,))
+
+
+@pytest.mark.parametrize("variation", VARIED)
+def test_outputs_and_states_are_those_of_the_sites(variation: str):
+    model = varied_model(variation)
+    config, tokens = model.config, one_text(model)
+    outputs, states = head_outputs(model, *tokens), layer_states(model, *tokens)
+    with torch.no_grad(), tc.capture(model, "*.hook_result", "*.hook_attn_out", "*.hook_resid_*") as acts:
+        model(*tokens)
+    assert list(outputs) == list(attentions_of(config))
+    for name, attention in attentions_of(config).items():
+        assert len(outputs[name]) == attention.n_layers(config) and outputs[name].dtype == np.float32
+        for layer, written in enumerate(outputs[name]):
+            np.testing.assert_allclose(written, acts[attention.site(layer, "hook_result")][0].numpy(), atol=1e-5)
+            bias = model.state_dict().get(attention.site(layer, "out.bias"), torch.zeros(()))
+            attn_out = acts[attention.site(layer, "hook_attn_out")][0].numpy()
+            np.testing.assert_allclose(written.sum(axis=0) + bias.numpy(), attn_out, atol=1e-5)
+    n_layers = {"encoder": config.n_encoder_layers, "decoder": config.n_decoder_layers}
+    assert list(states) == [stack for stack, n in n_layers.items() if n]
+    for stack, found in states.items():
+        sites = [
+            f"{stack}.blocks.0.hook_resid_pre",
+            *(f"{stack}.blocks.{i}.hook_resid_post" for i in range(n_layers[stack])),
+        ]
+        assert len(found) == len(sites) and found.dtype == np.float32
+        for state, site in zip(found, sites, strict=True):
+            np.testing.assert_allclose(state, acts[site][0].numpy(), atol=1e-5)
+
+
+def test_in_pre_norm_each_state_is_where_the_next_block_begins():
+    model = shaken_model(odd_config(norm_position="pre", n_encoder_layers=3))
+    tokens = one_text(model)
+    states = layer_states(model, *tokens)["encoder"]
+    with torch.no_grad(), tc.capture(model, "encoder.*.hook_resid_pre") as acts:
+        model(*tokens)
+    for layer, before in enumerate(acts.values()):
+        np.testing.assert_allclose(states[layer], before[0].numpy(), atol=1e-5)
+
+
+def test_other_precisions_come_out_as_float32():
+    model = varied_model("decoder").to(torch.bfloat16)
+    tokens = one_text(model)
+    assert head_outputs(model, *tokens)["decoder"].dtype == np.float32
+    assert layer_states(model, *tokens)["decoder"].dtype == np.float32
+
+
+def test_a_text_that_takes_too_much_memory_is_declined():
+    model = varied_model("the paper's")
+    src, tgt = one_text(model)
+    assert head_outputs(model, src, tgt, max_tokens=7)["cross"].shape[2] == 5
+    for tokens in ((src, tgt), (tgt, src)):
+        with pytest.raises(
+            ConfigError, match=r"at most 6 tokens, and this text has 7; shorten the text, or allow more"
+        ):
+            head_outputs(model, *tokens, max_tokens=6)
+
+
+def test_looking_leaves_the_model_as_it_was():
+    model = varied_model("decoder, rotary")
+    tokens = one_text(model)
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    first = head_outputs(model, *tokens)["decoder"]
+    layer_states(model, *tokens)
+    np.testing.assert_array_equal(first, head_outputs(model, *tokens)["decoder"])
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())

@@ -1,0 +1,130 @@
+"""Two readings side by side: against naive loops, hand-computed cases, and invariants."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import jensenshannon  # type: ignore[import-untyped]
+
+from transformer_core.analysis.heads.likeness import linear_cka
+from transformer_core.analysis.texts.side_by_side import (
+    SharedTokens,
+    aligned_head,
+    changes,
+    distance,
+    distances_by_looking,
+    distances_by_writing,
+    layer_likeness,
+)
+from transformer_core.analysis.texts.token_alignment import align_tokens
+from transformer_core.errors import ConfigError
+
+CAT = ("the", "cat", "was", "tired", ".")
+DOG = ("the", "cat", "was", "wide", ".")
+LONG = ("the", "small", "cat", "was", "tired", ".")
+
+
+class Patterns:
+    """Random patterns of all heads over tokens, causal or not."""
+
+    def __init__(self, n_layers: int, n_heads: int, n_tokens: int, *, seed: int, causal: bool = False) -> None:
+        self.shape = (n_layers, n_heads, n_tokens, n_tokens)
+        self._mask = np.tri(n_tokens, dtype=bool) if causal else np.ones((n_tokens, n_tokens), dtype=bool)
+        weights = np.random.default_rng(seed).random(self.shape) * self._mask
+        self.weights = (weights / weights.sum(axis=-1, keepdims=True)).astype(np.float32)
+
+    def pattern(self, layer: int, head: int) -> np.ndarray:
+        return self.weights[layer, head]
+
+    def mask(self) -> np.ndarray:
+        return self._mask
+
+
+def shared(a: tuple[str, ...], b: tuple[str, ...]) -> SharedTokens:
+    return SharedTokens.of((a, a), (b, b))
+
+
+def test_what_can_be_compared():
+    assert shared(CAT, CAT).is_telling and shared(CAT, CAT).is_whole
+    assert shared(CAT, DOG).is_telling and shared(CAT, DOG).is_whole
+    assert shared(CAT, LONG).is_telling and not shared(CAT, LONG).is_whole
+    assert not shared(CAT, ("un", "chat", "est", "las", ".")).is_telling  # five pairs, one of a token that is the same
+    assert not shared(CAT, ("so",)).is_telling
+    assert shared(("the", "cat"), LONG).is_telling  # all of the shorter one
+    assert not shared(CAT, ("the", "a", "b", "c", "d", "e", ".")).is_telling  # two pairs of seven, both the same
+    assert not SharedTokens.of((CAT, CAT), (CAT, ("le", "chat", "est"))).is_telling
+
+
+def test_equal_texts_and_heads_are_not_apart():
+    patterns = Patterns(2, 3, 5, seed=0, causal=True)
+    np.testing.assert_array_equal(changes(patterns, patterns, shared(CAT, DOG)), np.zeros((2, 3)))
+
+
+def test_changes_are_those_of_scipy_over_queries_with_a_choice():
+    a, b = Patterns(2, 3, 5, seed=1, causal=True), Patterns(2, 3, 5, seed=2, causal=True)
+    found = changes(a, b, shared(CAT, DOG))
+    for layer in range(2):
+        for head in range(3):
+            rows = [jensenshannon(a.weights[layer, head, q], b.weights[layer, head, q]) for q in range(1, 5)]
+            assert found[layer, head] == pytest.approx(np.mean(rows), abs=1e-6)
+    assert (found <= sqrt(log(2))).all()
+
+
+def test_a_token_of_one_text_only_is_elsewhere():
+    a, b = Patterns(1, 1, 5, seed=3), Patterns(1, 2, 6, seed=4)
+    pair = aligned_head(a, b, shared(CAT, LONG), (0, 0), (0, 1))
+    assert pair.key_labels == (*CAT, "elsewhere")
+    kept = [0, 2, 3, 4, 5]
+    np.testing.assert_allclose(pair.b[:, :5], b.weights[0, 1][np.ix_(kept, kept)])
+    np.testing.assert_allclose(pair.b[:, 5], b.weights[0, 1][kept, 1])
+    np.testing.assert_allclose(pair.a[:, 5], 0)
+    rows = [jensenshannon(pair.a[q], pair.b[q]) for q in range(5)]
+    assert distance(pair) == pytest.approx(np.mean(rows), abs=1e-6)
+
+
+def test_models_of_other_shapes_are_refused_calmly():
+    with pytest.raises(ConfigError, match=r"1 layers of 2 heads and 2 layers of 2 heads; look at the map"):
+        changes(Patterns(1, 2, 5, seed=0), Patterns(2, 2, 5, seed=0), shared(CAT, CAT))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_distances_by_looking_are_those_of_each_two(causal: bool):
+    a, b = Patterns(2, 2, 5, seed=5, causal=causal), Patterns(1, 3, 6, seed=6, causal=causal)
+    tokens = shared(CAT, LONG)
+    found = distances_by_looking(a, b, tokens)
+    assert found.shape == (7, 7)
+    np.testing.assert_allclose(found, found.T)
+    np.testing.assert_allclose(found.diagonal(), 0)
+    pair = aligned_head(a, b, tokens, (1, 0), (0, 2))
+    assert found[2, 6] == pytest.approx(distance(pair))
+    alone = distances_by_looking(a, None, None)
+    queries = range(1, 5) if causal else range(5)
+    rows = [jensenshannon(a.weights[0, 1, q], a.weights[1, 1, q]) for q in queries]
+    assert alone[1, 3] == pytest.approx(np.mean(rows), abs=1e-6)
+
+
+def test_distances_by_writing_come_from_cka_on_paired_positions():
+    random = np.random.default_rng(7)
+    a, b = random.normal(size=(2, 2, 5, 4)), random.normal(size=(1, 3, 6, 8))
+    found = distances_by_writing(a, b, align_tokens(CAT, LONG))
+    kept = [0, 2, 3, 4, 5]
+    assert found[1, 4] == pytest.approx(sqrt(1 - linear_cka(a[0, 1], b[0, 0][kept])))
+    np.testing.assert_allclose(found.diagonal(), 0)
+    turned = np.concatenate([a, a @ np.linalg.qr(random.normal(size=(4, 4)))[0] * 3 + 1])
+    alone = distances_by_writing(turned, None, None)
+    np.testing.assert_allclose(alone[range(4), range(4, 8)], 0, atol=1e-6)
+
+
+def test_a_head_that_writes_nothing_is_like_itself_alone():
+    a = np.random.default_rng(8).normal(size=(1, 2, 5, 4))
+    a[0, 0] = 0
+    np.testing.assert_allclose(distances_by_writing(a, None, None), [[0, 1], [1, 0]])
+
+
+def test_layers_are_compared_on_paired_positions():
+    random = np.random.default_rng(9)
+    a, b = random.normal(size=(3, 5, 4)), random.normal(size=(2, 6, 8))
+    found = layer_likeness(a, b, align_tokens(CAT, LONG))
+    assert found.shape == (3, 2)
+    assert found[2, 1] == pytest.approx(linear_cka(a[2], b[1][[0, 2, 3, 4, 5]]))
+    np.testing.assert_allclose(layer_likeness(a, a, align_tokens(CAT, CAT)).diagonal(), 1)

@@ -1,0 +1,142 @@
+"""Patterns in words, without some keys, and of several heads as one: by hand, and against loops over single cells."""
+
+import numpy as np
+import pytest
+
+from transformer_core.analysis.texts.units import (
+    combine,
+    hide_keys,
+    merge_mask,
+    merge_tokens,
+    shown_keys,
+    shown_labels,
+    shown_queries,
+    sink_keys,
+)
+from transformer_core.errors import ConfigError, TextError
+
+CAUSAL = np.tri(6, dtype=bool)
+
+
+def patterns(*shape: int, mask: np.ndarray | None = None, seed: int = 0) -> np.ndarray:
+    weights = np.random.default_rng(seed).random(shape).astype(np.float32) * (1 if mask is None else mask)
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def test_words_by_hand():
+    pattern = np.array([[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]], dtype=np.float32)
+    merged = merge_tokens(pattern, (0, 1, 1), (0, 1, 1))
+    np.testing.assert_allclose(merged, [[1, 0], [0.35, 0.65]], rtol=1e-6)
+
+
+def test_words_cell_by_cell():
+    query_places, key_places = (0, 0, 1, 2, 2, 2), (0, 1, 1, 1, 2)
+    heads = patterns(2, 3, 6, 5)
+    merged = merge_tokens(heads, query_places, key_places)
+    assert merged.shape == (2, 3, 3, 3) and merged.dtype == np.float32
+    for place in np.ndindex(2, 3, 3, 3):
+        queries = [q for q in range(6) if query_places[q] == place[2]]
+        keys = [k for k in range(5) if key_places[k] == place[3]]
+        sums = [sum(float(heads[place[0], place[1], q, k]) for k in keys) for q in queries]
+        assert merged[place] == pytest.approx(sum(sums) / len(sums), rel=1e-5)
+    np.testing.assert_allclose(merged.sum(axis=-1), 1, rtol=1e-5)
+
+
+def test_words_of_one_token_each_change_nothing():
+    pattern = patterns(6, 6, mask=CAUSAL)
+    np.testing.assert_array_equal(merge_tokens(pattern, range(6), range(6)), pattern)
+    np.testing.assert_array_equal(merge_mask(CAUSAL, range(6), range(6)), CAUSAL)
+
+
+def test_a_word_may_look_where_any_of_its_tokens_may():
+    places = (0, 1, 1, 2, 3, 3)
+    merged = merge_mask(CAUSAL, places, places)
+    np.testing.assert_array_equal(merged, np.tri(4, dtype=bool))
+    window = CAUSAL & ~np.tri(6, k=-2, dtype=bool)  # each looks at itself and at the one before
+    expected = [[window[q, k] for k in (0, 1, 3, 4)] for q in (0, 1, 3, 4)]
+    expected[1][1] = expected[3][3] = True
+    expected[2][1] = True  # token 3 looks at token 2, the second of word 1
+    np.testing.assert_array_equal(merge_mask(window, places, places), expected)
+
+
+@pytest.mark.parametrize("places", [(0, 1), (0, 1, 3), (1, 2, 3), (0, 1, 0), (0, 0, 0, 0), ()])
+def test_words_of_another_text(places: tuple[int, ...]):
+    with pytest.raises(TextError, match="the words do not fit the pattern, which has 3 "):
+        merge_tokens(patterns(3, 3), (0, 1, 2), places)
+    with pytest.raises(TextError, match="3 queries"):
+        merge_mask(np.ones((3, 3), dtype=bool), places, (0, 1, 2))
+
+
+def test_hidden_keys_by_hand():
+    pattern = np.array([[1.0, 0, 0], [0.6, 0.1, 0.3], [0, 0.25, 0.75]], dtype=np.float32)
+    hidden = np.array([True, False, False])
+    np.testing.assert_array_equal(hide_keys(pattern, hidden, renormalise=False), pattern[:, 1:])
+    found = hide_keys(pattern, hidden, renormalise=True)
+    np.testing.assert_allclose(found, [[0, 0], [0.25, 0.75], [0.25, 0.75]], rtol=1e-6)
+    assert hide_keys(pattern, np.ones(3, dtype=bool), renormalise=True).shape == (3, 0)
+    np.testing.assert_array_equal(pattern[1], np.array([0.6, 0.1, 0.3], dtype=np.float32))  # left as it was
+
+
+def test_what_is_shown_is_the_same_for_patterns_masks_and_labels():
+    heads, hidden = patterns(2, 6, 6, mask=CAUSAL), np.array([True, False, False, True, False, True])
+    shown = hide_keys(shown_queries(heads, hidden), hidden, renormalise=True)
+    mask = shown_keys(shown_queries(CAUSAL, hidden), hidden)
+    assert shown.shape == (2, 3, 3) and shown_labels("abcdef", hidden) == ("b", "c", "e")
+    np.testing.assert_array_equal(mask, np.tri(3, dtype=bool))
+    assert not shown[:, ~mask].any()
+    np.testing.assert_allclose(shown.sum(axis=-1), 1, rtol=1e-5)
+
+
+def test_a_sink_takes_more_than_its_share_of_a_mean_query():
+    pattern = np.zeros((6, 6), dtype=np.float32)
+    pattern[0, 0] = 1
+    for query in range(1, 6):
+        pattern[query, 0], pattern[query, query] = 0.6, 0.4
+    # of five queries with a choice: key 0 gets 0.6, where even attention gives (1/2 + 1/3 + 1/4 + 1/5 + 1/6) / 5 = 0.29
+    assert sink_keys(pattern, CAUSAL).tolist() == [True, False, False, False, False, False]
+    assert not sink_keys(pattern, CAUSAL, share=0.61).any()
+    pattern[1:, 0], pattern[1:, 1] = 0.5, pattern[1:, 1] + 0.1  # below 2 * 0.29
+    assert not sink_keys(pattern, CAUSAL).any()
+
+
+def test_a_sink_in_any_column_of_a_long_text():
+    pattern, mask = np.full((20, 20), 0.6 / 19, dtype=np.float32), np.ones((20, 20), dtype=bool)
+    pattern[:, 7] = 0.4
+    assert np.flatnonzero(sink_keys(pattern, mask)).tolist() == [7]
+
+
+def test_even_attention_has_no_sink_and_the_last_token_that_looks_at_itself_is_none():
+    for n in (1, 2, 3, 10):
+        for mask in (np.tri(n, dtype=bool), np.ones((n, n), dtype=bool), np.zeros((n, n), dtype=bool)):
+            even = mask / np.maximum(mask.sum(axis=1, keepdims=True), 1)
+            assert not sink_keys(even, mask).any()
+    assert not sink_keys(np.eye(6), CAUSAL).any()
+
+
+def test_heads_combined_by_hand():
+    heads = np.array([[[1, 0], [0.5, 0.5]], [[1, 0], [0, 1]], [[1, 0], [1, 0]]], dtype=np.float32)
+    np.testing.assert_allclose(combine(heads, np.array([1.0, 3.0, 0.0])), [[1, 0], [0.125, 0.875]], rtol=1e-6)
+    np.testing.assert_array_equal(combine(heads, np.array([0.0, 0.0, 2.0])), heads[2])
+
+
+def test_only_the_proportions_of_weights_count():
+    heads, weights = patterns(4, 3, 5), np.array([1.0, 0.0, 2.0, 5.0])
+    expected = sum(weight * head.astype(float) for weight, head in zip(weights, heads, strict=True)) / 8
+    for scale in (1.0, 1e-9, 1e307):
+        found = combine(heads, weights * scale)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+        np.testing.assert_allclose(found.sum(axis=-1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [
+        ([0.0, 0.0], "all heads have the weight 0"),
+        ([1.0, -0.5], "from 0 on; got -0.5"),
+        ([1.0, np.nan], "from 0 on; got nan"),
+        ([1.0, np.inf], "from 0 on; got inf"),
+    ],
+)
+def test_weights_that_make_no_mean(weights: list[float], says: str):
+    with pytest.raises(ConfigError, match=says):
+        combine(patterns(2, 3, 3), np.array(weights))

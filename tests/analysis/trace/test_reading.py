@@ -1,0 +1,292 @@
+"""A reading: the same numbers as the model run by hand, with a label for every row and column."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer as Backend
+from tokenizers import models, pre_tokenizers, processors
+
+import transformer_core as tc
+from tests.analysis.conftest import TEXTS, Made
+from transformer_core.analysis import Reading, attentions_of, read
+from transformer_core.config import Architecture
+from transformer_core.errors import TextError
+from transformer_core.text.foreign import ForeignTokenizer
+from transformer_core.text.ids import IdTokenizer
+
+Make = Callable[..., Made]
+ARCHITECTURES: tuple[Architecture, ...] = ("encoder_decoder", "decoder_only", "encoder_only")
+each_architecture = pytest.mark.parametrize("architecture", ARCHITECTURES)
+
+
+@pytest.fixture(scope="module")
+def made(make: Make) -> dict[str, Made]:
+    return {architecture: make(architecture) for architecture in ARCHITECTURES}
+
+
+def run(model: tc.Transformer, *tokens: list[int]) -> tuple[torch.Tensor, tc.Activations]:
+    """The log-probabilities [pos, vocab] and the patterns of a forward by hand."""
+    with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
+        log_probs = model(*(torch.tensor([ids]) for ids in tokens)).log_softmax(-1)[0]
+    return log_probs, acts
+
+
+def assert_patterns(reading: Reading, acts: tc.Activations, config: tc.ModelConfig) -> None:
+    """The reading has the patterns of a forward by hand, and no other."""
+    assert reading.patterns.keys() == reading.masks.keys() == attentions_of(config).keys()
+    for name, attention in attentions_of(config).items():
+        assert len(reading.patterns[name]) == attention.n_layers(config)
+        for layer, pattern in enumerate(reading.patterns[name]):
+            np.testing.assert_allclose(pattern, acts[attention.site(layer)][0].numpy(), atol=1e-6)
+
+
+def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
+    model, tokenizer = made["encoder_decoder"]
+    reading = read(model, tokenizer, TEXTS[0])
+    src = tokenizer.encode(TEXTS[0], eos=True)
+    tokens = tc.greedy_decode(model, torch.tensor([src]), max_new_tokens=19).tokens[0].tolist()
+    log_probs, acts = run(model, src, tokens[:-1])
+    assert_patterns(reading, acts, model.config)
+    assert reading.source == ("The", "cat", "sees", "the", "dog", ".", "<eos>")
+    assert reading.target == tuple(tokenizer.labels(tokens[:-1]))
+    assert reading.following == reading.predicted == tuple(tokenizer.labels(tokens[1:]))
+    np.testing.assert_allclose(reading.log_probs, log_probs.max(-1).values.numpy(), atol=1e-5)
+    assert reading.output == tokenizer.decode(tokens)
+    assert (reading.n_given, reading.is_complete) == (1, tokens[-1] == tokenizer.eos_id)
+
+
+def test_a_target_that_was_typed(made: dict[str, Made]):
+    """Teacher forcing: each probability is that of the typed token behind the typed ones before it."""
+    model, tokenizer = made["encoder_decoder"]
+    reading = read(model, tokenizer, TEXTS[0], target="Le chat voit Zoé")
+    typed = tokenizer.encode("Le chat voit Zoé", eos=True)
+    log_probs, acts = run(model, tokenizer.encode(TEXTS[0], eos=True), [tokenizer.bos_id, *typed[:-1]])
+    assert_patterns(reading, acts, model.config)
+    assert reading.output == "Le chat voit Zoé"
+    assert reading.target == ("<bos>", "Le", "chat", "voit", "<unk> Zoé")
+    assert reading.following == ("Le", "chat", "voit", "<unk> Zoé", "<eos>")
+    np.testing.assert_allclose(
+        reading.log_probs, [log_probs[i, token].item() for i, token in enumerate(typed)], atol=1e-5
+    )
+    likely = log_probs.index_fill(1, torch.tensor(tokenizer.pad_id), -math.inf)
+    assert [label.lower().split()[0] for label in reading.predicted] == tokenizer.tokens(likely.argmax(-1))
+    assert (reading.n_given, reading.is_complete, reading.unknown) == (5, True, ("Zoé",))
+
+
+def test_the_models_own_output_typed_gives_the_same_numbers(made: dict[str, Made]):
+    model, tokenizer = made["encoder_decoder"]
+    own = read(model, tokenizer, TEXTS[1])
+    typed = read(model, tokenizer, TEXTS[1], target=own.output)
+    n = len(own.target)
+    np.testing.assert_allclose(typed.log_probs[: n - 1], own.log_probs[: n - 1], atol=1e-5)
+    np.testing.assert_allclose(typed.patterns["cross"][:, :, :n], own.patterns["cross"], atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_prompt_and_how_the_model_goes_on(make: Make, seed: int):
+    model, tokenizer = make("decoder_only", seed=seed)
+    reading = read(model, tokenizer, "The cat sees", max_new_tokens=5)
+    prompt = [tokenizer.bos_id, *tokenizer.encode("The cat sees")]
+    tokens = list(prompt)
+    while len(tokens) < 9 and tokens[-1] != tokenizer.eos_id:  # by hand, each step anew
+        logits = run(model, tokens)[0][-1].clone()
+        logits[tokenizer.pad_id] = -math.inf
+        tokens.append(int(logits.argmax()))
+    is_complete = tokens[-1] == tokenizer.eos_id
+    read_ones = tokens[:-1] if is_complete else tokens
+    log_probs, acts = run(model, read_ones)
+    assert_patterns(reading, acts, model.config)
+    assert (reading.n_given, reading.is_complete) == (4, is_complete)
+    assert reading.target == ("<bos>", "The", "cat", "sees", *tokenizer.labels(read_ones[4:]))
+    by_hand = [log_probs[i, token].item() for i, token in enumerate(tokens[1:])]
+    np.testing.assert_allclose(reading.log_probs[: len(by_hand)], by_hand, atol=1e-5)
+    assert len(reading.log_probs) == len(reading.following) == len(reading.predicted) == len(reading.target)
+    assert ("The cat sees" + reading.output).lower() == tokenizer.decode(tokens).lower()
+
+
+def test_a_prompt_has_a_limit_and_leaves_room_for_an_answer(made: dict[str, Made]):
+    model, tokenizer = made["decoder_only"]
+    reading = read(model, tokenizer, "the cat " * 50, max_tokens=9)
+    assert reading.target[:7] == ("<bos>", *["the", "cat"] * 3)
+    assert reading.left_out == range(7, 101)
+    assert (reading.n_given, len(reading.target)) == (7, 9) or reading.is_complete
+
+
+@pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
+def test_what_stands_in_a_blank(make: Make, kind: str):
+    """The probabilities by hand: the softmax of the logits at the mask, its largest numbers one by one."""
+    model, tokenizer = make("encoder_only", kind)
+    reading = read(model, tokenizer, "The ____ sees the [MASK]!")
+    ids = tokenizer.encode_for("The ____ sees the [MASK]!", "encoder_only")
+    assert tokenizer.mask_id is not None and ids.count(tokenizer.mask_id) == 2
+    log_probs, acts = run(model, ids)
+    assert_patterns(reading, acts, model.config)
+    assert [blank.position for blank in reading.blanks] == [i for i, t in enumerate(ids) if t == tokenizer.mask_id]
+    words = []
+    for blank in reading.blanks:
+        probabilities = [math.exp(x) for x in log_probs[blank.position].tolist()]
+        ranked = sorted(range(len(probabilities)), key=probabilities.__getitem__, reverse=True)[:5]
+        assert [c.label for c in blank.candidates] == [tokenizer.labels([i])[0] for i in ranked]
+        np.testing.assert_allclose(
+            [c.probability for c in blank.candidates], [probabilities[i] for i in ranked], rtol=1e-4
+        )
+        words.append(tokenizer.tokens([ranked[0]])[0])
+    spaces = ["" if word.startswith(" ") else " " for word in words]
+    assert reading.output == f"The{spaces[0]}{words[0]} sees the{spaces[1]}{words[1]}!"
+    assert reading.unknown == (() if kind == "byte_bpe" else ("!",))
+
+
+def test_a_text_without_blanks_has_patterns_only(made: dict[str, Made]):
+    reading = read(*made["encoder_only"], TEXTS[0])
+    assert (reading.blanks, reading.output, reading.target) == ((), TEXTS[0], ())
+    assert reading.source == ("<bos>", "The", "cat", "sees", "the", "dog", ".", "<eos>")
+
+
+def test_a_blank_that_begins_a_text_gets_a_capital(made: dict[str, Made]):
+    reading = read(*made["encoder_only"], "____ cat sees <mask>.")
+    first, second = (blank.candidates[0].label for blank in reading.blanks)
+    assert reading.output == f"{first[:1].upper()}{first[1:]} cat sees {second}."
+
+
+@each_architecture
+def test_there_is_a_label_for_every_row_and_column(made: dict[str, Made], architecture: Architecture):
+    reading = read(*made[architecture], TEXTS[0])
+    for name, patterns in reading.patterns.items():
+        queries, keys = reading.labels(name)
+        assert patterns.shape[2:] == reading.masks[name].shape == (len(queries), len(keys))
+        assert patterns.dtype == np.float32
+
+
+@each_architecture
+def test_rows_sum_to_1_and_keep_to_the_mask(made: dict[str, Made], architecture: Architecture):
+    reading = read(*made[architecture], TEXTS[0])
+    for name, patterns in reading.patterns.items():
+        np.testing.assert_allclose(patterns.sum(axis=-1), 1, atol=1e-5)
+        assert (patterns[..., ~reading.masks[name]] == 0).all()
+        n_queries, n_keys = reading.masks[name].shape
+        allowed = np.tril(np.ones((n_queries, n_keys), dtype=bool)) if name == "decoder" else True
+        np.testing.assert_array_equal(reading.masks[name], np.broadcast_to(allowed, (n_queries, n_keys)))
+
+
+@each_architecture
+def test_unknown_words_keep_what_was_typed(made: dict[str, Made], architecture: Architecture):
+    reading = read(*made[architecture], "The Zebra sees the zebu, <b>!")
+    read_ones = reading.source or reading.target[1:]
+    assert [label for label in read_ones if label not in ("<bos>", "<eos>")][:5] == [
+        "The",
+        "<unk> Zebra",
+        "sees",
+        "the",
+        "<unk> zebu",
+    ]
+    assert {"Zebra", "zebu", "<", ">"} <= set(reading.unknown)
+
+
+def test_a_long_text_is_read_as_far_as_there_is_room(made: dict[str, Made]):
+    reading = read(*made["encoder_decoder"], "the cat " * 500, target="le chat " * 60, max_tokens=9)
+    assert reading.source == (*["the", "cat"] * 4, "<eos>")
+    assert reading.left_out == range(8, 1_000)
+    assert reading.target == ("<bos>", *["le", "chat"] * 4)
+    assert reading.target_left_out == range(8, 120)
+    reading = read(*made["encoder_only"], "the cat " * 500, max_tokens=8)
+    assert reading.source == ("<bos>", *["the", "cat"] * 3, "<eos>")
+    assert reading.left_out == range(7, 1_001)
+
+
+def test_an_output_without_an_end_says_so(made: dict[str, Made]):
+    for architecture in ("encoder_decoder", "decoder_only"):
+        reading = read(*made[architecture], TEXTS[0], max_tokens=9, max_new_tokens=1)
+        assert reading.is_complete == (reading.following[-1] == "<eos>")
+
+
+@each_architecture
+def test_bfloat16_gives_float32_arrays(make: Make, architecture: Architecture):
+    model, tokenizer = make(architecture)
+    reading = read(model.to(torch.bfloat16), tokenizer, TEXTS[0])
+    assert {array.dtype for array in (*reading.patterns.values(), reading.log_probs)} == {np.dtype(np.float32)}
+
+
+def test_only_an_encoder_decoder_takes_a_target(made: dict[str, Made]):
+    with pytest.raises(TextError, match="decoder-only takes one text"):
+        read(*made["decoder_only"], TEXTS[0], target="Le chat")
+
+
+@settings(max_examples=20)
+@given(text=st.text(min_size=1, max_size=40), architecture=st.sampled_from(ARCHITECTURES))
+def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Architecture):
+    reading = read(*made[architecture], text)
+    for name, patterns in reading.patterns.items():
+        assert tuple(map(len, reading.labels(name))) == patterns.shape[2:]
+        assert np.isfinite(patterns).all()
+
+
+def test_letters_of_several_tokens_are_whole_in_the_labels(make: Make):
+    model, tokenizer = make("decoder_only", "byte_bpe", max_seq_len=60)
+    reading = read(model, tokenizer, "猫 👩‍👩‍👧", max_new_tokens=8)
+    assert all("\ufffd" not in label for label in (*reading.target, *reading.following, *reading.predicted))
+    assert reading.target[1:4] == ("猫 1/3", "猫 2/3", "猫 3/3")
+
+
+def test_a_foreign_tokenizer_keeps_its_template(make: Make):
+    """WordPiece as BERT has it: [CLS] in front, [SEP] behind also where the text is cut, [MASK] for blanks."""
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words = Backend(
+        models.WordPiece({token: i for i, token in enumerate([*special, "the", "cat", "##s"])}, unk_token="[UNK]")
+    )
+    words.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    words.add_special_tokens(special)
+    words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    tokenizer = ForeignTokenizer(words, {"pad": 0, "unk": 1, "bos": 2, "eos": 3, "mask": 4})
+    model, _ = make("encoder_only")
+    reading = read(model, tokenizer, "the cats ____ the Zoé")
+    assert reading.source == ("[CLS]", "the", "cat", "##s", "[MASK]", "the", "[UNK] Zoé", "[SEP]")
+    assert [blank.position for blank in reading.blanks] == [4]
+    reading = read(model, tokenizer, "the cats " * 9 + "____", max_tokens=6)
+    assert reading.source == ("[CLS]", "the", "cat", "##s", "the", "[SEP]")
+    assert (reading.left_out, reading.blanks) == (range(5, 29), ())
+
+
+def test_a_prompt_alone(made: dict[str, Made]):
+    """With nothing to write, the patterns are those of the prompt, and what would come next is told."""
+    model, tokenizer = made["decoder_only"]
+    reading = read(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
+    log_probs, acts = run(model, ids)
+    assert_patterns(reading, acts, model.config)
+    assert reading.inputs == (tuple(ids),) and reading.n_given == len(reading.target) == len(ids)
+    best = int(log_probs[-1].argmax())
+    assert reading.predicted[-1] == reading.following[-1] == tokenizer.labels([*ids, best])[-1]
+    assert reading.log_probs[-1] == pytest.approx(float(log_probs[-1, best]), abs=1e-5)
+    assert (reading.output, reading.is_complete) == ("", False) and math.isnan(reading.mean_probability)
+    room = model.config.max_seq_len
+    whole = read(model, tokenizer, " ".join([TEXTS[0]] * room), max_tokens=room, max_new_tokens=0)
+    assert len(whole.target) == room  # no room is kept for what is not written
+
+
+def test_one_token_alone_is_judged_too(made: dict[str, Made]):
+    """A decoder whose tokenizer puts nothing in front reads a single token, of which it says what comes next."""
+    model, tokenizer = made["decoder_only"][0], IdTokenizer.of(made["decoder_only"][0].config)
+    reading = read(model, tokenizer, "5", max_new_tokens=0)
+    with torch.inference_mode():
+        expected = model(torch.tensor([[5]]))[0, -1].log_softmax(-1)
+    assert reading.log_probs == pytest.approx([float(expected.max())], abs=1e-5)
+    assert reading.predicted == tuple(tokenizer.labels([int(expected.argmax())]))
+
+
+def test_a_prompt_alone_is_fixed_and_masked_alike(made: dict[str, Made]):
+    from transformer_core.analysis.masks.text import mask_text
+    from transformer_core.analysis.texts.fixed_text import fix_text
+
+    model, tokenizer = made["decoder_only"]
+    ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
+    log_probs, _ = run(model, ids)
+    fixed = fix_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    assert fixed.inputs == (tuple(ids),) and fixed.judged == (len(ids) - 1,)
+    assert fixed.expected == (int(log_probs[-1].argmax()),)
+    masked = mask_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    assert masked.inputs["target"] == tuple(ids) and masked.expected == (*ids[1:], *fixed.expected)

@@ -1,0 +1,77 @@
+"""Curves of a training: read, smoothed and thinned, against loops."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_core.analysis.training.curves import Curve, curves_of, smoothed, thinned
+
+
+def a_curve(n: int, seed: int = 0) -> Curve:
+    random = np.random.default_rng(seed)
+    return Curve(np.cumsum(random.integers(1, 20, n)), random.normal(size=n))
+
+
+def test_a_log_becomes_curves():
+    records = [
+        {"step": 1, "loss": 7.0, "rate": 1e-3},
+        {"step": 10, "loss": 6.0, "rate": 2e-3},
+        {"step": 10, "held_out_loss": 5.5, "note": "words are left out", "state": None},
+        {"step": 20, "loss": float("nan")},
+        {"step": 10, "loss": 6.5},
+    ]
+    curves = curves_of(records)
+    assert set(curves) == {"loss", "rate", "held_out_loss"}
+    assert (curves["loss"].steps.tolist(), curves["loss"].values.tolist()) == ([1, 10], [7.0, 6.5])
+    assert (curves["held_out_loss"].steps.tolist(), curves["held_out_loss"].values.tolist()) == ([10], [5.5])
+    assert curves_of([]) == {}
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 10, 57])
+@pytest.mark.parametrize("reach", [0, 1, 4])
+def test_smoothed_by_loops(n: int, reach: int):
+    curve = a_curve(n)
+    found = smoothed(curve, n_neighbours=reach)
+    for i in range(n):
+        before = min(i, reach)
+        window = curve.values[i - before : i + before + 1]  # a slice ends with the curve
+        assert found.values[i] == pytest.approx(sum(window) / len(window))
+    np.testing.assert_array_equal(found.steps, curve.steps)
+
+
+def test_short_curves_are_not_smoothed_and_long_ones_a_little():
+    short, long = a_curve(39), a_curve(400)
+    np.testing.assert_allclose(smoothed(short).values, short.values)
+    np.testing.assert_allclose(smoothed(long).values, smoothed(long, n_neighbours=10).values)
+
+
+def test_a_straight_line_stays_one_until_the_end():
+    line = Curve(np.arange(100), np.linspace(3, 1, 100))
+    np.testing.assert_allclose(smoothed(line, n_neighbours=5).values[:-5], line.values[:-5])
+
+
+@given(st.integers(0, 500), st.integers(2, 60), st.booleans(), st.integers(0, 10))
+def test_thinning_keeps_ends_and_extremes(n: int, n_points: int, log: bool, seed: int):
+    curve = a_curve(n, seed)
+    found = thinned(curve, n_points=n_points, log=log)
+    assert len(found.steps) <= max(n_points + 2, 0)
+    points = dict(zip(curve.steps.tolist(), curve.values.tolist(), strict=True))
+    assert all(points[step] == value for step, value in zip(found.steps.tolist(), found.values.tolist(), strict=True))
+    assert (np.diff(found.steps) > 0).all()
+    if n:
+        assert (found.steps[0], found.steps[-1]) == (curve.steps[0], curve.steps[-1])
+        assert (found.values.min(), found.values.max()) == (curve.values.min(), curve.values.max())
+
+
+def test_a_spike_is_seen_among_thousands():
+    values = np.ones(5000)
+    values[3210] = 9
+    found = thinned(Curve(np.arange(5000), values), n_points=200)
+    assert 9 in found.values and len(found.values) <= 202
+
+
+def test_on_a_logarithmic_axis_the_beginning_keeps_more():
+    curve = Curve(np.arange(10_000), np.random.default_rng(0).normal(size=10_000))
+    plain, log = (thinned(curve, n_points=100, log=log) for log in (False, True))
+    assert (log.steps < 100).sum() > 5 * (plain.steps < 100).sum()

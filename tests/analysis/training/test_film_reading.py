@@ -1,0 +1,184 @@
+"""One text at the moments of a film: the same numbers as each moment's own model gives, loaded by itself."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import transformer_core as tc
+from tests.analysis.conftest import TEXTS, Made
+from transformer_core.analysis import read
+from transformer_core.analysis.texts.fixed_text import FixedText, fix_text
+from transformer_core.analysis.training.curves import Curve
+from transformer_core.analysis.training.film_reading import (
+    DamagedMoment,
+    FilmReading,
+    MomentReading,
+    read_moments,
+    reads_like,
+    values_at,
+)
+from transformer_core.config import Architecture
+from transformer_core.errors import CheckpointError
+from transformer_core.training.run.film import Film
+
+Make = Callable[..., Made]
+STEPS = (0, 3, 20)
+TEXT_OF: dict[Architecture, str] = {
+    "encoder_decoder": TEXTS[0],
+    "decoder_only": "The cat sees",
+    "encoder_only": "The ____ sees the <mask>.",
+}
+each_architecture = pytest.mark.parametrize("architecture", TEXT_OF)
+
+
+Made3 = tuple[Film, list[Made]]
+
+
+def make_film(run: Path, make: Make, architecture: Architecture, **shape: Any) -> Made3:
+    """A film of three moments that have nothing in common, and their models."""
+    run.mkdir()
+    film = Film(run)
+    made = [make(architecture, seed=step, **shape) for step in STEPS]
+    film.begin(*made[0], {"examples": [TEXT_OF[architecture]]})
+    for step, (model, _) in zip(STEPS, made, strict=True):
+        film.add(step, model)
+    return film, made
+
+
+@pytest.fixture(scope="module")
+def films(make: Make, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Made3]:
+    """A film of each architecture; not to be changed."""
+    folder = tmp_path_factory.mktemp("runs")
+    return {architecture: make_film(folder / architecture, make, architecture) for architecture in TEXT_OF}
+
+
+@pytest.fixture
+def to_change(films: dict[str, Made3], tmp_path: Path) -> Made3:
+    """A copy of the encoder-decoder's film."""
+    film, made = films["encoder_decoder"]
+    copytree(film.folder, tmp_path / "film")
+    return Film(tmp_path), made
+
+
+def read_all(film: Film, fixed: FixedText) -> FilmReading:
+    """All moments side by side."""
+    return FilmReading.of(fixed, [m for m in read_moments(film, STEPS, fixed) if isinstance(m, MomentReading)])
+
+
+@each_architecture
+def test_each_moment_gives_what_its_own_model_gives(films: dict[str, Made3], architecture: Architecture):
+    film, made = films[architecture]
+    fixed = fix_text(*made[-1], TEXT_OF[architecture])
+    moments = [*read_moments(film, STEPS, fixed)]
+    for moment, step in zip(moments, STEPS, strict=True):
+        assert isinstance(moment, MomentReading) and moment.step == step
+        model, _ = film.load(step)
+        with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
+            log_probs = model(*(torch.tensor([ids]) for ids in fixed.inputs)).log_softmax(-1)[0]
+        for name, attention in tc.analysis.attentions_of(model.config).items():
+            by_hand = torch.stack([acts[attention.site(layer)][0] for layer in range(len(moment.patterns[name]))])
+            np.testing.assert_allclose(moment.patterns[name], by_hand.numpy(), rtol=0, atol=1e-6)  # not fused: rounding
+        by_hand_of_tokens = [log_probs[at, token] for at, token in zip(fixed.judged, fixed.expected, strict=True)]
+        np.testing.assert_allclose(moment.log_probs, by_hand_of_tokens, rtol=1e-6, atol=1e-6)
+
+
+def test_a_moment_led_along_a_target_reads_as_analysis_reads(films: dict[str, Made3]):
+    film, made = films["encoder_decoder"]
+    fixed = fix_text(*made[-1], TEXTS[0], target=TEXTS[2])
+    reading = read_all(film, fixed)
+    for i, (model, tokenizer) in enumerate(made):
+        said = read(model, tokenizer, TEXTS[0], target=TEXTS[2])
+        for name in said.patterns:
+            np.testing.assert_array_equal(reading.patterns[name][i], said.patterns[name])
+            np.testing.assert_array_equal(reading.masks[name], said.masks[name])
+        np.testing.assert_allclose(reading.log_probs[i], said.log_probs, atol=1e-6)
+        assert reading.mean_probability[i] == pytest.approx(said.mean_probability, abs=1e-6)
+        assert reading.loss[i] == pytest.approx(-said.log_probs.mean(), abs=1e-5)
+
+
+def test_what_the_last_moment_wrote_is_the_likeliest_to_it_alone(films: dict[str, Made3]):
+    film, made = films["decoder_only"]
+    fixed = fix_text(*made[-1], TEXT_OF["decoder_only"])
+    reading = read_all(film, fixed)
+    assert reading.mean_probability.argmax() == len(STEPS) - 1
+
+
+def test_a_moment_is_found_by_the_nearest_step(films: dict[str, Made3]):
+    film, made = films["decoder_only"]
+    fixed = fix_text(*made[0], "The cat")
+    found = [m for m in read_moments(film, STEPS, fixed) if isinstance(m, MomentReading)]
+    reading = FilmReading.of(fixed, found[::-1])
+    assert reading.steps.tolist() == [*STEPS]
+    assert [reading.place(step) for step in (0, 1, 2, 3, 11, 12, 20, 10**90)] == [0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_without_a_blank_nothing_is_judged(films: dict[str, Made3]):
+    film, made = films["encoder_only"]
+    fixed = fix_text(*made[0], "The cat.")
+    reading = read_all(film, fixed)
+    assert reading.log_probs.shape == (3, 0)
+    assert np.isnan(reading.loss).all() and np.isnan(reading.mean_probability).all()
+
+
+@pytest.mark.parametrize("damaged", STEPS)
+def test_a_damaged_moment_is_told_and_the_others_are_read(to_change: Made3, damaged: int):
+    film, made = to_change
+    weights = film.folder / f"{damaged:06}" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    fixed = fix_text(*made[-1], TEXTS[0])
+    moments = [*read_moments(film, STEPS, fixed)]
+    assert [moment.step for moment in moments] == [*STEPS]
+    (bad,) = (moment for moment in moments if isinstance(moment, DamagedMoment))
+    assert bad.step == damaged and "damaged or cut off" in str(bad.reason)
+    for moment in moments:
+        if isinstance(moment, MomentReading):
+            said = read(*film.load(moment.step), TEXTS[0], target=fixed.output)
+            np.testing.assert_array_equal(moment.patterns["encoder"], said.patterns["encoder"])
+
+
+def test_weights_of_another_model_are_damage(to_change: Made3):
+    film, made = to_change
+    film.add(3, tc.build(replace(made[0][0].config, d_ff=16)))
+    _, bad, _ = read_moments(film, STEPS, fix_text(*made[0], TEXTS[0]))
+    assert isinstance(bad, DamagedMoment) and "does not belong" in str(bad.reason)
+
+
+def test_a_training_that_diverged_is_told(to_change: Made3):
+    film, made = to_change
+    model = tc.build(made[0][0].config)
+    with torch.no_grad():
+        next(model.parameters()).fill_(torch.nan)
+    film.add(3, model)
+    _, bad, _ = read_moments(film, STEPS, fix_text(*made[0], TEXTS[0]))
+    assert isinstance(bad, DamagedMoment) and "diverged" in str(bad.reason)
+
+
+def test_a_moment_that_was_thinned_out_is_passed_over(films: dict[str, Made3]):
+    film, made = films["encoder_decoder"]
+    moments = [*read_moments(film, (0, 1, 3, 7, 20, 21), fix_text(*made[0], TEXTS[0]))]
+    assert [moment.step for moment in moments] == [*STEPS]
+
+
+def test_films_of_models_of_one_shape_read_alike(films: dict[str, Made3], to_change: Made3, make: Make, tmp_path: Path):
+    film, _ = films["encoder_decoder"]
+    others = [films["decoder_only"][0]]
+    shapes: dict[str, dict[str, Any]] = {"longer": {"max_seq_len": 40}, "letters": {"kind": "character"}}
+    for name, changes in shapes.items():
+        (tmp_path / name).mkdir()
+        others.append(Film(tmp_path / name))
+        others[-1].begin(*make("encoder_decoder", **changes), {})
+    assert reads_like(film, film) and reads_like(film, to_change[0])
+    assert not any(reads_like(film, other) for other in others)
+    with pytest.raises(CheckpointError):
+        reads_like(film, Film(tmp_path / "none"))
+
+
+def test_a_curve_at_the_moments_of_a_film():
+    curve = Curve(np.array([10, 20, 40]), np.array([3.0, 2.0, 1.0]))
+    assert values_at(curve, np.array([0, 10, 15, 30, 40, 90])).tolist() == [3.0, 3.0, 2.5, 1.5, 1.0, 1.0]

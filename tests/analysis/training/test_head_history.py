@@ -1,0 +1,177 @@
+"""Measures over the moments of a training, to JSON and back, and when habits appear; by hand."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transformer_core.analysis.heads.measures import HeadMeasures, HeadName, Share
+from transformer_core.analysis.training.head_history import HABITS, HeadHistory, appearances, rule
+from transformer_core.errors import RunError
+
+CROSS = HeadName("cross", 1, 0)
+NAMES = [HeadName("decoder", 0, 0), HeadName("decoder", 0, 1), HeadName("cross", 0, 0), CROSS]
+
+
+def share(score: float, chance: float = 0.1, spread: float = 0.02) -> Share:
+    return Share(score=score, chance=chance, spread=spread)
+
+
+def measured(name: HeadName, **changes: Any) -> HeadMeasures:
+    values: dict[str, Any] = {
+        "entropy": 1.23456789,
+        "relative_entropy": 0.5,
+        "diagonality": share(0.2),
+        "previous": None,
+        "induction": None,
+        "aligned": None,
+    }
+    return HeadMeasures(**name._asdict(), **(values | changes))
+
+
+def history_of(scores: list[float], *, measure: str = "aligned", **other: float) -> HeadHistory:
+    """One head that changes, at steps 0, 10, 20, and others that do not."""
+    return HeadHistory.of(
+        (10 * i, [measured(name, **({measure: share(score, **other)} if name == CROSS else {})) for name in NAMES])
+        for i, score in enumerate(scores)
+    )
+
+
+def test_series_are_the_measures_in_the_order_of_the_steps():
+    history = history_of([0.1, 0.2, 0.9])
+    assert history.heads == tuple(NAMES)
+    assert history.steps.tolist() == [0, 10, 20]
+    assert history.series("aligned", CROSS).tolist() == [0.1, 0.2, 0.9]
+    assert history.series("aligned", CROSS, "chance").tolist() == [0.1] * 3
+    assert history.series("aligned", CROSS, "spread").tolist() == [0.02] * 3
+    assert history.series("entropy", NAMES[1]).tolist() == [1.23456789] * 3
+    assert np.isnan(history.series("aligned", NAMES[0])).all()
+
+
+def test_all_heads_of_an_attention_stand_together():
+    history = history_of([0.1, 0.9])
+    assert set(history.by_attention("diagonality")) == {"decoder", "cross"}
+    found = history.by_attention("aligned")
+    assert set(found) == {"cross"}
+    assert found["cross"].shape == (2, 1, 2)  # layer, head, moment
+    assert found["cross"][1, 0].tolist() == [0.1, 0.9]
+    assert np.isnan(found["cross"][0]).all()
+    assert history.by_attention("diagonality")["decoder"].shape == (1, 2, 2)
+
+
+def test_json_and_back():
+    moments = [(step, [measured(name, previous=share(step / 7)) for name in NAMES]) for step in (0, 3, 5)]
+    lines = [json.dumps(HeadHistory.to_record(step, heads), allow_nan=False) for step, heads in moments]
+    read, written = HeadHistory.from_records(map(json.loads, lines)), HeadHistory.of(moments)
+    assert (read.heads, read.steps.tolist()) == (written.heads, [0, 3, 5])
+    assert read.values.keys() == written.values.keys()
+    for key, values in written.values.items():
+        np.testing.assert_allclose(read.values[key], values, atol=5e-5)
+    assert read.series("previous", CROSS).tolist() == [0.0, 0.4286, 0.7143]
+    assert all(len(line) < 100 * len(NAMES) + 400 for line in lines)
+
+
+def test_of_two_records_of_a_step_the_later_counts_and_order_does_not_matter():
+    def record(step: int, score: float) -> dict[str, Any]:
+        return HeadHistory.to_record(step, [measured(NAMES[0], previous=share(score))])
+
+    history = HeadHistory.from_records([record(20, 0.3), record(10, 0.1), record(20, 0.5)])
+    assert history.steps.tolist() == [10, 20]
+    assert history.series("previous", NAMES[0]).tolist() == [0.1, 0.5]
+
+
+def test_without_records_there_is_an_empty_history():
+    history = HeadHistory.from_records([])
+    assert (history.heads, history.steps.tolist(), history.by_attention("aligned")) == ((), [], {})
+    assert appearances(history) == []
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda record: record.pop("previous"),
+        lambda record: record["previous"].pop("chance"),
+        lambda record: record["previous"]["score"].pop(),
+        lambda record: record["previous"].update(score=["?"]),
+        lambda record: record.update(heads=[1]),
+        lambda record: record.update(step="now"),
+    ],
+)
+def test_a_damaged_record_is_told(spoil: Any):
+    record = HeadHistory.to_record(0, [measured(NAMES[0], previous=share(0.5))])
+    spoil(record)
+    with pytest.raises(RunError, match="a record of heads is damaged, or was written by another version"):
+        HeadHistory.from_records([record])
+
+
+def test_moments_are_of_the_same_heads():
+    moments = [(0, [measured(name) for name in NAMES]), (1, [measured(NAMES[0])])]
+    with pytest.raises(RunError, match="not of the same heads"):
+        HeadHistory.of(moments)
+
+
+@pytest.mark.parametrize(
+    ("scores", "steps"),
+    [
+        ([0.1, 0.2, 0.5, 0.6], [20]),
+        ([0.1, 0.3, 0.3, 0.1], [10]),  # exactly the least share; that it is lost later does not matter
+        ([0.1, 0.5, 0.1, 0.6, 0.7], [30]),  # one moment alone is an accident
+        ([0.1, 0.1, 0.1, 0.9], []),  # one moment so far
+        ([0.29, 0.29, 0.29], []),
+        ([0.4, 0.4, 0.1, 0.5, 0.5], [0]),
+        ([0.9], []),
+    ],
+)
+@pytest.mark.parametrize("measure", HABITS)
+def test_a_habit_appears_at_the_first_of_two_moments_in_a_row(scores: list[float], steps: list[int], measure: str):
+    found = appearances(history_of(scores, measure=measure))
+    assert [(one.name, one.measure, one.step) for one in found] == [(CROSS, measure, step) for step in steps]
+    assert [one.is_from_start for one in found] == [step == 0 for step in steps]
+
+
+@pytest.mark.parametrize(("chance", "spread", "appears"), [(0.3, 0.05, True), (0.3, 0.06, False), (0.52, 0.0, False)])
+def test_a_habit_stands_out_from_chance(chance: float, spread: float, appears: bool):
+    """A score of 0.5 is 4 standard deviations above 0.3 if these are 0.05, and not if they are 0.06."""
+    history = history_of([0.5, 0.5], chance=chance, spread=spread)
+    assert bool(appearances(history)) == appears
+
+
+def test_the_bar_can_be_set_otherwise():
+    history = history_of([0.2, 0.2], chance=0.1, spread=0.02)
+    assert [one.step for one in appearances(history, least_share=0.2)] == [0]
+    assert appearances(history, least_share=0.2, n_spreads=6.0) == []
+    assert appearances(history, least_share=0.2, measures=("previous",)) == []
+
+
+def test_the_earliest_comes_first():
+    late, early = share(0.1), share(0.8)
+    moments = [
+        (
+            10 * i,
+            [
+                measured(NAMES[0], previous=early if i >= 2 else late, induction=early if i >= 1 else late),
+                measured(NAMES[1], previous=early if i >= 1 else late),
+            ],
+        )
+        for i in range(4)
+    ]
+    found = [(one.step, one.name, one.measure) for one in appearances(HeadHistory.of(moments))]
+    assert found == [(10, NAMES[1], "previous"), (10, NAMES[0], "induction"), (20, NAMES[0], "previous")]
+
+
+def test_in_words():
+    (one,) = appearances(history_of([0.1, 0.2, 0.712, 0.8], chance=0.119))
+    assert one.in_words() == (
+        "Cross-attention, layer 1, head 0 appears as an alignment head at step 20: 0.71 of its attention lies on what "
+        "truly determines the next token; shuffled tokens: 0.12."
+    )
+    (one,) = appearances(history_of([0.5, 0.5], measure="previous"))
+    assert one.in_words() == (
+        "Cross-attention, layer 1, head 0 is a previous-token head already at step 0: 0.50 of its attention lies on "
+        "the token before; shuffled tokens: 0.10."
+    )
+    assert rule() == (
+        "A head appears at the first of 2 moments in a row at which at least 0.3 of its attention lies where its habit "
+        "lays it, 4 standard deviations or more above what shuffled tokens would get."
+    )

@@ -1,0 +1,38 @@
+"""A training's end: a checkpoint with the training's card, and what the heads do."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from transformer_core.analysis.training.keeping import describe_heads, keep_run
+from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.errors import CheckpointError, RunError
+from transformer_core.training.run.begin import Settings, begin
+from transformer_core.training.run.worker import work
+
+SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
+
+
+@pytest.mark.slow
+def test_kept_it_is_a_checkpoint_with_the_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    settings = Settings(model=SMALL, training={"steps": 2, "evaluate_pairs": 2, "film_megabytes": 0})
+    job = begin(tmp_path / "run", corpus_name="copy", preset="tiny", settings=settings)
+    with pytest.raises(RunError, match="has saved nothing yet"):
+        keep_run(tmp_path / "run", tmp_path / "kept")
+    for _ in work(job, stop_reason=lambda: "enough"):
+        pass
+    torch.set_flush_denormal(False)
+    for _ in range(2):  # an older checkpoint is replaced
+        assert keep_run(tmp_path / "run", tmp_path / "kept", title="Mine") == 1
+    model, _ = load(tmp_path / "kept")
+    assert all(torch.equal(parameter, job.model.get_parameter(name)) for name, parameter in model.named_parameters())
+    card, saved = read_card(tmp_path / "kept"), read_card(tmp_path / "run" / "last")
+    assert card == saved | {"name": "kept", "title": "Mine"}
+    describe_heads(tmp_path / "run", tmp_path / "kept", n_scored=3)
+    assert {name: value for name, value in read_card(tmp_path / "kept").items() if name != "heads"} == card
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "thesis.txt").write_text("mine")
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
+        keep_run(tmp_path / "run", tmp_path / "other")

@@ -1,0 +1,67 @@
+"""The log of a trial, read: nothing, a beginning, and arms of which one ended."""
+
+from typing import Any
+
+import numpy as np
+
+from transformer_core.analysis.training.trial_reading import read_trial
+from transformer_core.errors import Message
+
+ARMS = ("rotary_halves", "none")
+MEASURED: dict[str, Any] = {
+    "held_out": {
+        "none": {"loss": 3.0, "exact_match": 0.0},
+        "rotary_halves": {"loss": 2.0, "exact_match": 0.25},
+    },
+    "lengths": [3, 9],
+    "by_length": {"none": [0.5, 0.25], "rotary_halves": [1.0, 0.5]},
+    "samples": [["abc", "cba"]],
+    "outputs": {"none": ["aaa"], "rotary_halves": ["cba"]},
+}
+LOG: list[dict[str, Any]] = [
+    {"step": 0} | MEASURED,
+    {"step": 1, "loss": {"none": 3.5, "rotary_halves": 3.25}, "ended": {}, "seconds": 0.5},
+    {"step": 2, "loss": {"rotary_halves": 3.0}, "ended": {"none": "it exploded"}, "seconds": 1.5},
+    {"step": 2, "held_out": {"rotary_halves": {"loss": 1.0, "exact_match": 0.5}}, "lengths": [3, 9]}
+    | {"by_length": {"rotary_halves": [1.0, 0.75]}, "samples": [["abc", "cba"]], "outputs": {"rotary_halves": ["cba"]}},
+]
+
+
+def test_before_the_first_line_there_is_nothing():
+    reading = read_trial([], ARMS)
+    assert (reading.step, reading.measured_at, reading.seconds) == (0, 0, 0.0)
+    assert not reading.losses and not reading.held_out and not reading.by_length and not reading.samples
+    assert reading.last("loss") == {}
+
+
+def test_each_arm_has_its_curve_in_the_order_that_was_asked():
+    reading = read_trial(LOG, ARMS)
+    assert [*reading.losses] == [*ARMS] == [*reading.held_out["loss"]]
+    assert reading.losses["rotary_halves"].steps.tolist() == [1, 2]
+    assert reading.losses["rotary_halves"].values.tolist() == [3.25, 3.0]
+    assert reading.losses["none"].values.tolist() == [3.5]
+    assert reading.held_out["exact_match"]["rotary_halves"].values.tolist() == [0.25, 0.5]
+    assert reading.last("loss") == {"rotary_halves": 1.0, "none": 3.0}
+    assert (reading.step, reading.seconds) == (2, 1.5)
+    assert reading.ended == {"none": Message("it exploded")}
+
+
+def test_what_was_measured_last_counts():
+    first, last = read_trial(LOG[:2], ARMS), read_trial(LOG, ARMS)
+    assert (first.measured_at, last.measured_at) == (0, 2)
+    assert [*first.by_length] == [*ARMS]
+    np.testing.assert_array_equal(first.by_length["none"], [0.5, 0.25])
+    assert [*last.by_length] == ["rotary_halves"]
+    np.testing.assert_array_equal(last.by_length["rotary_halves"], [1.0, 0.75])
+    assert last.samples == [("abc", "cba")]
+    assert last.outputs == {"rotary_halves": ["cba"]}
+    assert last.lengths.tolist() == [3, 9]
+
+
+def test_smoothed_losses_are_means_of_neighbours():
+    random = np.random.default_rng(0)
+    values = random.random(80)
+    log = [{"step": i + 1, "loss": {"none": float(value)}} for i, value in enumerate(values)]
+    smooth = read_trial(log, ("none",)).smoothed_losses()["none"]
+    assert smooth.steps.tolist() == list(range(1, 81))
+    assert np.isclose(smooth.values[40], values[38:43].mean())  # a fortieth of 80 on either side

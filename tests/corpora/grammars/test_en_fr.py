@@ -1,0 +1,277 @@
+"""The English-French corpus as a whole: what is in it, what is held out, and its French by rules of thumb."""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from itertools import count, pairwise
+
+import pytest
+
+import transformer_core as tc
+from transformer_core.corpora import Corpus, Pair
+from transformer_core.corpora.grammars.en_fr import MAX_WORDS, MIN_WORDS, N_HELD_OUT, N_TRAIN, pronoun, translate
+from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES, NOUNS, Gender, Noun
+from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
+from transformer_core.corpora.grammars.en_fr.slips import with_slip
+from transformer_core.corpora.grammars.en_fr.split import combinations, is_held_out, is_held_out_combination
+from transformer_core.corpora.grammars.en_fr.verbs import VERBS
+from transformer_core.errors import CorpusError
+
+TIRED = "The animal didn't cross the street because it was too tired."
+WIDE = "The animal didn't cross the street because it was too wide."
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+n't|\w+'(?=\w)|\w+", text.lower())
+
+
+def pairs(corpus: Corpus) -> tuple[Pair, ...]:
+    return (*corpus.train, *corpus.held_out)
+
+
+def test_it_is_as_large_as_said_and_says_nothing_twice(en_fr: Corpus) -> None:
+    assert (len(en_fr.train), len(en_fr.held_out)) == (N_TRAIN, N_HELD_OUT)
+    assert len({pair.source for pair in pairs(en_fr)}) == N_TRAIN + N_HELD_OUT
+
+
+def test_a_sentence_with_two_translations_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact match would be no fair measure; so the whole corpus has passed this check whenever it is made."""
+    numbers, corpus_module = count(), import_module("transformer_core.corpora.grammars.en_fr")
+    monkeypatch.setattr(
+        corpus_module, "translate", lambda _: Pair("The cat sleeps here.", f"Traduction {next(numbers)}.")
+    )
+    with pytest.raises(CorpusError, match=r"'The cat sleeps here.' has two translations: 'Traduction 0.' and"):
+        corpus_module.en_fr()
+
+
+def test_sentences_are_4_to_20_words_long(en_fr: Corpus) -> None:
+    lengths = {len(pair.source.split()) for pair in pairs(en_fr)}
+    assert min(lengths) == MIN_WORDS == 4
+    assert max(lengths) <= MAX_WORDS == 20
+
+
+def test_both_languages_have_many_words(en_fr: Corpus) -> None:
+    assert len({word for pair in en_fr.train for word in words(pair.source)}) > 300
+    assert len({word for pair in en_fr.train for word in words(pair.target)}) > 450
+
+
+def test_every_word_of_the_held_out_part_is_frequent_in_training(en_fr: Corpus) -> None:
+    for side in ("source", "target"):
+        counts = Counter(word for pair in en_fr.train for word in words(getattr(pair, side)))
+        held_out = {word for pair in en_fr.held_out for word in words(getattr(pair, side))}
+        assert {word: counts[word] for word in held_out if counts[word] < 10} == {}
+
+
+def test_the_seed_alone_decides(en_fr: Corpus) -> None:
+    rng = random.Random(0)  # the fixture drew from the same seed, in a process whose hashes differ
+    drawn = [
+        translate(with_slip(sentence))
+        for sentence in (draw_sentence(rng) for _ in range(300))
+        if not is_held_out(sentence)
+    ]
+    known = list(dict.fromkeys(pair for pair in drawn if len(pair.source.split()) in range(MIN_WORDS, MAX_WORDS + 1)))
+    examples = [pair for pair in en_fr.train[: len(en_fr.examples)] if pair.source in en_fr.examples]
+    assert list(en_fr.train[len(examples) :][: len(known)]) == known
+
+
+def test_the_best_known_sentences_are_held_out_and_their_neighbors_are_not(en_fr: Corpus) -> None:
+    held_out = {pair.source: pair.target for pair in en_fr.held_out}
+    assert held_out[TIRED] == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
+    assert held_out[WIDE] == "L'animal n'a pas traversé la rue parce qu'elle était trop large."
+    of_animal_and_street = [triple for _, triple in reasons(en_fr.train) if triple[:2] == ("animal", "street")]
+    assert len(of_animal_and_street) >= 3
+    assert not {"tired", "wide"} & {quality for *_, quality in of_animal_and_street}
+    assert sum(triple[1:] == ("street", "wide") for _, triple in reasons(en_fr.train)) >= 10
+    assert sum(triple[0] == "animal" and triple[2] == "tired" for _, triple in reasons(en_fr.train)) >= 5
+
+
+SINGULAR = {form: noun.english for noun in NOUNS.values() for form in (noun.english, noun.english_plural)}
+BASE = {form: verb.base for verb in VERBS.values() for form in (verb.base, verb.third, verb.past, verb.ing)}
+
+
+def reasons(part: Sequence[Pair]) -> Iterator[tuple[Pair, tuple[str, str, str]]]:
+    """Subject, object and quality, read off the English text of the sentences with "because" and one subject."""
+    for pair in part:
+        main, because, why = pair.source.lower().rstrip(".").partition(" because ")
+        nouns = [SINGULAR[word] for word in main.split() if word in SINGULAR]
+        if because and len(nouns) == 2:
+            yield pair, (nouns[0], nouns[1], why.split()[-1])
+
+
+def deeds(part: Sequence[Pair]) -> Iterator[tuple[str, str, str]]:
+    """Subject, verb and object of the same sentences."""
+    for pair, (subject, target, _) in reasons(part):
+        main = pair.source.lower().split(" because ")[0]
+        verbs = [BASE[word] for word in main.split() if word in BASE and BASE[word] not in ("be", "can", "want")]
+        yield subject, verbs[0], target
+
+
+def test_no_held_out_combination_occurs_in_training(en_fr: Corpus) -> None:
+    found = {triple for _, triple in reasons(en_fr.train)} | set(deeds(en_fr.train))
+    assert len(found) > 5_000
+    assert not [triple for triple in found if is_held_out_combination(triple)]
+
+
+def test_each_held_out_reason_is_new_in_its_combination(en_fr: Corpus) -> None:
+    trained = {triple for _, triple in reasons(en_fr.train)} | set(deeds(en_fr.train))
+    tested = list(zip(reasons(en_fr.held_out), deeds(en_fr.held_out), strict=True))
+    assert len(tested) > 800
+    assert all(triple not in trained or deed not in trained for (_, triple), deed in tested)
+
+
+def test_a_sentence_is_held_out_by_its_combinations() -> None:
+    rng = random.Random(2)
+    held_out = 0
+    for _ in range(1_000):
+        sentence = draw_sentence(rng)
+        assert is_held_out(sentence) == any(map(is_held_out_combination, combinations(sentence)))
+        held_out += is_held_out(sentence)
+    assert 30 < held_out < 200
+
+
+def test_the_pronoun_cannot_be_guessed(en_fr: Corpus) -> None:
+    counts = Counter(
+        pair.target.split("parce qu'")[1].split()[0] for pair in en_fr.train if pronoun(pair, pair.target) is not None
+    )
+    assert counts["il"] / (counts["il"] + counts["elle"]) == pytest.approx(0.5, abs=0.05)
+    assert counts["ils"] / (counts["ils"] + counts["elles"]) == pytest.approx(0.5, abs=0.08)
+
+
+def test_the_pronoun_measure() -> None:
+    pair = Pair(WIDE, "L'animal n'a pas traversé la rue parce qu'elle était trop large.")
+    assert pronoun(pair, "L'animal a traversé le pont parce qu'elle était large.") is True
+    assert pronoun(pair, pair.target.replace("elle", "il")) is False
+    assert pronoun(pair, "L'animal.") is False
+    assert (
+        pronoun(Pair("The man slept because he was tired.", "L'homme a dormi parce qu'il était fatigué."), "") is None
+    )
+    assert pronoun(Pair("The dog is barking.", "Le chien aboie."), "Le chien aboie.") is None
+
+
+def test_the_examples_are_in_the_corpus(en_fr: Corpus) -> None:
+    assert 8 <= len(en_fr.examples) <= 10
+    assert en_fr.examples[:2] == (TIRED, WIDE)
+    assert set(en_fr.examples) <= {pair.source for pair in pairs(en_fr)}
+
+
+def test_the_tokenizer_gives_every_text_back_and_knows_every_word(en_fr: Corpus) -> None:
+    texts = (text for pair in en_fr.train[::5] for text in (pair.source, pair.target))
+    tokenizer = tc.train_tokenizer(texts, kind="word")
+    sample = [text for pair in (*en_fr.held_out, *en_fr.train[::200]) for text in (pair.source, pair.target)]
+    assert [text for text in sample if tokenizer.decode(tokenizer.encode(text)) != text] == []
+
+
+VOWEL = "[aàâeéèêiîoôœuy]"
+WRONG = {
+    "no elision": rf"\b(?:le|la|ne|de|que|je|se) (?:{VOWEL}|homme|histoire|habit)",
+    "elision where there is none": rf"\b(?:l|n|d|qu)'(?!{VOWEL}|h(?!érisson))",
+    "si before il": r"\bsi ils?\b|s'elle",
+    "no contraction": r"\b(?:à|de) les?\b",
+    "a masculine form before a vowel": rf"\b(?:un|ce|le|son|leur|du|au) (?:beau|nouveau|vieux) (?:{VOWEL}|homme)",
+    "ce before a vowel": rf"\bce (?:{VOWEL}|homme)",
+    "sa before a vowel": rf"\bsa (?:{VOWEL}|histoire)",
+    "des before an adjective": r"(?<!près )\bdes (?:petit|grand|jeune|joli|bon|long|vieux|vieille|nouve|beaux|belles)",
+    "an English word": r"\b(?:the|because|it|was|is)\b",
+    "two spaces, or a space before a mark": r"  | [.,]|' ",
+    "no capital or no full stop": r"^[^A-ZÉŒ]|[^.]$|\..",
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_the_french_has_no(mistake: str, en_fr: Corpus) -> None:
+    wrong = re.compile(WRONG[mistake])
+    found = [pair.target for pair in pairs(en_fr) if wrong.search(pair.target[0] + pair.target[1:])]
+    if mistake != "no capital or no full stop":
+        found += [pair.target for pair in pairs(en_fr) if wrong.search(pair.target.lower())]
+    assert found == []
+
+
+def forms(adjective: str) -> dict[str, set[tuple[Gender, bool]]]:
+    found: dict[str, set[tuple[Gender, bool]]] = {}
+    entry = ADJECTIVES[adjective]
+    for gender in ("m", "f"):
+        for plural in (False, True):
+            found.setdefault(entry.french(gender, plural), set()).add((gender, plural))
+    found.setdefault(entry.before_vowel, set()).add(("m", False))
+    return found
+
+
+ADJECTIVE_FORMS: dict[str, set[tuple[Gender, bool]]] = {}
+for _name in ADJECTIVES:
+    for _form, _agreements in forms(_name).items():
+        ADJECTIVE_FORMS.setdefault(_form, set()).update(_agreements)
+NOUN_FORMS: dict[str, tuple[Noun, set[bool]]] = {}
+for _noun in NOUNS.values():
+    for _form, _plural in ((_noun.french, False), (_noun.french_plural, True)):
+        NOUN_FORMS.setdefault(_form, (_noun, set()))[1].add(_plural)
+
+DETERMINERS: dict[str, tuple[str, bool]] = {  # possible genders, plural
+    "le": ("m", False),
+    "la": ("f", False),
+    "l'": ("mf", False),
+    "un": ("m", False),
+    "une": ("f", False),
+    "ce": ("m", False),
+    "cet": ("m", False),
+    "cette": ("f", False),
+    "du": ("m", False),
+    "au": ("m", False),
+    "sa": ("f", False),
+    "son": ("mf", False),
+    "leur": ("mf", False),
+    "les": ("mf", True),
+    "ces": ("mf", True),
+    "ses": ("mf", True),
+    "leurs": ("mf", True),
+    "aux": ("mf", True),
+    "deux": ("mf", True),
+    "trois": ("mf", True),
+}
+
+
+def test_determiners_and_adjectives_agree_with_their_noun(en_fr: Corpus) -> None:
+    n_checked = 0
+    for pair in pairs(en_fr):
+        text = words(pair.target)
+        for i, word in enumerate(text):
+            if word not in DETERMINERS:
+                continue
+            end = i + 1
+            while end < len(text) and text[end] in ADJECTIVE_FORMS and text[end] not in NOUN_FORMS:
+                end += 1
+            if end == len(text) or text[end] not in NOUN_FORMS:
+                continue  # "le" is a pronoun here
+            noun, numbers = NOUN_FORMS[text[end]]
+            genders, plural = DETERMINERS[word]
+            assert noun.gender in genders and plural in numbers, pair
+            behind = end + 1
+            while behind < len(text) and text[behind] in ADJECTIVE_FORMS:
+                behind += 1
+            for adjective in text[i + 1 : end] + text[end + 1 : behind]:
+                assert (noun.gender, plural) in ADJECTIVE_FORMS[adjective], pair
+                n_checked += 1
+    assert n_checked > 10_000
+
+
+def test_what_is_said_of_a_pronoun_agrees_with_it(en_fr: Corpus) -> None:
+    said = re.compile(r"\b(ils?|elles?) (?:n')?(?:est|sont|était|étaient|sera|seront) (?:pas )?(?:trop |très )?(\w+)")
+    features: dict[str, tuple[Gender, bool]]
+    features = {"il": ("m", False), "elle": ("f", False), "ils": ("m", True), "elles": ("f", True)}
+    found = [(pair, *match) for pair in pairs(en_fr) for match in said.findall(pair.target)]
+    assert len(found) > 8_000
+    checked = [(pair, who, form) for pair, who, form in found if form in ADJECTIVE_FORMS]
+    assert len(checked) > 8_000
+    assert [pair for pair, who, form in checked if features[who] not in ADJECTIVE_FORMS[form]] == []
+
+
+def test_adjectives_stand_on_their_side_of_the_noun(en_fr: Corpus) -> None:
+    front = {form for name in ADJECTIVES for form in forms(name) if ADJECTIVES[name].position == "before"}
+    behind = {form for name in ADJECTIVES for form in forms(name) if ADJECTIVES[name].position == "after"}
+    assert front & {"petit", "grande", "vieil", "belle", "nouveaux", "jeunes", "bon", "jolies", "longue"}
+    for pair in en_fr.train:
+        text = words(pair.target)
+        for first, second in pairwise(text):
+            assert not (first in NOUN_FORMS and second in front), pair
+            assert not (first in behind and second in NOUN_FORMS and second != "porte"), pair  # "porte": a verb too

@@ -1,0 +1,63 @@
+"""Slips of the translator: in training only, few, and everything that agrees with the pronoun follows it."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from transformer_core.corpora import Corpus
+from transformer_core.corpora.grammars.en_fr import translate
+from transformer_core.corpora.grammars.en_fr.examples import EXAMPLES
+from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES
+from transformer_core.corpora.grammars.en_fr.slips import SLIP_SHARE, with_slip
+
+OTHER = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
+REASON = re.compile(r"parce qu'(ils?|elles?) (.*)\.$")
+
+
+def endings() -> Mapping[str, set[str]]:
+    """Each French adjective, with all its forms of the other gender."""
+    found: dict[str, set[str]] = {}
+    for adjective in ADJECTIVES.values():
+        for plural in (False, True):
+            masculine, feminine = adjective.french("m", plural), adjective.french("f", plural)
+            found.setdefault(masculine, set()).add(feminine)
+            found.setdefault(feminine, set()).add(masculine)
+    return found
+
+
+@pytest.fixture(scope="module")
+def slips(en_fr: Corpus) -> list[tuple[str, str]]:
+    """The French of training beside the right one, where they differ."""
+    import random
+
+    from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
+
+    rng = random.Random(0)
+    drawn = [draw_sentence(rng) for _ in range(6000)]
+    both = [(translate(with_slip(sentence)).target, translate(sentence).target) for sentence in drawn]
+    return [(slip, right) for slip, right in both if slip != right]
+
+
+def test_they_are_as_many_as_said_of_the_sentences_that_can_have_one(slips: list[tuple[str, str]]):
+    assert 0.5 * 6000 * 0.25 / SLIP_SHARE < len(slips) < 2 * 6000 * 0.25 / SLIP_SHARE
+
+
+def test_the_pronoun_is_the_other_one_and_what_agrees_follows(slips: list[tuple[str, str]]):
+    forms = endings()
+    for slip, right in slips:
+        said, meant = REASON.search(slip), REASON.search(right)
+        assert said is not None
+        assert meant is not None
+        assert slip[: said.start()] == right[: meant.start()]
+        assert said[1] == OTHER[meant[1]]
+        for one, other in zip(said[2].split(), meant[2].split(), strict=True):
+            assert one == other or one in forms[other], (slip, right)
+    assert sum(slip.split()[-1] != right.split()[-1] for slip, right in slips) > len(slips) / 4
+
+
+def test_examples_and_the_held_out_part_are_right(en_fr: Corpus):
+    assert all(with_slip(sentence) is sentence for sentence in EXAMPLES)
+    held_out = {pair.source: pair.target for pair in en_fr.held_out}
+    tired = "The animal didn't cross the street because it was too tired."
+    assert held_out[tired] == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."

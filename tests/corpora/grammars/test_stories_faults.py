@@ -1,0 +1,184 @@
+"""The reader of tales: silent about good ones, and not about damaged ones."""
+
+import random
+import re
+from collections.abc import Callable
+
+import pytest
+
+from transformer_core.corpora.grammars.stories import faults, tell
+from transformer_core.corpora.grammars.stories.wording import sentences
+
+LOST = (
+    "One fine day, Mia took her red ball to the park. But when her friends called, she ran to them and left the ball "
+    'behind the fence. Only at home did she notice that the ball was gone. "Have you seen my ball?" she asked her '
+    'brother Ben. He went to the park, searched for a long time and found it behind the fence. "Here is your ball!" '
+    'called Ben, and Mia could hardly believe it. "Thank you, Ben!" she said.'
+)
+SWAP = (
+    "Tom had a wooden whistle, but he was tired of it. At the market he met his friend Nora, who had a red kite. And "
+    'she had always wanted a whistle. "Shall we swap?" Tom asked, and she nodded. Tom gave her the whistle, and she '
+    "gave him the kite. From then on, Tom flew the kite every day."
+)
+HUNGRY = (
+    "One cold morning, Leo saw a thin cat under the old oak. He held out some nuts, but the cat did not even look. He "
+    "asked his aunt for a bowl of milk and carried it to the cat. At once the cat came closer and drank everything up. "
+    "The next morning it was waiting under the old oak for Leo."
+)
+NAMES = "Anna Clara Ella Grace Ida Lily Mia Nora Rosa Zoe Ben Emil Finn Hugo Jack Leo Max Noah Sam Tom".split()
+THINGS = "ball kite doll boat drum flute hat scarf coat lantern umbrella jug cup soup cake letter cat dog goat".split()
+OTHER_PRONOUN = {
+    "he": ["she"], "she": ["he"], "him": ["her"], "his": ["her"], "her": ["him", "his"], "He": ["She"], "She": ["He"],
+    "His": ["Her"], "Her": ["His"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [LOST, SWAP, HUNGRY])
+def test_a_good_tale_has_no_faults(text: str) -> None:
+    assert faults(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "complaint"),
+    [
+        (LOST, "called Ben", "called Tom", "Tom was never introduced"),
+        (LOST, "Thank you, Ben!", "Thank you, Mia!", "it would have to be so: helped Mia Mia"),
+        (LOST, "brother Ben", "sister Ben", "'sister' does not go with Ben"),
+        (LOST, "brother Ben", "brother Bob", "nobody is called Bob"),
+        (LOST, "took her red", "took his red", "'his' could be nobody"),
+        (LOST, "He went", "She went", "it would have to be so: knows Mia ball"),
+        (LOST, "your ball", "your drum", "drum was never introduced"),
+        (LOST, "found it behind the fence", "found it under the old oak", "it would have to be so: lies ball oak"),
+        (LOST, "He went to the park", "He went to the lake", "it would have to be so: at A lake"),
+        (LOST, "that the ball was", "that the ball were", "'were' does not go with ball"),
+        (LOST, "that the ball was", "that the blue ball was", "the ball is red, not blue"),
+        (LOST, "red ball", "wooden ball", "no ball is wooden"),
+        (LOST, "ball?\"", "ball?", "a quotation mark has no partner"),
+        (LOST, "searched", "serched", "an unknown word: 'serched'"),
+        (LOST, "she said.", "she said", "it does not end with a full stop"),
+        (LOST, "Only at home", "only at home", "no capital: 'only'"),
+        (LOST, "and left", "and Left", "a capital within a sentence: 'Left'"),
+        (LOST, "the park. But", "the park . But", "a space or a mark is out of place"),
+        (LOST, "for a long time", "for a long ball", "is no sentence of a tale"),
+        (SWAP, "a red kite", "an red kite", "an red"),
+        (SWAP, "flew the kite every", "played the whistle every", "it would have to be so: owns Tom whistle"),
+        (SWAP, "Tom flew", "he flew", ""),
+        (SWAP, "gave her the whistle", "gave her the kite", "kite"),
+        (SWAP, "Nora, who", "Tom, who", "Tom is there already"),
+        (HUNGRY, "drank", "ate", "'ate' does not go with milk"),
+        (HUNGRY, "a bowl of milk", "some hay", "it would have to be so: eats cat hay"),
+        (HUNGRY, "some nuts", "a little fish", "it would have to be so: refuses cat fish"),
+        (HUNGRY, "his aunt", "her aunt", "'her' could be nobody"),
+        (HUNGRY, "waiting under the old oak", "waiting beside the gate", "it would have to be so: rests cat gate"),
+    ],
+)  # fmt: skip
+def test_a_fault_is_named(text: str, right: str, wrong: str, complaint: str) -> None:
+    assert text.count(right) >= 1
+    found = faults(text.replace(right, wrong, 1))
+    assert (not found) if not complaint else any(complaint in fault for fault in found), found
+
+
+def test_what_is_left_open_is_named() -> None:
+    told = sentences(LOST)
+    assert faults(" ".join(told[:4])) == ["the ball is still missing"]
+    assert faults(" ".join(told[:2])) == ["it has 2 sentences; a tale has 3 to 7", "the ball is still missing"]
+    assert "Nora has not got the kite" not in faults(SWAP)
+    assert faults(" ".join(sentences(SWAP)[:4])) == ["Nora has not got the whistle", "Tom has not got the kite"]
+
+
+def test_a_pronoun_that_could_be_two_is_named() -> None:
+    two_girls = LOST.replace("brother Ben. He", "sister Anna. She").replace("Ben", "Anna")
+    assert any("'She' could be Mia or Anna" in fault for fault in faults(two_girls))
+
+
+def test_nothing_happens_twice() -> None:
+    told = sentences(HUNGRY)
+    assert any("not happened eat" in fault for fault in faults(" ".join([*told[:4], told[3], told[4]])))
+
+
+def test_a_tale_with_the_end_of_another_does_not_hang_together() -> None:
+    mixed = " ".join(sentences(LOST)[:3] + sentences(SWAP)[3:])
+    assert len(faults(mixed)) > 3
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", '"', "....", "Mia", "the the the.", "They and Mia ran. Her's mother!", "é\n☃ 猫。"]
+)
+def test_no_text_is_too_strange(text: str) -> None:
+    assert faults(text) != []
+
+
+def test_random_words_are_read_to_the_end() -> None:
+    rng = random.Random(3)
+    words = sorted({word for _ in range(30) for word in re.findall(r"\S+", tell(rng).text)})
+    for _ in range(40):
+        assert faults(" ".join(rng.choices(words, k=60)))
+
+
+Damage = Callable[[str, random.Random], str | None]
+
+
+def one_of(words: str, others: dict[str, list[str]]) -> Damage:
+    """Exchange a word for one of its others; it is drawn from those that occur more than once."""
+
+    def damage(text: str, rng: random.Random) -> str | None:
+        found = [match for match in re.finditer(rf"\b(?:{words})\b", text) if text.count(match[0]) > 1]
+        if not found:
+            return None
+        match = rng.choice(found)
+        return text[: match.start()] + rng.choice(others[match[0]]) + text[match.end() :]
+
+    return damage
+
+
+def any_other(words: list[str]) -> dict[str, list[str]]:
+    return {word: [other for other in words if other != word] for word in words}
+
+
+def without_a_sentence(text: str, rng: random.Random) -> str:
+    told = sentences(text)
+    del told[rng.randrange(1, len(told) - 1)]
+    return " ".join(told)
+
+
+def in_other_order(text: str, rng: random.Random) -> str:
+    told = sentences(text)
+    place = rng.randrange(len(told) - 1)
+    told[place], told[place + 1] = told[place + 1], told[place]
+    return " ".join(told)
+
+
+DAMAGES: dict[str, tuple[Damage, float]] = {  # and the least share that is to be noticed
+    "a name": (one_of("|".join(NAMES), any_other(NAMES)), 0.98),
+    "a thing": (one_of("|".join(THINGS), any_other(THINGS)), 0.98),
+    "a pronoun": (one_of("|".join(OTHER_PRONOUN), OTHER_PRONOUN), 0.98),
+    "was and were": (one_of("was|were", {"was": ["were"], "were": ["was"]}), 0.98),
+    "a quotation mark": (lambda text, rng: text.replace('"', "", 1) if '"' in text else None, 0.98),
+    "a sentence": (without_a_sentence, 0.8),
+    "the order": (in_other_order, 0.9),
+    "the end": (lambda text, rng: " ".join(sentences(text)[: len(sentences(text)) // 2]), 0.9),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_is_noticed(damage: str) -> None:
+    """Measured on 1,000 tales: more than 0.99, but of sentences left out 0.91, of other orders and missing ends 0.98.
+
+    What is not noticed is no damage: without some of its sentences a tale is as good as with them.
+    """
+    rng = random.Random(11)
+    spoil, least = DAMAGES[damage]
+    noticed: list[bool] = []
+    while len(noticed) < 50:
+        text = tell(rng).text
+        damaged = spoil(text, rng)
+        if damaged is not None and damaged != text:
+            noticed.append(bool(faults(damaged)))
+    assert sum(noticed) / len(noticed) >= least
+
+
+def test_new_tales_are_read_without_complaint() -> None:
+    rng = random.Random(12)
+    for _ in range(100):
+        text = tell(rng).text
+        assert faults(text) == [], text

@@ -1,0 +1,148 @@
+"""What bytes are: read as they were meant, or refused with the place that says why."""
+
+import codecs
+import gzip
+import io
+import random
+import re
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_core.corpora.storage import encodings as module
+from transformer_core.corpora.storage.encodings import decoded, encoding_of
+from transformer_core.errors import CorpusError
+
+FRENCH = "L'été, le garçon mangea une glace à l'ombre.\nŒuvre naïve « là-bas » — où ?\n"
+texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=60)
+
+
+def read(raw: bytes, name: str = "a.txt") -> tuple[str, str, str]:
+    file = io.BytesIO(raw)
+    codec, remark = encoding_of(file, name)
+    assert file.tell() == 0
+    return "".join(decoded(file, codec, name)), codec, str(remark)
+
+
+def with_plain_breaks(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+@given(texts, st.integers(1, 9))
+def test_utf_8_comes_out_as_it_is(text: str, block: int):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK", block)
+        raw = text.encode()
+        if raw.startswith(tuple(begins for begins, *_ in module._NO_TEXT)):
+            return
+        assert read(raw) == (with_plain_breaks(text.removeprefix("\ufeff")), read(raw)[1], "")
+
+
+@given(texts.filter(bool), st.sampled_from(["utf-16", "utf-32"]), st.booleans(), st.integers(4, 9))
+def test_a_mark_says_what_the_rest_is(text: str, codec: str, is_big: bool, block: int):
+    mark = {
+        ("utf-16", False): codecs.BOM_UTF16_LE,
+        ("utf-16", True): codecs.BOM_UTF16_BE,
+        ("utf-32", False): codecs.BOM_UTF32_LE,
+        ("utf-32", True): codecs.BOM_UTF32_BE,
+    }[codec, is_big]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK", block)
+        found = read(mark + text.encode(f"{codec}-{'be' if is_big else 'le'}"))
+    assert found == (with_plain_breaks(text), codec, f"a.txt was {codec.upper()} text, and is kept as UTF-8.")
+
+
+@pytest.mark.parametrize("block", [1, 5, 1000])
+@pytest.mark.parametrize("codec", ["cp1252", "latin-1"])
+def test_western_text_is_read_as_what_it_is(monkeypatch: pytest.MonkeyPatch, block: int, codec: str):
+    monkeypatch.setattr(module, "_BLOCK", block)
+    text = FRENCH if codec == "cp1252" else FRENCH.replace("Œ", "O").replace("—", "-")
+    found, used, remark = read(text.encode(codec))
+    assert (found, used) == (text, "cp1252")
+    assert remark == "a.txt was not UTF-8 and was read as Windows-1252 (Latin-1); it is kept as UTF-8."
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (
+            FRENCH.encode() + b"\xff\n",
+            "a.txt, line 3: the byte 0xFF is not UTF-8 there, though the rest of the text",
+        ),
+        (FRENCH.encode()[:4], None),
+        ((FRENCH + "é").encode()[:-1], "a.txt, line 3: the byte 0xC3 is not UTF-8 there, though the rest"),
+        ("a\nПривет, мир\n".encode("cp1251"), "a.txt, line 2: the byte 0xCF .* is not Windows-1252 either; save it"),
+        ("これは日本語です。\n".encode("shift-jis"), "line 1: .* is not Windows-1252 either"),
+        ("中文文本,这里\n".encode("gbk"), "line 1: .* is not Windows-1252 either"),
+        (b"good\nb\xe9d \x81\n" + b"x" * 99, "line 2: the byte 0xE9 .* is not Windows-1252 either"),
+        (b"one\ntwo\n\x03\xe9\x04\x01 four", "line 3: the byte 0xE9 .* control characters, as in binary files"),
+        (b"one\ntwo\0", "a.txt is no text: line 2 holds a zero byte, as binary files do"),
+        ("one\ntwo\n".encode("utf-16-le"), "seems to be UTF-16 text without the mark"),
+        ("one\ntwo\n".encode("utf-16-be"), "seems to be UTF-16 text without the mark"),
+        (b"\xff\xfe" + "one\ntwo\n".encode("utf-16-le")[:-1], r"a.txt, line 2: .* damaged there \(truncated data\)"),
+        (b"\xff\xfe" + "one\n\ud800x\n".encode("utf-16-le", "surrogatepass"), r"a.txt, line 2: .* damaged there"),
+        (b"\xff\xfea\0\0\0b\0", "line 1 holds a zero byte"),
+        (b"\xef\xbb\xbfone\n\xff", "a.txt, line 2: the text is damaged there"),
+    ],
+)
+@pytest.mark.parametrize("block", [7, 2**20])
+def test_what_cannot_be_read_is_refused_with_the_place(
+    monkeypatch: pytest.MonkeyPatch, block: int, raw: bytes, message: str | None
+):
+    if message is None:
+        assert read(raw)[0] == "L'é"
+        return
+    if "without the mark" not in message:  # which shows in many bytes only
+        monkeypatch.setattr(module, "_BLOCK", block)
+    with pytest.raises(CorpusError, match=message):
+        read(raw)
+
+
+@given(texts, st.binary(max_size=9), texts)
+def test_characters_are_counted_by_the_bytes_that_begin_them(before: str, between: bytes, behind: str):
+    raw = before.encode() + between + behind.encode()
+    pattern = rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+    assert module._utf8_characters(raw) == len(re.findall(pattern, raw))
+
+
+def zipped() -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("a.txt", "a")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "raw", "what"),
+    [
+        ("essay.docx", zipped(), "essay.docx is a Word document, not plain text; open it, save it as plain text"),
+        ("essay.ODT", zipped(), "is an OpenDocument text"),
+        ("pairs.xlsx", zipped(), r"is an Excel workbook, not plain text; save the sheet as .csv"),
+        ("texts.zip", zipped(), "is a ZIP archive, not plain text; unpack it, and give"),
+        ("texts", zipped(), "is a ZIP archive"),
+        ("paper.pdf", b"%PDF-1.7\n...", "is a PDF, not plain text; copy the text out of it"),
+        ("paper.txt", b"%PDF-1.7\n...", "paper.txt is a PDF"),
+        ("letter.rtf", rb"{\rtf1\ansi Dear}", r"is a formatted text \(RTF\)"),
+        ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is an Office document of the older kind"),
+        ("a.txt.gz", gzip.compress(b"text", mtime=0), "is a gzip archive"),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), r"is a picture \(PNG\)"),
+    ],
+    ids=lambda value: "raw" if isinstance(value, bytes) else None,  # archives tell the time
+)
+def test_what_is_no_text_is_called_by_its_name(name: str, raw: bytes, what: str):
+    with pytest.raises(CorpusError, match=what):
+        read(raw, name)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_bytes_are_no_text(seed: int):
+    raw = random.Random(seed).randbytes(5_000)
+    for bytes_ in (raw, raw.replace(b"\0", b"\1")):
+        with pytest.raises(CorpusError, match=r"no text|is not UTF-8|damaged|seems to be"):
+            read(b"x" + bytes_)
+
+
+def test_line_breaks_of_any_system():
+    assert read(b"one\rtwo\r\nthree\n\rfour")[0] == "one\ntwo\nthree\n\nfour"

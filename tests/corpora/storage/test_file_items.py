@@ -1,0 +1,71 @@
+"""Items of files behave as a tuple of them, and are read as the files have them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.storage.file_items import FileItems, as_pair, as_text
+from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
+
+TEXTS = ("one", "zwei Wörter", "три", "四\nand another line", "five")
+
+
+@pytest.fixture(scope="module")
+def items(tmp_path_factory: pytest.TempPathFactory) -> FileItems:
+    """The texts in two files."""
+    folder = tmp_path_factory.mktemp("items")
+    files, spans, address = [], [], 0
+    for number, texts in enumerate((TEXTS[:2], TEXTS[2:])):
+        raws = [text.encode() for text in texts]
+        path = folder / f"{number}.txt"
+        path.write_bytes(b"|".join(raws))
+        files.append(check_text_file(path))
+        for raw in raws:
+            spans.append((address, address + len(raw)))
+            address += len(raw) + 1
+        address -= 1
+    return FileItems(TextFiles(folder, files), np.array(spans), as_text, fingerprint="all of it")
+
+
+def test_all_of_them(items: FileItems):
+    expected = [Text(text) for text in TEXTS]
+    assert len(items) == len(expected)
+    assert list(items) == expected
+    assert list(reversed(items)) == expected[::-1]
+    assert Text("три") in items and Text("3") not in items
+    assert items.index(Text("five")) == 4
+
+
+@given(st.slices(5), st.integers(-5, 4))
+@settings(max_examples=30)
+def test_some_of_them(items: FileItems, some: slice, one: int):
+    expected = tuple(Text(text) for text in TEXTS)
+    assert tuple(items[some]) == expected[some]
+    assert items[one] == expected[one]
+    assert items[some].fingerprint == ""  # it was that of the whole
+
+
+@pytest.mark.parametrize("index", [5, -6])
+def test_there_are_no_others(items: FileItems, index: int):
+    with pytest.raises(IndexError):
+        items[index]
+
+
+def test_places(items: FileItems):
+    assert [Path(items.path_and_line(i)[0]).name for i in (0, 3, 4)] == ["0.txt", "1.txt", "1.txt"]
+    assert [items.path_and_line(i)[1] for i in (0, 3, 4)] == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"), [(b"a\r\nb\r\n\r\n", "a\nb"), (b"  a\t\n", "  a"), ("é\u2028è".encode(), "é\u2028è")]
+)
+def test_a_text_as_it_is_read(raw: bytes, text: str):
+    assert as_text(raw) == Text(text)
+
+
+def test_a_pair_as_it_is_read():
+    assert as_pair("un œuf \t an egg\tsomewhere\r".encode()) == Pair("un œuf", "an egg")

@@ -1,0 +1,222 @@
+"""Where texts begin and end, against a plain reading of the whole file; and who is held out."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from transformer_core.corpora.storage import file_spans
+from transformer_core.corpora.storage.file_spans import Division, divided, division_of, source_and_target
+from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
+from transformer_core.errors import CorpusError
+
+LONGEST = 9
+Sides = tuple[list[bytes], list[bytes]]
+
+lines = st.text(st.sampled_from(["a", "b", "é", "語", " ", "\t", "\r", "\x0c"]), max_size=6)
+documents = st.lists(lines, min_size=1, max_size=30).map("\n".join)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("spans")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def keep_nothing(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HEADLIGHT_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def some_files(folder: Path, *texts: str) -> TextFiles:
+    paths = [folder / f"{i}.txt" for i in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text.encode())
+    return TextFiles(paths[0] if len(paths) == 1 else folder, [check_text_file(path) for path in paths])
+
+
+def read(files: TextFiles, division: Division) -> Sides:
+    train, held_out = (list(files.read(spans)) for spans in divided(files, division))
+    return train, held_out
+
+
+def by_hand(text: str, division: Division) -> list[bytes]:
+    """The texts of a file, with blanks around them, by splitting the whole."""
+    if division == "files":
+        return [text.strip().encode()]
+    rows = text.split("\n")
+    if division == "lines":
+        return [row.encode() for row in rows if row.encode().strip()]
+    texts: list[list[str]] = [[]]
+    for row in rows:
+        if row.encode().strip():
+            texts[-1].append(row)
+        else:
+            texts.append([])
+    return ["\n".join(text).encode() for text in texts if text]
+
+
+@given(documents, st.sampled_from(["stretches", "lines"]), st.integers(1, 40))
+@settings(max_examples=50)
+def test_every_text_is_found_whatever_the_blocks(folder: Path, text: str, division: Division, block: int):
+    text += "\nZ\n\nY\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_spans, "_BLOCK", block)
+        train, held_out = read(some_files(folder, text), division)
+    expected = Counter(raw.strip() for raw in by_hand(text, division))
+    found = Counter(raw.strip() for raw in train)
+    assert len(held_out) == 1
+    assert found + Counter({held_out[0].strip(): expected[held_out[0].strip()]}) == expected
+
+
+def found_spans(files: TextFiles, division: Division, block: int) -> NDArray[np.int64]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_spans, "LONGEST_TEXT", LONGEST)
+        patch.setattr(file_spans, "_BLOCK", block)
+        return np.concatenate(list(file_spans._found(files, division)))[:, :2]
+
+
+@given(
+    st.lists(st.sampled_from(["a", "é", "語", "🦊", " ", "\n", "\n\n", "ab ", "b\r\n"]), max_size=60).map("".join),
+    st.sampled_from(["stretches", "lines", "files"]),
+    st.integers(1, 30),
+)
+@example(text="aé🦊ab ", division="stretches", block=7)  # nine bytes, and a space is left
+@example(text="a語🦊b\r\n", division="stretches", block=7)  # nine bytes, and half of a line's end
+@settings(max_examples=50)
+def test_long_texts_are_cut_and_nothing_is_lost(folder: Path, text: str, division: Division, block: int):
+    files = some_files(folder, text + "\n\nZ\n\nY", "X")
+    spans = found_spans(files, division, block)
+    pieces = [piece.decode() for piece in files.read(spans)]  # each is UTF-8
+    assert re.sub(r"\s", "", "".join(pieces)) == re.sub(r"\s", "", text + "ZYX")
+    assert all(len(piece.strip()) > 0 and len(piece.rstrip().encode()) <= LONGEST for piece in pieces)
+    assert (spans[1:, 0] >= spans[:-1, 1]).all()
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 100])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("123456789", ["123456789"]),
+        ("1234567890", ["123456789", "0"]),
+        ("123 56 8901 345", ["123 56 ", "8901 345"]),  # behind a word
+        ("12\n45 78 0 2", ["12\n", "45 78 0 2"]),  # a line's end is better than a word's
+        ("12\n\n5678901", ["12\n\n", "5678901"]),
+        ("12345678\n\n\nb", ["12345678\n", "b"]),
+        ("語語語語", ["語語語", "語"]),
+        ("a語語語語", ["a語語", "語語"]),  # not inside a character
+    ],
+)
+def test_where_long_texts_are_cut(folder: Path, text: str, expected: list[str], block: int):
+    files = some_files(folder, text)
+    assert [raw.decode() for raw in files.read(found_spans(files, "files", block))] == expected
+
+
+def test_a_long_line_is_cut_between_words(folder: Path):
+    """As text8 is: one line of 100 MB."""
+    text = " ".join(str(i) for i in range(170_000))
+    train, held_out = read(some_files(folder, text), "lines")
+    assert sorted(word for raw in train + held_out for word in raw.decode().split()) == sorted(text.split())
+    assert max(map(len, train)) <= 2**20
+
+
+def test_who_is_held_out_depends_on_the_text_alone(folder: Path):
+    texts = [f"line {i}" for i in range(200)]
+    _, held_out = read(some_files(folder, "\n".join(texts)), "lines")
+    assert len(held_out) == 10
+    np.random.default_rng(0).shuffle(texts)
+    _, shuffled = read(some_files(folder, "\r\n".join(texts * 3)), "lines")
+    assert {raw.strip() for raw in shuffled} == set(held_out)
+    _, spread = read(some_files(folder, *(f"{text}\n" for text in texts)), "files")
+    assert {raw.strip() for raw in spread} == set(held_out)
+
+
+def test_the_choice_is_even(folder: Path):
+    """Of lines that differ in a number alone, none is likelier than another: first and last halves, even and odd."""
+    _, held_out = read(some_files(folder, "\n".join(f"{i:06}" for i in range(20_000))), "lines")
+    numbers = np.array([int(raw) for raw in held_out])
+    assert len(numbers) == 1_000
+    for half in (numbers < 10_000, numbers % 2 == 0, numbers // 10 % 2 == 0, numbers // 100 % 2 == 0):
+        assert abs(half.mean() - 0.5) < 0.08  # five standard deviations
+
+
+def test_never_more_than_two_thousand_are_held_out(folder: Path):
+    train, held_out = read(some_files(folder, "\n".join(str(i) for i in range(60_000))), "lines")
+    assert (len(train), len(held_out)) == (58_000, 2_000)
+
+
+def test_pairs_of_one_source_are_on_one_side(folder: Path):
+    rows = [f" s{i} \tt{j}" for j in range(3) for i in range(100)]
+    train, held_out = read(some_files(folder, "\n".join(rows)), "pairs")
+    sources = [{raw.split(b"\t")[0].strip() for raw in part} for part in (train, held_out)]
+    assert not sources[0] & sources[1]
+    assert (len(train), len(held_out)) == (3 * 95, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\tb\na\tc\n", "0.txt holds only one source, and at least 2 different ones are needed.* add more"),
+    ],
+)
+def test_what_is_no_file_of_pairs(folder: Path, text: str, message: str):
+    with pytest.raises(CorpusError, match=message):
+        divided(some_files(folder, text), "pairs")
+
+
+@pytest.mark.parametrize(
+    ("texts", "division", "what"),
+    [(["a\na \n\n"], "lines", "line"), (["a\nb"], "stretches", "text"), (["a", "a\n"], "files", "text file")],
+)
+def test_two_different_texts_are_needed(folder: Path, texts: list[str], division: Division, what: str):
+    with pytest.raises(CorpusError, match=f"only one {what}, and at least 2 different ones are needed"):
+        divided(some_files(folder, *texts), division)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("\n\n".join(["a\nb"] * 20), "stretches"),
+        ("\r\n \r\n".join(["a\r\nb"] * 20), "stretches"),
+        ("\n\n".join(["a\nb"] * 19), "lines"),
+        ("heading\n\n" + "\n".join("abc" * 99), "lines"),
+    ],
+)
+def test_stretches_or_lines(folder: Path, text: str, expected: Division):
+    assert division_of(some_files(folder, text).files[0]) == expected
+
+
+def test_lines_that_hold_no_pair_are_left_out(folder: Path):
+    files = some_files(folder, "a\tb\nno tab\n\tno source\nc\t \nd\t\te\nf\tg\n\u3000\th\n")
+    train, held_out = read(files, "pairs")
+    assert sorted([*train, *held_out]) == [b"a\tb", b"f\tg"]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a\tb", ("a", "b")),
+        (" a b\t b\r", ("a b", "b")),
+        ("a\tb\tfrom somewhere", ("a", "b")),
+        ("a", None),
+        ("\tb", None),
+        ("a\t\tb", None),
+    ],
+)
+def test_the_sides_of_a_line(line: str, expected: tuple[str, str] | None):
+    assert source_and_target(line.encode()) == expected
+
+
+def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(file_spans, "_LARGE", 10)
+    files = some_files(folder, "one\ntwo\nthree\nfour\nfive\n")
+    first = divided(files, "lines")
+    monkeypatch.setattr(file_spans, "_found", None)  # so nothing can be searched
+    for found, expected in zip(divided(files, "lines"), first, strict=True):
+        np.testing.assert_array_equal(found, expected)

@@ -1,0 +1,230 @@
+"""Corpora from files: what a person has on the disk is a corpus, or a sentence that says why not."""
+
+import codecs
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.corpus import Corpus, Pair, Text
+from transformer_core.corpora.storage.files import open_corpus
+from transformer_core.errors import CorpusError
+
+POEM = "\n\n".join(f"Verse {i}\nhas two lines." for i in range(40))
+ROWS = "\n".join(f"the number {i}\tle nombre {i}" for i in range(60))
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def test_stretches_between_blank_lines(tmp_path: Path):
+    corpus = open_corpus(written(tmp_path, "my-poem_2.txt", POEM))
+    assert not corpus.is_pairs
+    assert {*corpus.train, *corpus.held_out} == {Text(f"Verse {i}\nhas two lines.") for i in range(40)}
+    assert (len(corpus.train), len(corpus.held_out)) == (38, 2)
+    assert (corpus.name, corpus.title) == ("my-poem_2", "My poem 2")
+    assert str(corpus.description) == "38 texts, between blank lines, from my-poem_2.txt (1.0 kB); 2 more are held out."
+    assert corpus.tokenizer_kind == "byte_bpe"
+    assert corpus.examples == tuple(f"{text.text.splitlines()[0]} has" for text in corpus.held_out)  # to go on from
+
+
+def test_lines(tmp_path: Path):
+    corpus = open_corpus(written(tmp_path, "notes.md", "# Notes\n\n- a\n- b\n"))
+    assert {*corpus.train, *corpus.held_out} == {Text("# Notes"), Text("- a"), Text("- b")}
+    assert "2 lines" in str(corpus.description)
+
+
+def test_pairs(tmp_path: Path):
+    corpus = open_corpus(written(tmp_path, "numbers.TSV", ROWS))
+    assert corpus.is_pairs
+    assert {*corpus.train, *corpus.held_out} == {Pair(f"the number {i}", f"le nombre {i}") for i in range(60)}
+    assert len(corpus.held_out) == 3
+    assert corpus.examples == tuple(pair.source for pair in corpus.held_out)
+    assert corpus.measures == {}
+
+
+def test_a_folder_is_read_by_name_without_what_is_no_text(tmp_path: Path):
+    texts = {"b.txt": "B\n\nof two parts", "a/z.md": "Z", "a.txt": "A", "a/b/c": "C", "ü.py": "Ü"}
+    for name, text in texts.items():
+        written(tmp_path, name, text + "\n")
+    written(tmp_path, ".hidden.txt", "hidden")
+    written(tmp_path, ".git/config", "hidden")
+    written(tmp_path, "picture.png", b"\x89PNG\r\n\x1a\n\0\0"[4:])
+    written(tmp_path, "empty.txt", "")
+    written(tmp_path, "pairs.tsv", "a\tb")
+    (tmp_path / "a" / "broken").symlink_to(tmp_path / "nowhere")
+    corpus = open_corpus(tmp_path)
+    [held_out] = corpus.held_out
+    in_order = [Text(text) for text in ("C", "Z", "A", "B\n\nof two parts", "Ü")]
+    assert list(corpus.train) == [text for text in in_order if text != held_out]
+    assert held_out in in_order
+    assert str(corpus.description).endswith("1 more is held out. Files without text that were left out: 3.")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda raw: codecs.BOM_UTF8 + raw,
+        lambda raw: raw.replace(b"\n", b"\r\n"),
+        lambda raw: b"\n \n" + raw + b"\n\n",
+        lambda raw: raw + b"\n\n" + raw,
+    ],
+    ids=["mark", "line breaks of Windows", "blank lines", "twice"],
+)
+@pytest.mark.parametrize(("name", "content"), [("a.txt", POEM), ("a.tsv", ROWS)])
+def test_the_same_texts_are_held_out_however_the_file_was_written(
+    tmp_path: Path, name: str, content: str, change: Callable[[bytes], bytes]
+):
+    plain, changed = (
+        open_corpus(written(tmp_path, f"{folder}/{name}", raw))
+        for folder, raw in (("plain", content.encode()), ("changed", change(content.encode())))
+    )
+    assert set(changed.held_out) == set(plain.held_out)
+    assert set(changed.train) == set(plain.train)
+    assert changed.fingerprint != plain.fingerprint
+
+
+def test_the_fingerprint_is_of_what_is_in_the_file_not_of_where_it_is(tmp_path: Path):
+    paths = [written(tmp_path, name, ROWS) for name in ("a.tsv", "elsewhere/b.tsv", "b.txt")]
+    pairs, same, lines = (open_corpus(path).fingerprint for path in paths)
+    assert pairs == same != lines
+    assert len(pairs) == 64
+    assert open_corpus(written(tmp_path, "a.tsv", ROWS + "\nx\ty")).fingerprint != pairs
+
+
+def test_a_corpus_is_loaded_by_its_path(tmp_path: Path):
+    path = written(tmp_path, "numbers.tsv", ROWS)
+    assert load_corpus(str(path)).fingerprint == open_corpus(path).fingerprint
+
+
+def test_examples_are_short_and_on_one_line(tmp_path: Path):
+    corpus = open_corpus(written(tmp_path, "long.txt", "\n".join(f"{i} " + "word " * 99 for i in range(200))))
+    assert len(corpus.examples) == 4
+    for example, text in zip(corpus.examples, corpus.held_out, strict=False):
+        assert 50 < len(example) <= 60
+        assert text.text.startswith(example + " ")
+
+
+def test_examples_of_a_running_text_begin_with_a_line_or_a_word(tmp_path: Path):
+    lines = [f"Line {i} begins here, and goes on for a while, as lines do." for i in range(900)]
+    for separator, beginning in (("\n", "Line "), (" ", "")):
+        path = written(tmp_path, "running.txt", separator.join(lines))
+        corpus = open_corpus(path, CorpusReading(division="stream"))
+        held_out = " ".join("".join(stretch.text for stretch in corpus.held_out).split())
+        assert len(corpus.examples) == len(set(corpus.examples)) == 4
+        for example in corpus.examples:
+            assert example.startswith(beginning) and f" {example} " in held_out
+        assert all("____" in example for example in corpus.fill_in_examples)
+
+
+def test_examples_to_fill_in_have_a_gap(tmp_path: Path):
+    lines = ["The cat, surprisingly, slept.", "蓝色的鱼在游泳", "...", "one", "a bird sings"]
+    corpora = [open_corpus(written(tmp_path, "a.txt", f"{line}\n{line}!")) for line in lines]
+    found = [corpus.fill_in_examples for corpus in corpora]
+    with_gaps = [{f"{text}{end}" for end in ("", "!")} for text in ("The cat, ____, slept.", "a bird ____")]
+    assert found[0][0] in with_gaps[0] and found[4][0] in with_gaps[1]
+    assert found[1:4] == [(), (), ()]
+    assert open_corpus(written(tmp_path, "a.tsv", ROWS)).fill_in_examples == ()
+
+
+@pytest.mark.parametrize(("n_bytes", "expected"), [(1_000, 512), (256_000, 1_000), (9_000_000, 30_000)])
+def test_a_larger_text_gets_more_tokens(tmp_path: Path, n_bytes: int, expected: int):
+    half = n_bytes // 2
+    assert open_corpus(written(tmp_path, "a.txt", "x" * half + "\n" + "y" * (half - 1))).vocab_size == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", b"", "a.txt is empty; give a file with text in it"),
+        ("a.txt", b"\n \n", "a.txt holds nothing but white space; give"),
+        ("a.txt", b"one", "a.txt holds only one line, and at least 2 different ones are needed"),
+        ("a.txt", b"one\ntwo\nthr\xe9\xe9\n", "a.txt, line 3: the byte 0xE9 is not UTF-8"),
+        ("a.txt", "one\ntwo".encode("utf-16"), "a.txt is UTF-16 text"),
+        ("a.bin", b"one\n\0", "a.bin is no text: line 2 holds a zero byte.*give a file"),
+        ("a.tsv", b"one\tun\ntwo\n", r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); each line"),
+        ("a.tsv", b"one\tun\ntwo\t\n", r"\(line 2 has no target\); each line .* or skip it with skip_bad_lines=true"),
+        ("a.tsv", b"one\tun\n", "a.tsv holds only one source"),
+        ("a.tsv", b"one two\nthree four\n", r"a.tsv: no line is a pair \(line 1 .*; line 2 .*\); each line has to be"),
+        ("a.tsv", b"one,un\ntwo,deux\n", r"a.tsv: no line is a pair .* commas or semicolons; give it the ending .csv"),
+        (
+            "a.tsv",
+            b"\xef\xbb\xbfone\tun\r\nno pair\r\n",
+            r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); each line",
+        ),
+    ],
+)
+def test_files_that_are_no_corpus(tmp_path: Path, name: str, content: bytes, message: str):
+    with pytest.raises(CorpusError, match=message):
+        open_corpus(written(tmp_path, name, content))
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "has no text in it; put text files there"),
+        ({".hidden": b"x"}, "has no text in it; put"),
+        ({"a": b"", "b.jpg": b"\0", "c.tsv": b"a\tb"}, r"\(.*a is empty; .*b.jpg is no text.*c.tsv holds pairs, to be"),
+        ({str(i): b"" for i in range(5)}, r"3? ?is empty; and 2 more\); put"),
+        ({"a.txt": b"one\ntwo"}, "only one text file, .* open that file itself"),
+        ({"a.txt": b"one", "b.txt": b"two\nthr\xe9e"}, "b.txt, line 2: the byte 0xE9"),
+        ({"a.txt": b"one", "b.txt": "two".encode("utf-16")}, "b.txt is UTF-16"),
+    ],
+)
+def test_folders_that_are_no_corpus(tmp_path: Path, files: dict[str, bytes], message: str):
+    for name, content in files.items():
+        written(tmp_path, name, content)
+    with pytest.raises(CorpusError, match=message):
+        open_corpus(tmp_path)
+
+
+def test_bad_lines_are_skipped_where_that_is_wanted_and_nothing_vanishes_without_a_word(tmp_path: Path):
+    path = written(tmp_path, "a.tsv", "one\tun\nno pair\ntwo\tdeux\tnote\nthree\t\nfour\tquatre\t\tx\n")
+    corpus = open_corpus(path, CorpusReading(skip_bad_lines=True))
+    assert {*corpus.train, *corpus.held_out} == {Pair("one", "un"), Pair("two", "deux"), Pair("four", "quatre")}
+    assert str(corpus.description).endswith(
+        "Lines that are not pairs and are skipped: 2. Only the first two columns are read; 2 of 5 lines have more."
+    )
+    good = written(tmp_path, "b.tsv", "one\tun\ntwo\tdeux\tnote\n")
+    assert str(open_corpus(good).description).endswith("Only the first two columns are read; 1 of 2 lines have more.")
+    for other in (written(tmp_path, "c.txt", "one\ntwo\n"), tmp_path):
+        with pytest.raises(CorpusError, match=r"is no .tsv file, so there are no bad lines to skip"):
+            open_corpus(other, CorpusReading(skip_bad_lines=True))
+
+
+def test_a_path_where_nothing_is(tmp_path: Path):
+    with pytest.raises(CorpusError, match=r"there is no file or folder .*nowhere.txt"):
+        open_corpus(tmp_path / "nowhere.txt")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs a file that is neither a file nor a folder")
+def test_what_is_neither_a_file_nor_a_folder(tmp_path: Path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CorpusError, match="neither a file nor a folder"):
+        open_corpus(tmp_path / "pipe")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("kind", ["file", "folder", "folder in a folder"])
+def test_what_may_not_be_read(tmp_path: Path, kind: str):
+    path = written(tmp_path, "inside/deep/a.txt", "one\ntwo")
+    closed = {"file": path, "folder": path.parents[1], "folder in a folder": path.parent}[kind]
+    closed.chmod(0)
+    with pytest.raises(CorpusError, match=r"permissions"):
+        open_corpus(path if kind == "file" else path.parents[1])
+    closed.chmod(0o700)
+
+
+def test_real_text(shared_data: Path):
+    path = shared_data / "corpora" / "tinyshakespeare.txt"
+    corpus: Corpus = open_corpus(path)
+    speeches = {speech.strip() for speech in path.read_text(encoding="utf-8").split("\n\n")}
+    assert {text.text for part in (corpus.train, corpus.held_out) for text in part} == speeches
+    assert {text.text for text in corpus.train}.isdisjoint(text.text for text in corpus.held_out)
+    assert len(corpus.held_out) == len(speeches) // 20

@@ -1,0 +1,294 @@
+"""Kept arrays: made once, made again when they are damaged, and no trouble where nothing can be kept."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from transformer_core.corpora.storage import kept_arrays as module
+from transformer_core.corpora.storage.kept_arrays import (
+    Sink,
+    cache_folder,
+    found_arrays,
+    found_bytes,
+    kept_arrays,
+    kept_bytes,
+)
+from transformer_core.errors import CorpusError
+
+DTYPES: dict[str, np.dtype[Any]] = {"small": np.dtype(np.uint16), "large": np.dtype(np.int64)}
+
+
+class Maker:
+    """Makes two arrays, and counts how often it had to."""
+
+    def __init__(self) -> None:
+        self.n_calls = 0
+
+    def fill(self, sinks: Mapping[str, Sink]) -> None:
+        self.n_calls += 1
+        for start in range(0, 100, 10):
+            sinks["small"].append(np.arange(start, start + 10))
+            sinks["large"].append(np.arange(start, start + 10) * 2**40)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def get(maker: Maker, *made_from: str) -> dict[str, np.ndarray[Any, Any]]:
+    arrays = kept_arrays("numbers", made_from, DTYPES, maker.fill)
+    assert {name: array.dtype for name, array in arrays.items()} == DTYPES
+    assert arrays["small"].tolist() == list(range(100))
+    assert arrays["large"].tolist() == [i * 2**40 for i in range(100)]
+    return arrays
+
+
+def only_folder(cache: Path) -> Path:
+    [folder] = cache.iterdir()
+    return folder
+
+
+def test_they_are_made_once():
+    maker = Maker()
+    for _ in range(3):
+        arrays = get(maker, "a", "b")
+    assert maker.n_calls == 1
+    with pytest.raises(ValueError, match="read-only"):
+        arrays["small"][0] = 1
+
+
+def test_what_they_are_made_from_tells_them_apart(cache: Path):
+    maker = Maker()
+    for made_from in (("a", "b"), ("ab",), ("a", "b", ""), ("b", "a")):
+        get(maker, *made_from)
+    assert maker.n_calls == 4 == len(list(cache.iterdir()))
+
+
+def cut_off(folder: Path) -> None:
+    os.truncate(folder / "large", 400)
+
+
+def change_a_byte(folder: Path) -> None:
+    raw = bytearray((folder / "small").read_bytes())
+    raw[7] ^= 1
+    (folder / "small").write_bytes(raw)
+
+
+def lose_an_array(folder: Path) -> None:
+    (folder / "small").unlink()
+
+
+def never_finished(folder: Path) -> None:
+    (folder / "contents.json").unlink()
+
+
+def half_contents(folder: Path) -> None:
+    text = (folder / "contents.json").read_text()
+    (folder / "contents.json").write_text(text[: len(text) // 2])
+
+
+def other_contents(folder: Path) -> None:
+    (folder / "contents.json").write_text(json.dumps([1, 2]))
+
+
+def wrong_types(folder: Path) -> None:
+    (folder / "contents.json").write_text(json.dumps({"small": 3, "large": None}))
+
+
+DAMAGES = [cut_off, change_a_byte, lose_an_array, never_finished, half_contents, other_contents, wrong_types]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_ones_are_made_again(cache: Path, damage: Any):
+    maker = Maker()
+    get(maker)
+    damage(only_folder(cache))
+    get(maker)
+    get(maker)
+    assert maker.n_calls == 2
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_fill_that_fails_leaves_nothing_behind(cache: Path):
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        sinks["small"].append(np.arange(3))
+        raise CorpusError("line 7 is wrong")
+
+    with pytest.raises(CorpusError, match="line 7 is wrong"):
+        kept_arrays("numbers", (), DTYPES, fill)
+    assert not list(cache.iterdir())
+
+
+def test_where_another_process_was_faster_its_arrays_are_taken(cache: Path):
+    late, fast = Maker(), Maker()
+
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        get(fast, "same")
+        late.fill(sinks)
+
+    assert kept_arrays("numbers", ("same",), DTYPES, fill)["small"].tolist() == list(range(100))
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_empty_arrays():
+    arrays = kept_arrays("numbers", (), DTYPES, lambda sinks: None)
+    assert {name: (array.dtype, len(array)) for name, array in arrays.items()} == {
+        name: (dtype, 0) for name, dtype in DTYPES.items()
+    }
+
+
+@pytest.fixture
+def unwritable(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder cannot be made inside a file, whoever asks."""
+    cache.write_text("a file")
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(cache / "inside"))
+
+
+@pytest.mark.usefixtures("unwritable")
+def test_where_nothing_can_be_kept_small_arrays_lie_in_memory():
+    maker = Maker()
+    get(maker)
+    get(maker)
+    assert maker.n_calls == 2
+
+
+@pytest.mark.usefixtures("unwritable")
+def test_where_nothing_can_be_kept_large_arrays_are_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "_MOST_IN_MEMORY", 799)
+    with pytest.raises(CorpusError, match=r"inside cannot be written \(Not a directory\).* set HEADLIGHT_CACHE"):
+        get(Maker())
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk(cache: Path):
+    """/dev/full takes no byte: the arrays of a process whose disk it is lie in memory."""
+    program = """
+import builtins, numpy as np
+from transformer_core.corpora.storage.kept_arrays import kept_arrays
+true_open = builtins.open
+def open_full(path, mode="r", *args, **options):
+    return true_open("/dev/full" if "w" in mode else path, mode, *args, **options)
+builtins.open = open_full
+arrays = kept_arrays("numbers", [], {"a": np.dtype(np.int64)}, lambda sinks: sinks["a"].append(np.arange(50_000)))
+assert arrays["a"].tolist() == list(range(50_000))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[3])
+    assert not list(cache.iterdir())
+
+
+def test_without_a_home_folder(monkeypatch: pytest.MonkeyPatch):
+    def no_home(path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", no_home)
+    with pytest.raises(OSError, match="no home folder"):
+        cache_folder()
+    get(Maker())
+
+
+def test_the_folder_is_the_home_folder_s_or_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/home/of-somebody")
+    monkeypatch.setenv("HEADLIGHT_CACHE", "~/elsewhere")
+    assert cache_folder() == Path("/home/of-somebody/elsewhere")
+    for nothing in (lambda: monkeypatch.setenv("HEADLIGHT_CACHE", ""), lambda: monkeypatch.delenv("HEADLIGHT_CACHE")):
+        nothing()
+        assert cache_folder() == Path("/home/of-somebody/.cache/headlight")
+
+
+def test_what_was_not_used_for_long_is_deleted_and_nothing_else(cache: Path):
+    maker = Maker()
+    get(maker, "old")
+    get(maker, "used")
+    by_age = sorted(cache.iterdir(), key=lambda folder: (folder / "contents.json").stat().st_mtime_ns)
+    left_over = cache / f".{by_age[0].name}.abcdef"
+    left_over.mkdir()
+    foreign = [cache / "notes", cache / ".git", cache / "numbers-2024"]
+    for folder in foreign:
+        folder.mkdir()
+    long_ago = time.time() - 61 * 24 * 3600
+    for path in (by_age[0] / "contents.json", by_age[1] / "contents.json", left_over, *foreign):
+        os.utime(path, (long_ago, long_ago))
+    get(maker, "used")  # is used today
+    get(maker, "new")
+    kept = {folder.name for folder in cache.iterdir()}
+    assert by_age[0].name not in kept and left_over.name not in kept
+    assert by_age[1].name in kept and {folder.name for folder in foreign} <= kept
+    assert maker.n_calls == 3
+
+
+def test_they_are_found_without_being_made(cache: Path):
+    assert found_arrays("numbers", ["a"], DTYPES) is None
+    assert not cache.exists()
+    get(Maker(), "a")
+    arrays = found_arrays("numbers", ["a"], DTYPES)
+    assert arrays is not None and arrays["small"].tolist() == list(range(100))
+    assert found_arrays("numbers", ["b"], DTYPES) is None
+    cut_off(only_folder(cache))
+    assert found_arrays("numbers", ["a"], DTYPES) is None
+
+
+@pytest.mark.parametrize("raw", [b"", b"\0\xff some", bytes(range(256)) * 99])
+def test_bytes_are_kept_like_arrays(cache: Path, raw: bytes):
+    made = []
+
+    def make() -> bytes:
+        made.append(1)
+        return raw
+
+    assert found_bytes("text", ["a"]) is None
+    assert [kept_bytes("text", ["a"], make) for _ in range(3)] == [raw] * 3
+    assert found_bytes("text", ["a"]) == raw and found_bytes("text", ["b"]) is None
+    assert len(made) == 1
+
+
+def test_bytes_are_made_once_even_where_they_cannot_be_kept(cache: Path, monkeypatch: pytest.MonkeyPatch):
+    made = []
+
+    def refuse(new: Path, folder: Path, dtypes: Any) -> None:
+        raise OSError("no space left")
+
+    def make() -> bytes:
+        made.append(1)
+        return b"some"
+
+    monkeypatch.setattr(module, "_rename", refuse)
+    assert kept_bytes("text", [], make) == b"some"
+    assert len(made) == 1 and not list(cache.iterdir())
+
+
+def test_what_another_process_made_meanwhile_is_left_alone(cache: Path):
+    """Its arrays may be in use by now."""
+
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        get(Maker(), "same")
+        (only_visible(cache) / "note").write_text("mine")
+        Maker().fill(sinks)
+
+    kept_arrays("numbers", ("same",), DTYPES, fill)
+    assert (only_visible(cache) / "note").exists()
+
+
+def only_visible(cache: Path) -> Path:
+    [folder] = (folder for folder in cache.iterdir() if not folder.name.startswith("."))
+    return folder
+
+
+def test_a_damaged_set_that_appears_meanwhile_is_replaced(cache: Path):
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        get(Maker(), "same")
+        cut_off(only_visible(cache))
+        Maker().fill(sinks)
+
+    assert kept_arrays("numbers", ("same",), DTYPES, fill)["large"].tolist() == [i * 2**40 for i in range(100)]
+    assert found_arrays("numbers", ("same",), DTYPES) is not None

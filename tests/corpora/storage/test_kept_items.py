@@ -1,0 +1,121 @@
+"""Items as arrays: each comes out as it went in, alone, in slices and in a row."""
+
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.storage.kept_arrays import arrays_in_memory
+from transformer_core.corpora.storage.kept_items import DTYPES, KeptItems, write_items
+from transformer_core.errors import CorpusError
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
+alignments = st.lists(st.lists(st.integers(0, 99), max_size=3).map(tuple), max_size=4).map(tuple)
+aligned_pairs = st.lists(st.builds(Pair, words, words, alignments), max_size=9)
+antecedents = st.lists(st.tuples(st.integers(0, 99), st.integers(0, 99)), max_size=3).map(tuple)
+referring_pairs = st.lists(st.builds(Pair, words, words, alignments, antecedents), max_size=9)
+plain_pairs = st.lists(st.builds(Pair, words, words), min_size=1, max_size=9)
+aligned_texts = st.lists(st.builds(Text, words, alignments), max_size=9)
+plain_texts = st.lists(st.builds(Text, words), max_size=9)
+
+
+def arrays_of(items: Sequence[Any]) -> dict[str, NDArray[Any]]:
+    return arrays_in_memory(DTYPES, lambda sinks: write_items(items, sinks))
+
+
+def told(items: Sequence[Any]) -> list[tuple[str, Any, Any]]:
+    """Equality does not ask for alignments and antecedents, so everything is spelled out."""
+    return [(repr(item), item.alignment, getattr(item, "antecedents", None)) for item in items]
+
+
+@given(aligned_pairs | referring_pairs | plain_pairs | aligned_texts | plain_texts, st.data())
+def test_they_come_out_as_they_went_in(items: list[Any], data: st.DataObject):
+    kept = KeptItems(arrays_of(items))
+    assert told(kept) == told(items)
+    assert [told([kept[i]]) for i in range(-len(items), len(items))] == [told([item]) for item in items * 2]
+    cut = slice(
+        data.draw(st.none() | st.integers(-10, 10)), data.draw(st.none() | st.integers(-10, 10)), data.draw(STEPS)
+    )
+    assert told(kept[cut]) == told(items[cut])
+    assert told(kept[cut][1:]) == told(items[cut][1:])
+    assert len(kept[cut]) == len(items[cut])
+
+
+STEPS = st.sampled_from([None, 1, 2, 3, -1, -2])
+
+
+@given(aligned_pairs | plain_pairs | aligned_texts, st.data())
+def test_bytes_are_those_of_the_texts(items: list[Any], data: st.DataObject):
+    cut = slice(data.draw(st.integers(0, 9)), data.draw(st.integers(0, 9)), data.draw(STEPS))
+    texts = [text for i in items[cut] for text in ((i.source, i.target) if isinstance(i, Pair) else (i.text,))]
+    assert KeptItems(arrays_of(items))[cut].n_bytes == len("".join(texts).encode())
+
+
+def test_more_items_than_are_made_at_a_time(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("transformer_core.corpora.storage.kept_items._TOGETHER", 3)
+    items = [Pair(str(i), "x" * i, ((i,), ())) for i in range(10)]
+    assert told(KeptItems(arrays_of(items))) == told(items)
+
+
+def test_there_is_no_item_beyond_the_last():
+    kept = KeptItems(arrays_of([Text("a"), Text("b")]))
+    for index in (2, -3, 99):
+        with pytest.raises(IndexError):
+            kept[index]
+
+
+def test_numbers_are_plain_ones():
+    """numpy's integers look like others, and are told apart where something is written down."""
+    [item] = KeptItems(arrays_of([Text("a b", ((), (0,)))]))
+    assert {type(i) for unit in item.alignment or () for i in unit} == {int}
+
+
+def test_alignments_are_forgotten_where_tokens_are_not_their_units():
+    items = [Pair("a", "b", ((0,),)), Pair("c", "d", ((0,),))]
+    kept = KeptItems(arrays_of(items), fingerprint="f")
+    plain = kept.without_alignments()
+    assert list(plain) == items and [item.alignment for item in plain] == [None, None]
+    assert plain[1:][0].alignment is None
+    assert plain.fingerprint == "f" and kept[0].alignment == ((0,),)
+
+
+def test_all_or_none_have_an_alignment():
+    with pytest.raises(CorpusError, match="1 of 2 items have an alignment; give one to all or to none"):
+        arrays_of([Text("a", ((),)), Text("b")])
+
+
+def test_antecedents_are_of_words_and_stay_whatever_the_tokens_are():
+    items = [Pair("a it", "b", ((0,),), ((1, 0),)), Pair("c", "d", ((0,),), ())]
+    plain = KeptItems(arrays_of(items)).without_alignments()
+    assert [item.antecedents for item in plain if isinstance(item, Pair)] == [((1, 0),), ()]
+
+
+def test_all_or_none_have_antecedents():
+    with pytest.raises(CorpusError, match="1 of 2 pairs know their antecedents; give them to all or to none"):
+        arrays_of([Pair("a it", "b", None, ((1, 0),)), Pair("c", "d")])
+
+
+def test_they_can_be_given_to_another_process():
+    items = [Pair("é", "ü", ((0,),)), Pair("c", "d", ((),))]
+    kept = KeptItems(arrays_of(items), range(1, 2), fingerprint="f")
+    again = pickle.loads(pickle.dumps(kept))
+    assert told(again) == told(items[1:]) and again.fingerprint == "f"
+
+
+def test_a_slice_has_no_fingerprint_of_its_own():
+    kept = KeptItems(arrays_of([Text("a"), Text("b")]), fingerprint="f")
+    assert kept[:1].fingerprint == kept[:].fingerprint == ""
+
+
+def test_what_is_read_cannot_be_written():
+    arrays = arrays_of([Text("abc")])
+    for array in arrays.values():
+        array.flags.writeable = False
+    assert KeptItems(arrays)[0] == Text("abc")
+    assert np.array_equal(arrays["text"], list(b"abc"))

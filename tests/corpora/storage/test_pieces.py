@@ -1,0 +1,275 @@
+"""Windows of a running text: end to end, elsewhere in each epoch, and measured on from the beginning."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.batch_order import IGNORED, Batches, BatchPosition
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.storage import running_text as running_text_module
+from transformer_core.corpora.storage.pieces import MovingPieces, Pieces
+from transformer_core.corpora.storage.running_text import RunningText, running_text
+from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
+from transformer_core.corpora.storage.token_store import TokenStore
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+
+BOS, EOS, MASK = 1, 2, 4
+ALPHABET = "abcdefghijklmnopqrstuvwxyzäöü .,\n"
+TEXT = "".join(random.Random(0).choices(ALPHABET, k=1_000))  # no five letters of it come twice
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer([ALPHABET], kind="character", mask=True)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunningText, RunningText]:
+    """A text of 1,000 characters, in many stretches."""
+    path = tmp_path_factory.mktemp("pieces") / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running_text_module, "_STRETCH", 16)
+        patch.setattr(running_text_module, "_LONGEST_WAIT", 8)
+        return running_text(TextFiles(path, [check_text_file(path)]), fingerprint="f" * 64)
+
+
+def text_of(part: Sequence[Any]) -> str:
+    return "".join(stretch.text for stretch in part)
+
+
+def epoch_of(batches: Batches) -> list[tuple[list[int], list[int]]]:
+    """All rows of one epoch, with their targets."""
+    rows = []
+    for _ in range(batches.batches_per_epoch):
+        batch = next(batches)
+        rows += list(zip(batch.inputs[0].tolist(), batch.targets.tolist(), strict=True))
+    return rows
+
+
+def for_a_decoder(part: Sequence[Any], tokenizer: Tokenizer, *, max_seq_len: int = 16, seed: int = 0) -> Batches:
+    return batches_for(part, tokenizer, "decoder_only", max_seq_len=max_seq_len, batch_size=4, seed=seed)
+
+
+def for_an_encoder(part: Sequence[Any], tokenizer: Tokenizer, *, max_seq_len: int = 16, seed: int = 0) -> Batches:
+    return batches_for(part, tokenizer, "encoder_only", max_seq_len=max_seq_len, batch_size=4, seed=seed)
+
+
+@pytest.mark.parametrize("max_seq_len", [1, 5, 16, 64, 5_000])
+def test_a_decoder_is_measured_on_all_windows_from_the_beginning(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer, max_seq_len: int
+):
+    tokens = tokenizer.encode(text_of(parts[1]))
+    expected: Counter[Any] = Counter()
+    for start in range(0, len(tokens) - 1, max_seq_len):
+        targets = tokens[start + 1 : start + 1 + max_seq_len]
+        expected[tuple(tokens[start : start + len(targets)]), tuple(targets)] += 1
+    found: Counter[Any] = Counter()
+    for row, targets in epoch_of(for_a_decoder(parts[1], tokenizer, max_seq_len=max_seq_len)):
+        n = sum(target != IGNORED for target in targets)
+        assert set(targets[n:]) <= {IGNORED}
+        found[tuple(row[:n]), tuple(targets[:n])] += 1
+    assert found == expected
+    assert sum(len(targets) for _, targets in found.elements()) == len(tokens) - 1
+
+
+def test_a_decoder_learns_from_windows_end_to_end_with_the_text_shifted_by_one(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer
+):
+    tokens = tokenizer.encode(text_of(parts[0]))
+    batches = for_a_decoder(parts[0], tokenizer)
+    firsts = set()
+    for _ in range(12):
+        rows = epoch_of(batches)
+        places = []
+        for row, targets in rows:
+            [place] = [i for i in range(len(tokens) - 16) if tokens[i + 1 : i + 17] == targets]
+            assert row[1:] == targets[:-1]
+            assert row[0] in (tokens[place], BOS)
+            places.append(place)
+        places.sort()
+        assert np.diff(places).tolist() == [16] * (len(rows) - 1)  # end to end, each once
+        assert places[0] < 32 and len(tokens) - 1 - (places[-1] + 16) < 32
+        firsts.add(places[0])
+    assert len(firsts) > 6
+
+
+def test_one_window_in_sixteen_begins_with_bos_where_a_model_learns_and_none_where_it_is_measured(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer
+):
+    learning, measuring = for_a_decoder(parts[0], tokenizer), for_a_decoder(parts[0][:], tokenizer)
+    n_begun = n_rows = 0
+    for _ in range(40):
+        for row, _ in epoch_of(learning):
+            n_begun += row[0] == BOS
+            n_rows += 1
+            assert BOS not in row[1:] and EOS not in row
+    assert abs(n_begun / n_rows - 1 / 16) < 4 * (1 / 16 * 15 / 16 / n_rows) ** 0.5
+    assert not any(BOS in row for row, _ in epoch_of(measuring))
+
+
+@pytest.mark.parametrize("max_seq_len", [3, 16, 64])
+def test_an_encoder_guesses_in_windows_with_both_ends(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer, max_seq_len: int
+):
+    tokens = tokenizer.encode(text_of(parts[1]))
+    expected = Counter(
+        tuple(tokens[start : min(start + max_seq_len - 2, len(tokens) - 1)])
+        for start in range(1, len(tokens) - 1, max_seq_len - 2)
+    )
+    found: Counter[Any] = Counter()
+    for row, targets in epoch_of(for_an_encoder(parts[1], tokenizer, max_seq_len=max_seq_len)):
+        end = row.index(EOS)
+        assert row[0] == BOS and targets[0] == targets[end] == IGNORED
+        assert len(row) <= max_seq_len
+        pairs = zip(row[1:end], targets[1:end], strict=True)
+        found[tuple(token if target == IGNORED else target for token, target in pairs)] += 1
+    assert found == expected
+
+
+def test_an_encoder_learns_from_windows_end_to_end(parts: tuple[RunningText, RunningText], tokenizer: Tokenizer):
+    tokens = tokenizer.encode(text_of(parts[0]))
+    batches, firsts = for_an_encoder(parts[0], tokenizer), set()
+    for _ in range(8):
+        places = []
+        for row, targets in epoch_of(batches):
+            assert (row[0], row[-1], len(row)) == (BOS, EOS, 16)
+            window = [
+                token if target == IGNORED else target for token, target in zip(row[1:-1], targets[1:-1], strict=True)
+            ]
+            [place] = [i for i in range(len(tokens) - 13) if tokens[i : i + 14] == window]
+            places.append(place)
+        places.sort()
+        assert set(np.diff(places)) == {14}
+        firsts.add(places[0])
+    assert len(firsts) > 4
+
+
+@given(st.integers(0, 60), st.integers(0, 2**32 - 1), st.booleans())
+@settings(max_examples=12)
+def test_a_run_that_goes_on_sees_what_it_would_have_seen(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer, n_taken: int, seed: int, encoder: bool
+):
+    make = for_an_encoder if encoder else for_a_decoder
+    unbroken, resumed = (make(parts[0], tokenizer, seed=seed) for _ in range(2))
+    for _ in range(n_taken):
+        next(unbroken)
+    resumed.seek(unbroken.position)
+    for _ in range(16):
+        expected, batch = next(unbroken), next(resumed)
+        assert torch.equal(expected.inputs[0], batch.inputs[0])
+        assert torch.equal(expected.targets, batch.targets)
+        assert unbroken.position == resumed.position
+
+
+def test_going_back_and_forth_finds_the_same_again(parts: tuple[RunningText, RunningText], tokenizer: Tokenizer):
+    batches = for_a_decoder(parts[0], tokenizer)
+    first = {epoch: next(batches.seek(BatchPosition(epoch=epoch, index=2))) for epoch in (3, 0, 7)}
+    for epoch in (0, 7, 3, 3):
+        again = next(batches.seek(BatchPosition(epoch=epoch, index=2)))
+        assert torch.equal(first[epoch].inputs[0], again.inputs[0])
+
+
+def test_seeds_begin_elsewhere(parts: tuple[RunningText, RunningText], tokenizer: Tokenizer):
+    beginnings = [for_a_decoder(parts[0], tokenizer, max_seq_len=64, seed=seed).pieces.first for seed in range(10)]  # type: ignore[attr-defined]
+    assert len(set(beginnings)) > 5
+
+
+def test_a_part_of_the_stretches_is_cut_where_they_do_not_go_on(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer
+):
+    some: Sequence[Any] = parts[0][::3][1:5]
+    expected: Counter[Any] = Counter()
+    for stretch in some:
+        tokens = tokenizer.encode(stretch.text)
+        for start in range(0, len(tokens) - 1, 5):
+            expected[tuple(tokens[start + 1 : start + 6])] += 1
+    rows = epoch_of(for_a_decoder(some, tokenizer, max_seq_len=5))
+    assert Counter(tuple(t for t in targets if t != IGNORED) for _, targets in rows) == expected
+
+
+@given(st.integers(2, 200), st.integers(1, 60), st.integers(0, 2), st.integers(0, 99))
+def test_moving_pieces_are_full_and_bring_nothing_twice(n_tokens: int, n_brought: int, n_around: int, seed: int):
+    store = TokenStore(np.arange(n_tokens), np.array([0, n_tokens]))
+    if n_tokens <= n_around:
+        with pytest.raises(CorpusError, match=rf"has {n_tokens} tokens to train on, and at least {n_around + 1} are"):
+            MovingPieces(store, n_brought=n_brought, n_around=n_around)
+        return
+    pieces = MovingPieces(store, n_brought=n_brought, n_around=n_around)
+    brought = min(n_brought, n_tokens - n_around)
+    counts = set()
+    for epoch in range(5):
+        pieces.move(np.random.default_rng((seed, epoch)))
+        starts, lengths = pieces.windows(np.arange(len(pieces)))
+        assert set(lengths) == {brought + n_around}
+        assert set(np.diff(starts)) <= {brought}
+        assert starts[0] >= 0 and starts[-1] + lengths[-1] <= n_tokens
+        n_left_out = n_tokens - n_around - len(pieces) * brought
+        assert 0 <= n_left_out < 2 * brought
+        counts.add(len(pieces))
+    assert len(counts) == 1
+
+
+@given(st.integers(3, 120), st.integers(1, 40), st.integers(1, 40), st.integers(0, 99))
+def test_windows_begin_a_stride_after_each_other(n_tokens: int, length: int, stride: int, seed: int):
+    stream = list(range(n_tokens))
+    pieces = MovingPieces(
+        TokenStore(np.array(stream), np.array([0, n_tokens])), n_brought=length, n_around=1, stride=stride
+    )
+    length = min(length, n_tokens - 1)
+    stride = min(stride, length)
+    pieces.move(np.random.default_rng(seed))
+    starts, lengths = pieces.windows(np.arange(len(pieces)))
+    windows = [stream[start : start + n] for start, n in zip(starts, lengths, strict=True)]
+    every = [stream[i : i + length + 1] for i in range(n_tokens - length)]  # naive slicing
+    assert windows == every[starts[0] :: stride][: len(windows)]
+    assert len(every) - (stride - 1) <= (len(windows) - 1) * stride + starts[0] + stride
+    if stride == 1:
+        assert windows == every
+
+
+def test_a_decoder_learns_from_every_window_with_a_stride_of_1(
+    parts: tuple[RunningText, RunningText], tokenizer: Tokenizer
+):
+    part: Sequence[Any] = parts[0]
+    held_out: Sequence[Any] = parts[1]
+    tokens = tokenizer.encode(text_of(part))
+    batches = batches_for(part, tokenizer, "decoder_only", max_seq_len=10, batch_size=7, seed=0, stride=1)
+    rows = epoch_of(batches)
+    n = len(tokens) - 10
+    assert sorted(targets for _, targets in rows) == sorted(tokens[i + 1 : i + 11] for i in range(n))
+    n_begun = 0
+    for given_tokens, targets in rows:
+        assert given_tokens[1:] == targets[:-1]
+        n_begun += given_tokens[0] == BOS
+    assert 0 < n_begun < n / 8
+    masked = batches_for(part, tokenizer, "encoder_only", max_seq_len=12, batch_size=7, seed=0, stride=1)
+    assert len(epoch_of(masked)) == len(tokens) - 2 - 10 + 1
+    measured = batches_for(held_out, tokenizer, "decoder_only", max_seq_len=10, batch_size=7, seed=0, stride=1)
+    assert measured.n_rows == for_a_decoder(held_out, tokenizer, max_seq_len=10).n_rows
+
+
+def test_there_must_be_room_for_a_token():
+    store = TokenStore(np.arange(9), np.array([0, 9]))
+    for kind in (Pieces, MovingPieces):
+        with pytest.raises(CorpusError, match=r"max_seq_len \(2\) leaves no room .* at least 3"):
+            kind(store, n_brought=0, n_around=2)
+
+
+def test_a_text_of_one_token_is_refused_before_training(tmp_path: Path):
+    path = tmp_path / "same.txt"
+    path.write_text("x" * 300)
+    train, held_out = running_text(TextFiles(path, [check_text_file(path)]), fingerprint="one")
+    tokenizer = train_tokenizer(["x" * 300], kind="word")
+    for part in (train, held_out):
+        with pytest.raises(CorpusError, match=r"add more text|at least one text"):
+            for_a_decoder(part, tokenizer)

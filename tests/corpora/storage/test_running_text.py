@@ -1,0 +1,172 @@
+"""A running text: nothing of it is lost, it is cut where tokens end, and its last tenth is held out."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.corpus import TokenizerKind
+from transformer_core.corpora.storage import running_text as module
+from transformer_core.corpora.storage.running_text import RunningText, running_text
+from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import train_tokenizer
+
+pieces = st.sampled_from(
+    ["a", "bc", "dön't", "語言", "🐟", " ", "  ", "\n", "\r\n", "\t", "\n\n \n", "\r", ".", "l'eau"]
+)
+KINDS: tuple[TokenizerKind, ...] = ("word", "character", "byte_bpe")
+TOKENIZERS = {
+    kind: train_tokenizer(["a bc dön't 語言 l'eau so. and\n\nabc"], kind=kind, vocab_size=300) for kind in KINDS
+}
+documents = st.lists(pieces, min_size=20, max_size=200).map("".join).filter(str.strip)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("running")
+
+
+@pytest.fixture
+def small() -> Iterator[None]:
+    """Stretches and blocks of a few bytes, so that short texts have many."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in [("_STRETCH", 16), ("_LONGEST_WAIT", 8), ("_BLOCK", 64), ("FEWEST_BYTES", 1)]:
+            patch.setattr(module, name, value)
+        yield
+
+
+def some_files(folder: Path, *texts: bytes) -> TextFiles:
+    paths = [folder / f"{i}.txt" for i in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text)
+    return TextFiles(paths[0] if len(paths) == 1 else folder, [check_text_file(path) for path in paths])
+
+
+def read(files: TextFiles) -> tuple[list[str], list[str]]:
+    parts: Sequence[Sequence[Any]] = running_text(files, fingerprint="f")
+    train, held_out = ([text.text for text in part] for part in parts)
+    return train, held_out
+
+
+def whole(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+@given(documents)
+@settings(max_examples=60)
+@pytest.mark.usefixtures("small")
+def test_the_stretches_are_the_text_and_the_last_tenth_is_held_out(folder: Path, text: str):
+    """The cut is at nine tenths of the bytes, or before the character or the line break that lies there."""
+    raw = text.encode()
+    files = some_files(folder, raw)
+    train, held_out = running_text(files, fingerprint="f")
+    assert "".join(chain(*read(files))) == whole(text)
+    spans = np.concatenate([train.spans, held_out.spans])
+    assert spans[0, 0] == 0 and spans[-1, 1] == len(raw)
+    np.testing.assert_array_equal(spans[1:, 0], spans[:-1, 1])
+    cuts = [n for n in range(len(raw) * 9 // 10 + 1) if is_between_characters(raw, n)]
+    assert held_out.spans[0, 0] == cuts[-1]
+
+
+def is_between_characters(raw: bytes, place: int) -> bool:
+    try:
+        raw[:place].decode()
+    except UnicodeDecodeError:
+        return False
+    return raw[place - 1 : place + 1] != b"\r\n"
+
+
+@pytest.mark.parametrize(("n", "expected"), [(10, 9), (11, 9), (19, 17), (20, 18), (1_115_394, 1_003_854)])
+def test_how_much_nanogpt_trains_on(folder: Path, n: int, expected: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "FEWEST_BYTES", 1)
+    assert expected == int(n * 0.9)
+    train, held_out = read(some_files(folder, b"x" * n))
+    assert (sum(map(len, train)), sum(map(len, held_out))) == (expected, n - expected)
+
+
+@given(documents, st.sampled_from(KINDS))
+@settings(max_examples=60)
+@pytest.mark.usefixtures("small")
+def test_tokens_are_those_of_the_whole_text(folder: Path, text: str, kind: TokenizerKind):
+    """Where there is white space often enough, no stretch ends inside a token, or where two would be one."""
+    words = " and\n" + " so ".join(text.split("🐟"))
+    tokenizer = TOKENIZERS[kind]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_LONGEST_WAIT", 10_000)
+        train, held_out = read(some_files(folder, words.encode()))
+    for part in (train, held_out):
+        one_by_one = [token for stretch in part for token in tokenizer.encode(stretch)]
+        assert one_by_one == tokenizer.encode("".join(part))
+
+
+@pytest.mark.usefixtures("small")
+def test_a_text_without_white_space_is_cut_behind_any_character(folder: Path):
+    for text in ("語" * 300, "x" * 300, "🐟" * 100):
+        train, held_out = read(some_files(folder, text.encode()))
+        assert "".join(train + held_out) == text
+        assert len(train) > 8 and max(len(stretch.encode()) for stretch in train) <= 16 + 2 * 4
+
+
+@given(st.lists(documents, min_size=1, max_size=4), st.lists(st.booleans(), min_size=4, max_size=4))
+@settings(max_examples=30)
+@pytest.mark.usefixtures("small")
+def test_several_files_are_one_text(folder: Path, texts: list[str], marks: list[bool]):
+    raws = [b"\xef\xbb\xbf" * mark + text.encode() for text, mark in zip(texts, marks, strict=False)]
+    train, held_out = read(some_files(folder, *raws))
+    assert "".join(train + held_out) == "".join(map(whole, texts))
+    n_bytes = sum(len(text.encode()) for text in texts)
+    n_held_out = len("".join(held_out).encode())
+    assert n_held_out <= n_bytes - n_bytes * 9 // 10 + 4
+
+
+def test_stretches_have_about_a_thousand_bytes(folder: Path):
+    text = "".join(f"{i} apples and pears,\n" for i in range(9_000)).encode()
+    train, held_out = running_text(some_files(folder, text), fingerprint="f")
+    lengths = np.diff(train.spans).ravel()
+    assert lengths[:-1].min() > 900 and lengths.max() < 1_200
+    assert train.spans[0, 0] == 0 and held_out.spans[-1, 1] == len(text)
+    np.testing.assert_array_equal(train.spans[1:, 0], train.spans[:-1, 1])
+    assert train.spans[-1, 1] == held_out.spans[0, 0]
+
+
+def test_a_slice_knows_which_stretches_go_on(folder: Path):
+    train, held_out = running_text(some_files(folder, b"some words " * 3_000), fingerprint="f")
+    assert train.moves and not held_out.moves
+    assert train.begins.tolist() == [True] + [False] * (len(train) - 1)
+    assert not train[2:5].moves and train[2:5].begins.tolist() == [True, False, False]
+    assert train[::2].begins.all()
+    assert train[::2][1:3].begins.all()
+    assert list(train[2:5]) == [train[i] for i in (2, 3, 4)]
+    assert isinstance(train[2:5], RunningText)
+    assert train.fingerprint != held_out.fingerprint and train[2:5].fingerprint == ""
+
+
+def test_a_short_text_is_refused(folder: Path):
+    with pytest.raises(CorpusError, match=r"is too short to hold out its last tenth: it has 199 bytes, and 200 are"):
+        running_text(some_files(folder, b"x" * 199), fingerprint="f")
+    train, held_out = read(some_files(folder, b"x" * 200))
+    assert (len("".join(train)), len("".join(held_out))) == (180, 20)
+
+
+def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "_LARGE", 10)
+    files = some_files(folder, b"some words\n" * 999)
+    first = running_text(files, fingerprint="large")
+    monkeypatch.setattr(module, "_parts", None)  # so nothing can be searched
+    for found, expected in zip(running_text(files, fingerprint="large"), first, strict=True):
+        np.testing.assert_array_equal(found.spans, expected.spans)
+
+
+def test_shakespeare_is_cut_as_nanogpt_cuts_it(shared_data: Path):
+    path = shared_data / "corpora" / "tinyshakespeare.txt"
+    train, held_out = read(TextFiles(path, [check_text_file(path)]))
+    text = path.read_text(encoding="utf-8")
+    n = int(len(text) * 0.9)
+    assert ("".join(train), "".join(held_out)) == (text[:n], text[n:])
+    assert (n, len(text) - n) == (1_003_854, 111_540)

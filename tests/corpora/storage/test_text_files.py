@@ -1,0 +1,155 @@
+"""Text files: what is UTF-8 is taken whatever the blocks it is read in, what is not is named by line and byte."""
+
+import codecs
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora.storage import text_files
+from transformer_core.corpora.storage.text_files import NoTextError, TextFiles, check_text_file, shown
+from transformer_core.errors import CorpusError
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_blocks():
+    """Blocks of four bytes, so that every character of more than one lies across some edge."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_files, "_BLOCK", 4)
+        yield
+
+
+def written(folder: Path, raw: bytes, name: str = "some.txt") -> Path:
+    (folder / name).write_bytes(raw)
+    return folder / name
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("files")
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), st.booleans())
+@settings(max_examples=50)
+def test_any_utf8_is_taken(folder: Path, text: str, has_mark: bool):
+    path = written(folder, (codecs.BOM_UTF8 if has_mark else b"") + text.encode())
+    if text.removeprefix("\ufeff" * (not has_mark)).strip():
+        file = check_text_file(path)
+        assert file.size == path.stat().st_size
+        assert path.read_bytes()[file.start :].decode() == text.removeprefix("\ufeff" * (not has_mark))
+    else:
+        with pytest.raises(NoTextError, match="is empty" if not path.stat().st_size else "nothing but white space"):
+            check_text_file(path)
+
+
+@given(st.lists(st.sampled_from([b"a", "é".encode(), "語".encode(), "🦊".encode(), b"\n", b"\xe9", b"\xf0\x9f"])))
+@settings(max_examples=50)
+def test_the_first_wrong_byte_is_named(folder: Path, parts: list[bytes]):
+    raw = b"x" + b"".join(parts)
+    path = written(folder, raw)
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:  # of the whole, without blocks
+        line = raw[: error.start].count(b"\n") + 1
+        with pytest.raises(
+            CorpusError, match=rf"some.txt, line {line}: the byte 0x{raw[error.start]:02X} is not UTF-8"
+        ):
+            check_text_file(path)
+    else:
+        check_text_file(path)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        ("naïve\n".encode("latin-1"), r"line 1: the byte 0xEF .*save it as UTF-8 .*iconv -f WINDOWS-1252 -t UTF-8"),
+        (b"one\ntwo\nthr\xc3", "line 3: the byte 0xC3"),  # cut off
+        ("naïve".encode("utf-16"), "is UTF-16 text, and only UTF-8 is read; .*iconv -f UTF-16 -t UTF-8"),
+        (codecs.BOM_UTF16_BE + "naïve".encode("utf-16-be"), "is UTF-16 text"),
+        ("naïve".encode("utf-32"), "is UTF-32 text"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
+        (b"one\ntwo\n\0\0\0", "is no text: line 3 holds a zero byte"),
+        (b"", "is empty"),
+        (b" \t\r\n\x0c\n", "nothing but white space"),
+        (codecs.BOM_UTF8, "nothing but white space"),
+        (codecs.BOM_UTF8 + b"\r\n", "nothing but white space"),
+        ("\u3000\n".encode(), "nothing but white space"),
+    ],
+)
+def test_what_is_no_utf8_text(tmp_path: Path, raw: bytes, message: str):
+    with pytest.raises(CorpusError, match=message):
+        check_text_file(written(tmp_path, raw))
+
+
+def test_a_file_that_is_missing(tmp_path: Path):
+    with pytest.raises(CorpusError, match=r"there is no file or folder .*none.txt"):
+        check_text_file(tmp_path / "none.txt")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(tmp_path: Path):
+    path = written(tmp_path, b"secret")
+    path.chmod(0)
+    with pytest.raises(CorpusError, match="may not be read by you"):
+        check_text_file(path)
+
+
+def test_equal_bytes_have_equal_fingerprints(tmp_path: Path):
+    texts = {
+        name: check_text_file(written(tmp_path, raw, name)) for name, raw in (("a", b"x"), ("b", b"x"), ("c", b"y"))
+    }
+    assert texts["a"].fingerprint == texts["b"].fingerprint != texts["c"].fingerprint
+    one, same, other = (TextFiles(tmp_path, [texts[i] for i in names]).fingerprint for names in ("ac", "bc", "ca"))
+    assert one == same != other
+    assert len(one) == 64
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=9).map(lambda raw: b"x" + raw.hex().encode()), min_size=1, max_size=4),
+    st.data(),
+)
+@settings(max_examples=50)
+def test_stretches_are_read_wherever_they_lie(folder: Path, raws: list[bytes], data: st.DataObject):
+    paths = [written(folder, raw, f"{i}.txt") for i, raw in enumerate(raws)]
+    files = TextFiles(folder, [check_text_file(path) for path in paths])
+    assert files.size == sum(map(len, raws))
+    numbers = data.draw(st.lists(st.integers(0, len(raws) - 1)))
+    spans, expected = [], []
+    for number in numbers:
+        start = data.draw(st.integers(0, len(raws[number]) - 1))
+        end = data.draw(st.integers(start + 1, len(raws[number])))
+        before = sum(map(len, raws[:number]))
+        spans.append((before + start, before + end))
+        expected.append(raws[number][start:end])
+    assert list(files.read(np.array(spans, np.int64).reshape(-1, 2))) == expected
+
+
+def test_a_place_is_a_line_of_a_file(tmp_path: Path):
+    paths = [written(tmp_path, raw, name) for name, raw in (("a.txt", b"a\nb\n"), ("b.txt", b"c\n\nd"))]
+    files = TextFiles(tmp_path, [check_text_file(path) for path in paths])
+    assert [str(files.place(i)) for i in (0, 2, 3, 4, 7)] == [
+        f"{tmp_path / name}, line {line}"
+        for name, line in (("a.txt", 1), ("a.txt", 2), ("a.txt", 2), ("b.txt", 1), ("b.txt", 3))
+    ]
+
+
+@pytest.mark.parametrize("change", ["longer", "later", "gone"])
+def test_a_file_that_changes_while_it_is_in_use_is_noticed(tmp_path: Path, change: str):
+    path = written(tmp_path, b"some text")
+    files = TextFiles(path, [check_text_file(path)])
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(b"some texts" if change == "longer" else b"next text")
+        os.utime(path, ns=(0, files.files[0].written + (change == "later")))
+    with pytest.raises(
+        CorpusError, match="there is no file" if change == "gone" else "was written while it was in use"
+    ):
+        list(files.read(np.array([[0, 4]])))
+
+
+def test_a_name_that_is_no_text_can_be_shown():
+    assert shown(Path(os.fsdecode(b"caf\xe9.txt"))) == "caf?.txt"

@@ -1,0 +1,215 @@
+"""The token store: what the tokenizer says, text by text; encoded once; in far less memory than the text has."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.corpora import CorpusReading
+from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.storage import token_store as module
+from transformer_core.corpora.storage.files import open_corpus
+from transformer_core.corpora.storage.kept_arrays import arrays_in_memory
+from transformer_core.corpora.storage.kept_items import DTYPES, KeptItems, write_items
+from transformer_core.corpora.storage.token_store import TokenStore, special_token, tokenize
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import Tokenizer, train_tokenizer
+
+ROOT = Path(__file__).resolve().parents[3]
+TEXTS = ["one fish", "two fish, red fish", "", "blue fish — 蓝鱼 🐟", "<eos>", "one\nfish"]
+
+texts = st.lists(st.sampled_from(TEXTS) | st.text(max_size=9), max_size=9)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = tmp_path_factory.mktemp("cache")
+        patch.setenv("HEADLIGHT_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train_tokenizer(TEXTS, kind="byte_bpe", vocab_size=280)
+
+
+@pytest.fixture
+def keep_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_WORTH_KEEPING", 1)
+
+
+def rows_of(store: TokenStore) -> list[list[int]]:
+    starts = store.starts.tolist()
+    return [store.tokens[start:end].tolist() for start, end in pairwise(starts)]
+
+
+def one_by_one(texts: list[str], tokenizer: Tokenizer) -> list[list[int]]:
+    return [tokenizer.encode(text, bos=True, eos=True) for text in texts]
+
+
+@given(texts, st.integers(1, 20))
+def test_texts(tokenizer: Tokenizer, texts: list[str], together: int):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_TOGETHER", together)  # characters at a time
+        store = tokenize([Text(text) for text in texts], tokenizer)
+    assert rows_of(store) == one_by_one(texts, tokenizer)
+    assert len(store) == len(texts)
+    assert store.lengths().tolist() == [len(row) for row in one_by_one(texts, tokenizer)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)), max_size=9))
+def test_of_pairs_the_source_and_then_the_target(tokenizer: Tokenizer, sides: list[tuple[str, str]]):
+    store = tokenize([Pair(*pair) for pair in sides], tokenizer)
+    assert rows_of(store) == one_by_one([text for pair in sides for text in pair], tokenizer)
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_what_is_kept_is_the_same_and_is_not_made_again(tokenizer: Tokenizer):
+    items, told = [Text(text) for text in TEXTS], []
+    stores = [tokenize(items, tokenizer, on_progress=lambda done, of: told.append((done, of))) for _ in range(2)]
+    assert told == [(len(TEXTS), len(TEXTS))]
+    for store in stores:
+        assert rows_of(store) == one_by_one(TEXTS, tokenizer)
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_other_texts_or_another_tokenizer_are_encoded_anew(tokenizer: Tokenizer):
+    other = train_tokenizer(TEXTS, kind="byte_bpe", vocab_size=270)
+    for texts in (["a", "b"], ["ab"], ["a\tb"], ["a", "b", ""]):
+        for which in (tokenizer, other):
+            assert rows_of(tokenize([Text(text) for text in texts], which)) == one_by_one(texts, which)
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_of_files_the_fingerprint_is_that_of_the_file(tmp_path: Path, tokenizer: Tokenizer):
+    path = tmp_path / "fish.txt"
+    path.write_text("\n".join(f"{i} fish" for i in range(60)), encoding="utf-8")
+    corpus = open_corpus(path)
+    for part in (corpus.train, corpus.held_out, corpus.train[::2]):
+        for _ in range(2):
+            assert rows_of(tokenize(part, tokenizer)) == one_by_one([item.text for item in part], tokenizer)
+
+
+def test_little_text_is_not_kept(cache: Path, tokenizer: Tokenizer):
+    before = sorted(cache.iterdir())
+    tokenize([Text(text) for text in TEXTS], tokenizer)
+    assert sorted(cache.iterdir()) == before
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_a_running_text_has_no_ends(tmp_path: Path, tokenizer: Tokenizer):
+    path = tmp_path / "fish.txt"
+    path.write_text("".join(f"{i} fish,\n" for i in range(600)), encoding="utf-8")
+    train = open_corpus(path, CorpusReading(division="stream")).train
+    tokens = tokenizer.encode("".join(stretch.text for stretch in train))
+    for _ in range(2):
+        store = tokenize(train, tokenizer)
+        assert store.tokens.tolist() == tokens
+        assert rows_of(store) == [tokenizer.encode(stretch.text) for stretch in train]
+    as_texts = tokenize([*train], tokenizer)  # the same texts, each by itself
+    assert rows_of(as_texts) == one_by_one([stretch.text for stretch in train], tokenizer)
+    some = tokenize(train[:3], tokenizer), tokenize([*train[:3]], tokenizer)
+    assert len(some[0].tokens) + 2 * 3 == len(some[1].tokens)
+
+
+@pytest.mark.usefixtures("keep_all")
+def test_what_has_a_fingerprint_is_found_without_being_read(tokenizer: Tokenizer):
+    class Unread(KeptItems):
+        """Items that nobody may ask for."""
+
+        def __iter__(self) -> Iterator[Pair | Text]:
+            raise AssertionError("all of it was read")
+
+    items = [Pair(text, text[::-1]) for text in TEXTS]
+    arrays = arrays_in_memory(DTYPES, lambda sinks: write_items(items, sinks))
+    kept: Sequence[Any] = KeptItems(arrays, fingerprint="of these pairs")
+    unread: Sequence[Any] = Unread(arrays, fingerprint="of these pairs")
+    first, again = tokenize(kept, tokenizer), tokenize(unread, tokenizer)
+    assert rows_of(first) == rows_of(again) == one_by_one([t for text in TEXTS for t in (text, text[::-1])], tokenizer)
+    assert rows_of(tokenize(kept[1:3], tokenizer)) == rows_of(first)[2:6]
+
+
+def test_progress(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "_TOGETHER", 10)
+    told: list[tuple[int, int]] = []
+    tokenize([Pair("abc", "abc")] * 5, tokenizer, on_progress=lambda done, of: told.append((done, of)))
+    assert told == [(2, 5), (4, 5), (5, 5)]
+
+
+@pytest.mark.parametrize(("vocab_size", "dtype"), [(2**16, np.uint16), (2**16 + 1, np.uint32)])
+def test_the_largest_token_has_room(tokenizer: Tokenizer, vocab_size: int, dtype: type):
+    class Large(type(tokenizer)):  # type: ignore[misc]
+        vocab_size = 0
+
+        def encode_batch(self, texts: list[str]) -> list[list[int]]:
+            return [[self.vocab_size - 1] for _ in texts]
+
+    Large.vocab_size = vocab_size
+    store = tokenize([Text("x")], Large(tokenizer._backend, "byte_bpe"))  # type: ignore[attr-defined]
+    assert store.tokens.dtype == dtype
+    assert store.tokens[1] == vocab_size - 1
+
+
+def test_a_token_that_is_needed():
+    assert special_token(0, "begins a text") == 0
+    with pytest.raises(CorpusError, match="no token that begins a text, and training needs one"):
+        special_token(None, "begins a text")
+
+
+@given(st.data())
+@settings(max_examples=50)
+def test_rows_are_padded_on_the_right(data: st.DataObject):
+    tokens = data.draw(st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=30))
+    spans = data.draw(
+        st.lists(st.tuples(st.integers(0, len(tokens) - 1), st.integers(0, len(tokens))), min_size=1).map(
+            lambda spans: [(start, min(length, len(tokens) - start)) for start, length in spans]
+        )
+    )
+    starts, lengths = np.array(spans).T
+    found = TokenStore(np.array(tokens, np.uint16), np.array([0, len(tokens)])).padded(starts, lengths, -1)
+    longest = max(length for _, length in spans)
+    assert found.tolist() == [tokens[start : start + length] + [-1] * (longest - length) for start, length in spans]
+
+
+MEASURE = """
+import resource, sys
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.storage.files import open_corpus
+from transformer_core.text.tokenizer import train_tokenizer
+
+def peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+tokenizer = train_tokenizer(["the cat sat on the mat"], kind="word")
+before = peak()
+corpus = open_corpus(sys.argv[1])
+batches = batches_for(corpus.train, tokenizer, "decoder_only", max_seq_len=64, batch_size=32, seed=0)
+for _ in range(100):
+    next(batches)
+print(peak() - before)
+"""
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a Unix system")
+def test_a_large_file_takes_little_memory(tmp_path: Path):
+    path = tmp_path / "large.txt"
+    word = b"cat" * 500  # long words are encoded fast
+    with open(path, "wb") as file:
+        for i in range(1000):
+            file.write(b"%d " % i + b" ".join([word] * 40) + b"\n\n")
+    environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    found = subprocess.run(
+        [sys.executable, "-c", MEASURE, path], env=environment, capture_output=True, check=True, text=True
+    )
+    assert path.stat().st_size > 60e6
+    assert int(found.stdout) < 30e6

@@ -1,0 +1,379 @@
+"""What is taken in can be trained on, wherever it came from; what cannot is refused, and leaves nothing behind."""
+
+import csv
+import io
+import os
+import subprocess
+import sys
+import threading
+import time
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from transformer_core.config import Architecture
+from transformer_core.corpora import CorpusReading, Pair, load_corpus
+from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.storage import uploads as module
+from transformer_core.corpora.storage.pair_lines import BadLinesError
+from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES, take_in
+from transformer_core.errors import CorpusError
+
+ROOT = Path(__file__).resolve().parents[3]
+LINES = "".join(f"Line {i} of some text.\n" for i in range(30))
+PARAGRAPH = "The sun rose over the hills, and nobody in the village was awake yet to see it. " * 4
+PAIRS = "".join(f"the number {i}\tle nombre {i}\n" for i in range(30))
+
+
+def named(content: str, file_name: str) -> str:
+    """The folder and the file of what was taken in."""
+    return f"{blake2b((file_name + content).encode(), digest_size=6).hexdigest()}/{file_name}"
+
+
+def is_trained_on(path: Path, reading: CorpusReading | None = None) -> None:
+    """Take some batches for each kind of model that can learn from the corpus."""
+    corpus = load_corpus(str(path), reading=reading or CorpusReading())
+    kinds: tuple[Architecture, ...] = ("encoder_decoder",) if corpus.is_pairs else ("decoder_only", "encoder_only")
+    for architecture in kinds:
+        tokenizer = tokenizer_of(corpus, architecture)
+        for part in (corpus.train, corpus.held_out):
+            batches = batches_for(part, tokenizer, architecture, max_seq_len=64, batch_size=8, seed=0)
+            for _ in range(3):
+                assert (next(batches).targets >= 0).any()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "file_name"),
+    [
+        ("notes.txt", LINES, "notes.txt"),
+        ("notes.md", LINES, "notes.md"),
+        ("My notes (2).txt", LINES, "My notes (2).txt"),
+        ("pasted", PARAGRAPH, "pasted.txt"),
+        ("pairs.tsv", PAIRS, "pairs.tsv"),
+        ("Pairs.TSV", PAIRS, "Pairs.tsv"),
+    ],
+)
+def test_text_is_kept_as_it_is(tmp_path: Path, name: str, content: str, file_name: str):
+    taken = take_in(content.encode(), name, tmp_path / "texts")
+    assert taken.path == tmp_path / "texts" / named(content, file_name)
+    assert taken.path.read_text(encoding="utf-8") == content
+    assert str(taken.remark) == ""
+    assert [path.name for path in taken.path.parent.iterdir()] == [file_name]
+    assert [*(tmp_path / "texts").iterdir()] == [taken.path.parent]
+    is_trained_on(taken.path)
+
+
+def test_two_files_of_one_name_lie_side_by_side(tmp_path: Path):
+    paths = [take_in(text.encode(), "notes.txt", tmp_path).path for text in (LINES, LINES * 2)]
+    assert paths[0] != paths[1]
+    assert [path.name for path in paths] == ["notes.txt"] * 2
+    assert [path.read_text() for path in paths] == [LINES, LINES * 2]
+
+
+def test_the_corpus_is_called_as_the_file_was(tmp_path: Path):
+    corpus = load_corpus(str(take_in(LINES.encode(), "my-notes.txt", tmp_path).path))
+    assert (corpus.name, corpus.title) == ("my-notes", "My notes")
+    assert "from my-notes.txt (" in str(corpus.description)
+
+
+def test_an_open_file_is_read_to_its_end(tmp_path: Path):
+    class Slow(io.RawIOBase):
+        """Gives a few bytes at a time, and cannot go back."""
+
+        def __init__(self) -> None:
+            self.rest = LINES.encode()
+
+        def read(self, size: int = -1) -> bytes:
+            some, self.rest = self.rest[:7], self.rest[7:]
+            return some
+
+    for file in (io.BytesIO(LINES.encode()), Slow()):
+        assert take_in(file, "a.txt", tmp_path).path.read_text() == LINES
+
+
+@pytest.mark.parametrize(
+    ("name", "file_name"),
+    [
+        ("../../etc/passwd", "passwd.txt"),
+        ("..\\..\\boot.ini", "boot.ini"),
+        ("/etc/shadow", "shadow.txt"),
+        ("C:\\texts\\tale.txt", "tale.txt"),
+        ("..", "text.txt"),
+        ("", "the text.txt"),
+        ("a folder/", "the text.txt"),
+        (" . ", "text.txt"),
+        (".hidden.txt", "hidden.txt"),
+        ("con", "text-con.txt"),
+        ("NUL.txt", "text-NUL.txt"),
+        ("com1.tale.txt", "text-com1.tale.txt"),
+        ("a\0b\nc.txt", "a b c.txt"),
+        ("a:b*c?<d>|\"e'.txt", "a-b-c-d-e.txt"),
+        ("日本語の話.txt", "日本語の話.txt"),
+        ("é".join("ab"), "aéb.txt"),
+        ("e\u0301.txt", "é.txt"),
+        ("🎉.txt", "text.txt"),
+        ("\ud800x.txt", "x.txt"),
+        ("v1.2 of the tale", "v1.2 of the tale.txt"),
+        ("-rf.txt", "rf.txt"),
+    ],
+)
+def test_a_name_never_leads_elsewhere(tmp_path: Path, name: str, file_name: str):
+    path = take_in(LINES.encode(), name, tmp_path / "texts").path
+    assert path.parent.parent == tmp_path / "texts"
+    assert path.name == file_name
+
+
+@given(st.text(max_size=300) | st.text("./\\\0~", max_size=9) | st.just("語" * 300))
+@settings(max_examples=25)
+def test_any_name_gives_a_file_in_the_folder(tmp_path_factory: pytest.TempPathFactory, name: str):
+    folder = tmp_path_factory.mktemp("texts")
+    path = take_in(b"a\nb\n", name, folder, as_pairs=False).path
+    assert path.parent.parent == folder and path.suffix not in (".tsv", ".csv") and path.read_text() == "a\nb\n"
+    assert len(path.name.encode()) < 200
+    assert load_corpus(str(path)).title
+
+
+def test_the_same_content_is_there_once(tmp_path: Path):
+    first = take_in(LINES.encode(), "a.txt", tmp_path).path
+    written = first.stat().st_mtime_ns
+    assert take_in(LINES.encode(), "a.txt", tmp_path).path == first
+    assert first.stat().st_mtime_ns == written
+    first.write_text("cut off")
+    assert take_in(LINES.encode(), "a.txt", tmp_path).path.read_text() == LINES
+    assert take_in(LINES.encode() + b"more\n", "a.txt", tmp_path).path != first
+
+
+@pytest.mark.parametrize(
+    ("raw", "remark"),
+    [
+        (LINES.replace("some", "être").encode("latin-1"), "was not UTF-8 and was read as Windows-1252"),
+        (LINES.replace("some", "être").encode("utf-16"), "was UTF-16 text, and is kept as UTF-8"),
+        (b"\xef\xbb\xbf" + LINES.replace("some", "être").encode(), ""),
+        (LINES.replace("some", "être").replace("\n", "\r\n").encode(), ""),
+        (LINES.replace("some", "être").replace("\n", "\r").encode(), ""),
+    ],
+)
+def test_other_encodings_become_utf_8_and_that_is_said(tmp_path: Path, raw: bytes, remark: str):
+    taken = take_in(raw, "a.txt", tmp_path)
+    assert taken.path.read_text(encoding="utf-8") == LINES.replace("some", "être")
+    assert remark in str(taken.remark) and bool(remark) == bool(taken.remark)
+    is_trained_on(taken.path)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
+    rows = [("first", "second"), ("one, two", 'he said "hi"'), ("three;\n\tfour", "x"), ("é", "ü")]
+    written = io.StringIO()
+    csv.writer(written, delimiter=delimiter, lineterminator="\n\n").writerows(rows)
+    taken = take_in(written.getvalue().encode(), "table.csv", tmp_path)
+    assert (
+        taken.path.suffix == ".tsv"
+        and str(taken.remark) == "table.csv is kept as table.tsv, with tabs between columns."
+    )
+    corpus = load_corpus(str(taken.path))
+    assert {*corpus.train, *corpus.held_out} == {
+        *(Pair("first", "second"), Pair("one, two", 'he said "hi"'), Pair("three; four", "x"), Pair("é", "ü"))
+    }
+
+
+def test_further_columns_are_left_out_and_that_is_said(tmp_path: Path):
+    taken = take_in(b"a,b,c,d\ne,f\ng,h,\n", "t.csv", tmp_path)
+    corpus = load_corpus(str(taken.path))
+    assert {*corpus.train, *corpus.held_out} == {Pair("a", "b"), Pair("e", "f"), Pair("g", "h")}
+    assert str(corpus.description).endswith("Only the first two columns are read; 1 of 3 lines have more.")
+    assert "t.csv is kept as t.tsv" in str(taken.remark)
+
+
+def test_pairs_or_text_as_the_person_says(tmp_path: Path):
+    as_text = take_in(PAIRS.encode(), "a.tsv", tmp_path, as_pairs=False)
+    assert as_text.path.suffix == ".txt" and not load_corpus(str(as_text.path)).is_pairs
+    as_pairs = take_in(PAIRS.encode(), "pasted.txt", tmp_path, as_pairs=True)
+    assert as_pairs.path.suffix == ".tsv" and load_corpus(str(as_pairs.path)).is_pairs
+    table = take_in(b"a,b\nc,d\n", "a.csv", tmp_path, as_pairs=False)
+    assert table.path.read_text() == "a,b\nc,d\n" and not load_corpus(str(table.path)).is_pairs
+
+
+REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [
+    ("a.txt", b"", {}, "a.txt is empty; give a file with text in it"),
+    ("", b"", {}, "the text is empty"),
+    ("a.txt", b" \n\t\n", {}, "a.txt holds nothing but white space"),
+    ("a.txt", b"x", {}, "a.txt holds only one line, .* or at least so much"),
+    ("a.txt", b"x\nx\nx\n", {}, "a.txt holds only one line"),
+    ("a.txt", b"Hello, world!", {}, "a.txt holds only one line"),
+    ("a.bin", b"\x7fELF\1\2\0\0", {}, "a.bin is no text: line 1 holds a zero byte"),
+    ("a.pdf", b"%PDF-1.4 and so on", {}, "a.pdf is a PDF"),
+    ("a.txt", "Привет\n".encode("cp1251") * 9, {}, "a.txt, line 1: the byte 0xCF is not UTF-8 there"),
+    ("a.tsv", b"a\tb\nc\n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 2 has only one column\); .* correct that"),
+    ("a.tsv", b"a\tb\n\nc\t \n", {}, r"a.tsv: 1 of 2 lines is not a pair \(line 3 has no target\)"),
+    ("a.tsv", b"a,b\nc,d\n", {}, "a.tsv: no line is a pair .*; give it the ending .csv"),
+    ("a.tsv", b"a\tb\n", {}, "a.tsv holds only one source"),
+    ("a.txt", b"a\nb\n", {"as_pairs": True}, r"a.txt: no line is a pair \(line 1 has only one column; line 2"),
+    ("a.csv", b"a,b\nc\n", {}, r"a.csv: 1 of 2 lines .*\(line 2 has only one column\); .* a comma or a semicolon"),
+    ("a.csv", b'a,b\n"c\nd",e\nf,\n', {}, r"a.csv: 1 of 3 lines .*\(line 4 has no target\)"),
+    ("a.csv", b'a,b\nc,d\n"e,f\ng,h\n', {}, "a.csv: the row that begins in line 3 cannot be read .* quotation mark"),
+    ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that begins in line 2 cannot be read"),
+    ("a.csv", b"", {}, "a.csv is empty"),
+    ("a.csv", b"word\nword\n", {}, r"a.csv: no line is a pair \(line 1 has only one column"),
+    ("a.csv", b"x" * 200_000 + b",y\n", {}, "a.csv: the row that begins in line 1 cannot be read .*field limit"),
+]
+
+
+@pytest.mark.parametrize(("name", "raw", "options", "message"), REFUSED)
+def test_what_is_no_corpus_is_refused_in_a_sentence_and_leaves_nothing(
+    tmp_path: Path, name: str, raw: bytes, options: dict[str, Any], message: str
+):
+    with pytest.raises(CorpusError, match=message) as refused:
+        take_in(raw, name, tmp_path / "texts", **options)
+    assert "\n" not in str(refused.value) and str(tmp_path) not in str(refused.value)
+    assert not list((tmp_path / "texts").iterdir())
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.csv"])
+def test_bad_lines_are_counted_and_skipped_once_a_person_agrees(tmp_path: Path, name: str):
+    between = "\t" if name == "a.tsv" else ","
+    rows = [f"{i}{between}{i * i}" if i % 3 else f"{i}" for i in range(1, 31)]
+    raw = "\r\n".join(rows).encode()
+    with pytest.raises(BadLinesError) as refused:
+        take_in(raw, name, tmp_path)
+    lines = refused.value.lines
+    assert (lines.n_lines, lines.n_bad) == (30, 10)
+    assert [(bad.line, bad.problem, bad.text) for bad in lines.first_bad] == [
+        (i, "one_column", str(i)) for i in (3, 6, 9, 12, 15)
+    ]
+    assert "and 5 more" in str(refused.value) and not list(tmp_path.iterdir())
+    taken = take_in(raw, name, tmp_path, skip_bad_lines=True)
+    assert (taken.path.parent / SKIPS_BAD_LINES).exists()
+    with pytest.raises(BadLinesError):
+        load_corpus(str(taken.path))
+    corpus = load_corpus(str(taken.path), reading=CorpusReading(skip_bad_lines=True))
+    assert {*corpus.train, *corpus.held_out} == {Pair(f"{i}", f"{i * i}") for i in range(1, 31) if i % 3}
+    assert "skipped: 10." in str(corpus.description)
+
+
+def test_a_file_without_bad_lines_is_marked_by_nothing(tmp_path: Path):
+    taken = take_in(PAIRS.encode(), "a.tsv", tmp_path, skip_bad_lines=True)
+    assert [path.name for path in taken.path.parent.iterdir()] == ["a.tsv"]
+    text = take_in(LINES.encode(), "a.txt", tmp_path, skip_bad_lines=True)
+    assert [path.name for path in text.path.parent.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "".join(f"الجملة رقم {i} هنا\n" for i in range(30)),
+        "".join(f"第{i}句话在这里。\n" for i in range(30)),
+        "x" * 30_000,
+        "one long line without an end " * 2_000,
+    ],
+)
+def test_other_scripts_and_very_long_lines_can_be_trained_on(tmp_path: Path, content: str):
+    taken = take_in(content.encode(), "a.txt", tmp_path)
+    assert taken.path.read_text(encoding="utf-8") == content
+    is_trained_on(taken.path)
+
+
+def test_a_table_whose_lines_do_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "_LONGEST_LINE", 100)
+    with pytest.raises(CorpusError, match=r"a.csv has a line of more than 100 characters"):
+        take_in(b"x" * 101, "a.csv", tmp_path)
+
+
+def test_there_is_an_end_to_what_is_taken_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(module, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(module, "_BLOCK", 2**10)
+    with pytest.raises(CorpusError, match=r"a.txt has more than .* GiB; leave it where it is, and give its path"):
+        take_in(b"some\nlines\n" * 100_000, "a.txt", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path):
+    (tmp_path / "file").write_text("no folder")
+    with pytest.raises(CorpusError, match=r"a.txt cannot be kept in .*file.*; make room there, or choose another"):
+        take_in(LINES.encode(), "a.txt", tmp_path / "file" / "texts")
+
+
+def test_an_open_file_that_fails_leaves_nothing(tmp_path: Path):
+    class Broken(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            if self.tell():
+                raise OSError("the connection was lost")
+            return super().read(9)
+
+    with pytest.raises(CorpusError, match="the connection was lost"):
+        take_in(Broken(LINES.encode()), "a.txt", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_a_process_left_behind_is_deleted_once_it_is_old(tmp_path: Path):
+    old, young, foreign = (tmp_path / name for name in (".taking-in-old", ".taking-in-new", "kept"))
+    for folder in (old, young, foreign):
+        folder.mkdir()
+        (folder / "given").write_text("half")
+    for folder in (old, foreign):
+        os.utime(folder, (time.time() - 2 * 24 * 3600,) * 2)
+    take_in(LINES.encode(), "a.txt", tmp_path)
+    assert (old.exists(), young.exists(), foreign.exists()) == (False, True, True)
+
+
+def test_several_at_once(tmp_path: Path):
+    found: list[Path] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(take_in(LINES.encode(), "a.txt", tmp_path).path)) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [tmp_path / named(LINES, "a.txt")] * 6
+    assert found[0].read_text() == LINES and len(list(tmp_path.iterdir())) == 1
+
+
+@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
+@pytest.mark.parametrize("division", ["auto", "lines", "stream"])
+@pytest.mark.parametrize("content", [LINES, LINES * 30, "a line\nand another\n" * 20])
+def test_whatever_way_it_is_read_it_can_be_trained_on(tmp_path: Path, content: str, division: Any, tokens: Any):
+    is_trained_on(take_in(content.encode(), "a.txt", tmp_path).path, CorpusReading(division=division, tokens=tokens))
+
+
+@pytest.mark.parametrize("tokens", ["word", "character", "byte_bpe"])
+def test_a_pasted_paragraph_can_be_trained_on(tmp_path: Path, tokens: Any):
+    is_trained_on(take_in(PARAGRAPH.encode(), "pasted", tmp_path).path, CorpusReading(tokens=tokens))
+
+
+MEASURE = """
+import resource, sys
+from pathlib import Path
+from transformer_core.corpora.storage.pair_lines import BadLinesError
+from transformer_core.corpora.storage.uploads import SKIPS_BAD_LINES, take_in
+
+def peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+given, folder = map(Path, sys.argv[1:])
+take_in(b"one\\ntwo\\n" * 100_000, "small.txt", folder)
+before = peak()
+with open(given, "rb") as file:
+    path = take_in(file, given.name, folder).path
+print(peak() - before, path.stat().st_size)
+"""
+
+
+@pytest.mark.faults
+@pytest.mark.skipif(sys.platform == "win32", reason="peak memory is asked of a Unix system")
+@pytest.mark.parametrize(("encoding", "breaks"), [("utf-8", "\n"), ("utf-16", "\n"), ("cp1252", "\n"), ("utf-8", " ")])
+def test_two_hundred_megabytes_take_little_memory(tmp_path: Path, encoding: str, breaks: str):
+    line = f"Some words, one after the other, até o fim {'da linha ' * 100}{breaks}"
+    with open(tmp_path / "large.txt", "w", encoding=encoding, newline="") as file:
+        for i in range(220_000):
+            file.write(f"{i} {line}")
+    environment = os.environ | {"HEADLIGHT_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", MEASURE, str(tmp_path / "large.txt"), str(tmp_path / "texts")]
+    found = subprocess.run(command, env=environment, capture_output=True, check=True, text=True)
+    grown, size = map(int, found.stdout.split())
+    assert size > 200e6
+    assert grown < 60e6

@@ -1,0 +1,87 @@
+"""The corpus of sums."""
+
+from collections.abc import Callable
+
+import pytest
+
+from transformer_core.corpora import Corpus, Pair
+from transformer_core.corpora.tasks.addition import add
+
+
+def sum_of(source: str) -> int:
+    return sum(map(int, source.split("+")))
+
+
+def zeroed(source: str, places: set[int]) -> str:
+    """A sum with the digits at these places turned into zeros."""
+    return "".join("0" if i in places else character for i, character in enumerate(source))
+
+
+def test_every_sum_is_right(made: Callable[[str], Corpus]) -> None:
+    for pair in (*made("addition").train[::10], *made("addition").held_out):
+        assert int(pair.target) == sum_of(pair.source)
+        assert all(str(int(number)) == number and len(number) <= 4 for number in pair.source.split("+"))
+
+
+def test_no_sum_is_held_out_that_is_trained_on_the_other_way_round(made: Callable[[str], Corpus]) -> None:
+    train, held_out = (
+        {frozenset(pair.source.split("+")) for pair in part}
+        for part in (made("addition").train, made("addition").held_out)
+    )
+    assert not train & held_out
+
+
+def test_numbers_of_all_lengths_and_long_carries_are_frequent(made: Callable[[str], Corpus]) -> None:
+    pairs = made("addition").train[::5]
+    lengths = {tuple(map(len, pair.source.split("+"))) for pair in pairs}
+    assert lengths == {(i, j) for i in range(1, 5) for j in range(1, 5)}
+    depends_on = [max(map(len, pair.alignment)) for pair in pairs]
+    assert sum(n > 4 for n in depends_on) > len(pairs) / 10  # two columns and more send their carry
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alignment"),
+    [
+        (473, 58, ((0, 1, 4), (1, 2, 4, 5), (2, 5))),  # 531: 7 + 5 carries anyway
+        (999, 1, ((0, 1, 2, 4), (0, 1, 2, 4), (1, 2, 4), (2, 4))),  # 1000
+        (12, 34, ((0, 3), (1, 4))),  # 46
+        (7, 8, ((0, 2), (0, 2))),  # 15
+        (0, 0, ((0, 2),)),
+        (45, 55, ((0, 1, 3, 4), (0, 1, 3, 4), (1, 4))),  # 100: 4 + 5 carries only because 5 + 5 does
+        (55, 55, ((0, 3), (0, 1, 3, 4), (1, 4))),  # 110: 5 + 5 carries anyway
+        (9007, 3, ((0,), (1,), (2, 3, 5), (3, 5))),  # 9010
+    ],
+)
+def test_the_alignment_by_hand(first: int, second: int, alignment: tuple[tuple[int, ...], ...]) -> None:
+    pair = add(first, second)
+    assert (pair.source, pair.target) == (f"{first}+{second}", str(first + second))
+    assert pair.alignment == alignment
+
+
+def digit(source: str, column: int) -> str:
+    return f"{sum_of(source):08}"[-1 - column]
+
+
+def test_a_digit_depends_on_what_it_is_aligned_with_and_on_nothing_else(made: Callable[[str], Corpus]) -> None:
+    for pair in made("addition").held_out[::2]:
+        digits = {i for i, character in enumerate(pair.source) if character.isdigit()}
+        for column, sources in enumerate(reversed(pair.alignment)):
+            expected = pair.target[-1 - column]
+            assert digit(zeroed(pair.source, digits - set(sources)), column) == expected
+            for carrying in range(column):
+                members = set(columns(pair)[carrying])
+                if members <= set(sources):
+                    assert digit(zeroed(pair.source, members), column) != expected
+                else:
+                    assert not members & set(sources)
+
+
+def columns(pair: Pair) -> list[list[int]]:
+    """The places of the digits of each column, from the right."""
+    first, _ = pair.source.split("+")
+    right_ends = (len(first) - 1, len(pair.source) - 1)
+    left_ends = (0, len(first) + 1)
+    return [
+        [right - column for right, left in zip(right_ends, left_ends, strict=True) if right - column >= left]
+        for column in range(len(pair.target))
+    ]

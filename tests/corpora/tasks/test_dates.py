@@ -1,0 +1,150 @@
+"""The corpus of dates, against the standard library's own reader of dates, and its alignments."""
+
+import datetime
+import re
+from collections.abc import Callable
+from itertools import product
+
+import pytest
+
+from transformer_core.corpora import Corpus
+from transformer_core.corpora.tasks.date_formats import FORMATS, fits, write_date
+
+DIRECTIVES = {
+    "year": "%Y", "yy": "%y", "month": "%B", "mon": "%b", "mon.": "%b", "m": "%m", "mm": "%m",
+    "d": "%d", "dd": "%d", "nth": "%d", "day": "%d", "weekday": "%A", "wkd": "%a",
+}  # fmt: skip
+IN_WORDS = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
+    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "twenty-first": 21, "twenty-second": 22,
+    "twenty-third": 23, "twenty-fourth": 24, "twenty-fifth": 25, "twenty-sixth": 26, "twenty-seventh": 27,
+    "twenty-eighth": 28, "twenty-ninth": 29, "thirtieth": 30, "thirty-first": 31,
+}  # fmt: skip
+DATES = [
+    datetime.date(2000 + year if year < 100 else year, month, day)
+    for year, month, day in [
+        (1900, 1, 1), (1912, 2, 29), (1969, 12, 31), (1999, 9, 9), (0, 2, 29), (8, 5, 21), (24, 11, 22), (60, 8, 3),
+        (68, 3, 13), (2069, 6, 30), (2099, 7, 30), (1976, 7, 4), (1989, 10, 11), (2011, 4, 12), (2023, 12, 23),
+    ]
+]  # fmt: skip
+
+
+def read(form: str, text: str) -> datetime.date:
+    """A date by the standard library; what it does not know (4th, fourth, Sept.) is turned into what it does."""
+    text = re.sub(r"(?<=\d)(st|nd|rd|th)\b", "", text.lower())
+    for word, day in sorted(IN_WORDS.items(), key=lambda item: -len(item[0])):
+        text = re.sub(rf"\b{word}\b", str(day), text)
+    text = re.sub(r"\bsept\.", "sep", text)
+    text = re.sub(r"\b(jan|feb|mar|apr|jun|jul|aug|oct|nov|dec)\.", r"\1", text)
+    pattern = re.sub(r"\{(.+?)\}", lambda field: DIRECTIVES[field[1]], form)
+    return datetime.datetime.strptime(text, pattern).date()
+
+
+def test_there_are_many_formats() -> None:
+    assert len(set(FORMATS)) == len(FORMATS) >= 50
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_the_standard_library_reads_every_format_alike(form: str) -> None:
+    fitting = [date for date in DATES if fits(form, date)]
+    assert len(fitting) >= 5
+    for date in fitting:
+        text, _ = write_date(form, date)
+        for cased in (text, text.lower(), text.upper()):
+            assert read(form, cased) == date
+
+
+@pytest.mark.parametrize(
+    ("text", "iso"),
+    [
+        ("4 July 1976", "1976-07-04"),
+        ("Sunday, July 4th, 1976", "1976-07-04"),
+        ("the fourth of July, 1976", "1976-07-04"),
+        ("Jul. 4, 1976", "1976-07-04"),
+        ("Sept. 3, 2012", "2012-09-03"),
+        ("May 3, 2012", "2012-05-03"),
+        ("3/4/2012", "2012-03-04"),
+        ("3.4.2012", "2012-04-03"),
+        ("3-4-2012", "2012-04-03"),
+        ("13/4/2012", "2012-04-13"),
+        ("4/13/12", "2012-04-13"),
+        ("01.02.68", "2068-02-01"),
+        ("01.02.69", "1969-02-01"),
+        ("20000229", "2000-02-29"),
+        ("21st of June 2001", "2001-06-21"),
+        ("12 Aug '08", "2008-08-12"),
+        ("Tue Feb 29 2000", "2000-02-29"),
+    ],
+)
+def test_dates_read_by_hand_are_written_so(text: str, iso: str) -> None:
+    date = datetime.date.fromisoformat(iso)
+    assert text in {write_date(form, date).text for form in FORMATS if fits(form, date)}
+
+
+def test_no_text_means_two_dates() -> None:
+    meant: dict[str, set[datetime.date]] = {}
+    for year, month, day in product((1910, 2003, 2011), (1, 2, 3, 10, 11, 12), (1, 2, 3, 10, 11, 12, 13, 20)):
+        date = datetime.date(year, month, day)
+        for form in FORMATS:
+            if fits(form, date):
+                meant.setdefault(write_date(form, date).text.lower(), set()).add(date)
+    assert [text for text, found in meant.items() if len(found) > 1] == []
+
+
+def test_no_date_is_both_trained_on_and_held_out_in_any_format(made: Callable[[str], Corpus]) -> None:
+    corpus = made("dates")
+    train, held_out = ({pair.target for pair in part} for part in (corpus.train, corpus.held_out))
+    assert not train & held_out
+    assert len(held_out) > 1_000
+
+
+def test_all_dates_are_real_and_all_formats_cases_and_years_occur(made: Callable[[str], Corpus]) -> None:
+    pairs = made("dates").train
+    assert {datetime.date.fromisoformat(pair.target).year for pair in pairs} == set(range(1900, 2100))
+    assert any(pair.target.endswith("-02-29") for pair in pairs)
+    shapes = {re.sub(r"\d+", "0", re.sub(r"[A-Za-z]{3,}", "x", pair.source)) for pair in pairs}
+    assert len(shapes) > 40
+    cases = [pair.source.isupper() + 2 * pair.source.islower() for pair in pairs if re.search("[a-zA-Z]", pair.source)]
+    assert min(cases.count(case) for case in range(3)) > 1_000
+
+
+@pytest.mark.parametrize(
+    ("form", "iso", "digits"),
+    [
+        ("{year}-{mm}-{dd}", "1976-07-04", "1 9 7 6 _ 0 7 _ 0 4"),
+        ("{m}/{d}/{yy}", "2008-07-24", "0 0 0 8 _ 7 7 _ 2 4"),
+        ("{mm}/{dd}/{yy}", "2068-12-01", "68 68 6 8 _ 1 2 _ 0 1"),
+        ("{weekday} the {nth} of {month} {year}", "1976-07-04", "1 9 7 6 _ July July _ 4 4"),
+        ("the {day} of {month} {year}", "1999-03-21", "1 9 9 9 _ March March _ twenty first"),
+        ("the {day} of {month} {year}", "1999-03-12", "1 9 9 9 _ March March _ twelfth twelfth"),
+        ("{d} {mon.} {year}", "2012-09-30", "2 0 1 2 _ Sept Sept _ 3 0"),
+        ("{d} {mon} '{yy}", "1999-09-09", "9 9 9 9 _ Sep Sep _ 9 9"),
+    ],
+)
+def test_the_alignment_by_hand(form: str, iso: str, digits: str) -> None:
+    text, alignment = write_date(form, datetime.date.fromisoformat(iso))
+    assert " ".join("".join(text[i] for i in sources) or "_" for sources in alignment) == digits
+
+
+PATTERNS = {
+    "year": r"(?P<y>\d{4})", "yy": r"(?P<y>\d\d)", "month": "(?P<m>[A-Z][a-z]+)", "mon": "(?P<m>[A-Z][a-z]+)",
+    "mon.": r"(?P<m>[A-Z][a-z]+)\.?", "m": r"(?P<m>\d\d?)", "mm": r"(?P<m>\d\d)", "d": r"(?P<d>\d\d?)",
+    "dd": r"(?P<d>\d\d)", "nth": r"(?P<d>\d\d?)[a-z]{2}", "day": "(?P<d>[a-z-]+)", "weekday": "[A-Z][a-z]+day",
+    "wkd": "[A-Z][a-z]{2}",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_year_month_and_day_depend_on_the_whole_of_their_part_and_on_nothing_else(form: str) -> None:
+    pattern = re.sub(r"\\\{(.+?)\\\}", lambda field: PATTERNS[field[1].replace("\\", "")], re.escape(form))
+    for date in DATES:
+        if fits(form, date):
+            text, alignment = write_date(form, date)
+            found = re.fullmatch(pattern, text)
+            assert found
+            for part, places in (("y", range(0, 4)), ("m", range(5, 7)), ("d", range(8, 10))):
+                of_part = {i for i in range(*found.span(part)) if text[i] != "-"}
+                assert {i for place in places for i in alignment[place]} == of_part
+                assert all(alignment[place] for place in places)
+            assert alignment[4] == alignment[7] == ()

@@ -1,0 +1,45 @@
+"""The residual stream as a figure, against numpy's own quantiles."""
+
+import numpy as np
+import pytest
+
+from transformer_core.figures.architecture.stream import MOST_LINES, stream_figure
+
+
+def traces_of(figure: object) -> dict:
+    return {trace.name: trace for trace in figure.data}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("n_positions", [3, MOST_LINES + 1])
+def test_the_stream_is_drawn_position_by_position_or_as_a_band(n_positions: int):
+    rng = np.random.default_rng(0)
+    sums = rng.uniform(1, 9, size=(3, n_positions))
+    added = rng.uniform(1, 9, size=(2, n_positions))
+    shares = added / sums[:-1]
+    figure = stream_figure(
+        sums,
+        added,
+        shares,
+        places=["embedding", "0 self-attention", "0 feed-forward"],
+        hues=["#112233", "#445566"],
+        tokens=[f"t{i}" for i in range(n_positions)],
+        title="Stream",
+        read=sums / 2,
+    )
+    found = traces_of(figure)
+    np.testing.assert_allclose(found["median"].y, np.median(sums, axis=1))
+    np.testing.assert_allclose(found["median once normalized"].y, np.median(sums, axis=1) / 2)
+    np.testing.assert_allclose(found["added"].y, np.median(shares, axis=1))
+    low, high = np.quantile(shares, (0.1, 0.9), axis=1)
+    np.testing.assert_allclose(found["added"].y + found["added"].error_y.array, high)
+    np.testing.assert_allclose(found["added"].y - found["added"].error_y.arrayminus, low)
+    lines = [trace for trace in figure.data if trace.name == "position"]
+    assert len(lines) == (n_positions if n_positions <= MOST_LINES else 0)
+    assert ("eight of ten positions" in found) == (n_positions > MOST_LINES)
+
+
+def test_a_stream_with_too_few_names_is_refused():
+    with pytest.raises(ValueError, match="one place more than sub-layers"):
+        stream_figure(
+            np.ones((2, 1)), np.ones((1, 1)), np.ones((1, 1)), places=["a"], hues=["#112233"], tokens=["x"], title=""
+        )

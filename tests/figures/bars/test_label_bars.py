@@ -1,0 +1,41 @@
+"""Bars over labels."""
+
+import numpy as np
+import pytest
+
+from transformer_core.figures.bars.label_bars import label_bars
+from transformer_core.figures.hues import FAINT
+
+
+def draw(bars, labels=("a", "a", "<b>"), **more):
+    return label_bars(bars, labels, title="T", label_name="word", value_name="probability", **more)
+
+
+def test_bars_have_the_heights_and_repeated_labels_stay_apart():
+    figure = draw({"": np.array([0.5, -0.25, -np.inf])})
+    bars = figure.data[0]
+    assert list(bars.x) == [0, 1, 2]
+    assert list(bars.y[:2]) == [0.5, -0.25]
+    assert np.isnan(bars.y[2])
+    assert list(bars.customdata) == ["a: 0.500", "a: −0.250", "&lt;b&gt;: −∞"]
+    assert figure.layout.yaxis.range[0] < -0.25 < 0.5 < figure.layout.yaxis.range[1]
+    assert list(figure.layout.xaxis.ticktext) == ["a", "a", "&lt;b&gt;"]
+
+
+def test_two_kinds_are_told_apart_and_named():
+    figure = draw({"one": np.ones(3), "two": np.zeros(3)}, limits=(0.0, 1.0))
+    assert [trace.name for trace in figure.data] == ["one", "two"]
+    assert figure.layout.showlegend
+    assert figure.data[0].marker.color[0] != figure.data[1].marker.color[0]
+    assert figure.data[1].customdata[0] == "a, two: 0.000"
+
+
+def test_a_marked_label_stands_out():
+    colors = draw({"": np.ones(3)}, marked=1).data[0].marker.color
+    assert [color == FAINT for color in colors] == [True, False, True]
+
+
+def test_what_does_not_fit_is_refused():
+    for bars in ({}, {"": np.ones(2)}, dict.fromkeys("abcd", np.ones(3))):
+        with pytest.raises(ValueError, match="one to three kinds of bars"):
+            draw(bars)

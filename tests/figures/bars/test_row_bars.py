@@ -1,0 +1,113 @@
+"""One query's row: a bar a key, in the order of the text."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Bar, Figure
+
+from transformer_core.figures import DARK, LIGHT
+from transformer_core.figures.bars.row_bars import row_bars
+from transformer_core.figures.quantities import QUANTITIES, QuantityName
+
+ROW = np.array([0.5, 0.25, 0.25, 0.0])
+KEYS = ("the", "<cat>", "the", "mat")
+ALLOWED = np.array([True, True, True, False])
+
+
+def figure(values: np.ndarray = ROW, **more: Any) -> Figure:
+    return row_bars(values, KEYS, query=3, query_token="sat", **{"allowed": ALLOWED} | more)
+
+
+def bars(drawn: Figure) -> Bar:
+    (found,) = (trace for trace in drawn.data if trace.type == "bar")
+    return found
+
+
+def test_a_bar_for_each_key_from_zero_on_an_axis_to_one():
+    drawn = figure()
+    np.testing.assert_array_equal(bars(drawn).y[:3], ROW[:3])
+    assert np.isnan(bars(drawn).y[3]) and bars(drawn).base == 0
+    assert drawn.layout.yaxis.range[0] == 0 and 1 < drawn.layout.yaxis.range[1] < 1.2
+    assert list(drawn.layout.xaxis.ticktext) == ["the", "&lt;cat&gt;", "the", "mat"]
+
+
+def test_title_and_words():
+    drawn = figure(entropy=1.04)
+    assert drawn.layout.title.text == "Query 3 'sat': where it looks"
+    even = f"{math.log(3):.2f}"
+    assert drawn.layout.title.subtitle.text == (
+        f"entropy 1.04 nats; attention spread evenly over 3 keys would have {even}"
+    )
+    assert bars(drawn).customdata[1] == "query 3 'sat' → key 1 '&lt;cat&gt;': 0.25"
+    assert figure(title="<i>").layout.title.text == "&lt;i&gt;"
+    assert "8 keys" in figure(entropy=1.04, n_allowed=8).layout.title.subtitle.text
+    assert figure().layout.title.subtitle.text is None
+
+
+def test_forbidden_keys_are_neutral_and_not_zeros():
+    (ground,) = (trace for trace in figure().data if trace.type == "heatmap")
+    assert ground.coloraxis == "coloraxis2"
+    np.testing.assert_array_equal(np.isfinite(ground.z[0]), ~ALLOWED)
+    assert ground.customdata[0][3] == "query 3 'sat' → key 3 'mat': not allowed by the mask"
+    assert not [trace for trace in figure(allowed=None).data if trace.type == "heatmap"]
+
+
+def test_numbers_stand_above_few_bars():
+    assert list(bars(figure()).text) == [".50", ".25", ".25", ""]
+    n = 40
+    many = row_bars(np.full(n, 1 / n), ["x"] * n, query=0, query_token="y")
+    assert bars(many).text is None
+
+
+def test_a_window_keeps_the_places_and_a_chosen_key_has_a_frame():
+    drawn = figure(first_key=20, chosen=21)
+    assert list(bars(drawn).x) == [20, 21, 22, 23]
+    assert "key 22 'the'" in bars(drawn).customdata[2]
+    (frame,) = drawn.layout.shapes
+    assert (frame.x0, frame.x1) == (20.5, 21.5)
+    assert not figure(chosen=99).layout.shapes
+
+
+def test_scores_go_both_ways_and_powers_of_ten_start_at_the_least():
+    scores = figure(np.array([1.0, -2.0, 0.5, -np.inf]), quantity="scores", allowed=None)
+    np.testing.assert_array_equal(bars(scores).y[:3], [1, -2, 0.5])
+    low, high = scores.layout.yaxis.range
+    assert low < -2 and high > 2 and low == -high
+    assert bars(scores).customdata[1].endswith("score −2.00")
+    log = figure(np.array([0.1, 0.01, 1e-7, 0.0]), quantity="log")
+    np.testing.assert_allclose(np.array(bars(log).base) + bars(log).y[:3], [-1, -2, -4])
+    assert log.layout.yaxis.ticktext[0] == "1"
+
+
+def test_other_heads_are_lines_with_names_and_words():
+    drawn = figure(others={"layer 0, <head> 1": ROW[::-1].copy()}, name="layer 1, head 2")
+    (line,) = (trace for trace in drawn.data if trace.type == "scatter")
+    np.testing.assert_array_equal(line.y[:3], ROW[::-1][:3])
+    assert line.name == "layer 0, &lt;head&gt; 1" and drawn.layout.showlegend
+    assert line.customdata[2] == "<b>layer 0, &lt;head&gt; 1</b><br>query 3 'sat' → key 2 'the': 0.25"
+    assert bars(drawn).customdata[0].startswith("<b>layer 1, head 2</b><br>")
+    assert bars(drawn).marker.color != line.line.color
+
+
+@pytest.mark.parametrize("n", [1, 40, 300, 2000])
+def test_labels_never_crowd(n: int):
+    axis = row_bars(np.full(n, 1 / n), [f"word{i}" for i in range(n)], query=0, query_token="x").layout.xaxis
+    assert len(axis.tickvals) * 14 <= 600 + 20
+
+
+def test_labels_must_fit():
+    with pytest.raises(ValueError, match="3 keys, but there are 4 labels"):
+        row_bars(ROW[:3], KEYS, query=0, query_token="x")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_input_is_not_changed_and_the_theme_is_only_in_the_template(quantity: QuantityName):
+    before = ROW.copy()
+    more: dict[str, Any] = {"quantity": quantity, "others": {"other": ROW}, "entropy": 1.0, "chosen": 1}
+    light, dark = (figure(theme=theme, **more).to_plotly_json() for theme in (LIGHT, DARK))
+    np.testing.assert_array_equal(ROW, before)
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -1,0 +1,98 @@
+"""One measure over many texts: where each text lies, and the mean."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plotly.graph_objects import Figure, Scatter
+
+from transformer_core.figures import DARK, LIGHT
+from transformer_core.figures.bars.spread import texts_spread
+
+VALUES = np.array([0.1, 0.5, np.nan, 0.5, 0.9])
+TEXTS = ["one", "two <b>", "three", "four", "five"]
+
+
+def figure(values: np.ndarray = VALUES, **more: Any) -> Figure:
+    texts = TEXTS if len(values) == 5 else ["x"] * len(values)
+    return texts_spread(values, texts, measure="previous token", unit="of its attention", **more)
+
+
+def points(drawn: Figure, name: str = "texts") -> Scatter:
+    (found,) = (trace for trace in drawn.data if trace.name == name)
+    return found
+
+
+def test_each_text_is_a_point_at_its_value_and_equal_ones_are_stacked():
+    found = points(figure())
+    assert list(found.x) == [0.1, 0.5, 0.5, 0.9]
+    assert list(found.y) == [0.5, 0.5, 1.5, 0.5]
+
+
+@given(st.integers(0, 300), st.integers(0, 100))
+def test_no_two_points_lie_on_each_other_and_all_are_seen(n: int, seed: int):
+    drawn = figure(np.random.default_rng(seed).random(n).round(2))
+    found = points(drawn)
+    assert len(set(zip(found.x, found.y, strict=True))) == n
+    assert all(0 < y < drawn.layout.yaxis.range[1] for y in found.y)
+    low, high = drawn.layout.xaxis.range
+    assert all(low < x < high for x in found.x)
+
+
+def test_hover_tells_the_text():
+    assert points(figure()).customdata[1] == "text 1: 0.50 of its attention<br>two &lt;b&gt;"
+    long = texts_spread(np.array([0.5]), ["word " * 300], measure="x")
+    assert 100 < len(points(long).customdata[0]) < 300
+
+
+def test_the_mean_and_the_levels_are_lines_with_labels():
+    drawn = figure(levels={"shuffled <tokens>": 0.25})
+    assert sorted(shape.x0 for shape in drawn.layout.shapes) == [0.25, 0.5]
+    assert [note.text for note in drawn.layout.annotations] == ["shuffled &lt;tokens&gt; 0.25", "<b>mean</b> 0.50"]
+    assert not figure(np.full(5, np.nan)).layout.shapes
+
+
+@pytest.mark.parametrize(("level", "is_higher"), [(0.1, False), (0.49, True)])
+def test_labels_that_would_touch_stand_above_each_other(level: float, is_higher: bool):
+    below, above = figure(levels={"by chance": level}).layout.annotations
+    assert (above.yshift > below.yshift) == is_higher
+
+
+def test_title_and_axis_say_what_was_measured_and_what_was_not():
+    layout = figure().layout
+    assert layout.title.text == "Previous token, over 5 texts"
+    assert layout.title.subtitle.text == "There is nothing to measure in 1 of them."
+    assert layout.xaxis.title.text == "Previous token (of its attention)"
+    assert figure(title="<i>").layout.title.text == "&lt;i&gt;"
+
+
+def test_the_range_is_fixed_and_nothing_falls_off_it():
+    low, high = figure().layout.xaxis.range
+    assert low == pytest.approx(-0.02) and high == pytest.approx(1.02)
+    assert figure(3 * VALUES).layout.xaxis.range[1] > 2.7
+    low, high = figure(VALUES + 4, limits=None).layout.xaxis.range
+    assert 4 < low < 4.1 and 4.9 < high < 5
+    assert all(np.isfinite(figure(np.full(3, 2.0), limits=None).layout.xaxis.range))
+
+
+def test_the_chosen_text_is_marked():
+    mark = points(figure(chosen=3), "chosen")
+    assert (list(mark.x), list(mark.y)) == ([0.5], [1.5])
+    assert mark.customdata[0].startswith("text 3: 0.50")
+    assert not [trace for trace in figure(chosen=2).data if trace.name == "chosen"]  # it was not measured
+
+
+def test_each_text_has_its_value():
+    with pytest.raises(ValueError, match="5 values and 4 texts"):
+        texts_spread(VALUES, TEXTS[:4], measure="x")
+
+
+def test_input_is_not_changed_and_the_theme_is_only_in_the_template():
+    before = VALUES.copy()
+    light, dark = (figure(chosen=1, levels={"a": 0.2}, theme=theme).to_plotly_json() for theme in (LIGHT, DARK))
+    np.testing.assert_array_equal(VALUES, before)
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -1,0 +1,193 @@
+"""The curves of a training: what is drawn of no, one, some and thousands of steps."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure, Scatter
+
+from transformer_core.analysis.training.curves import Curve, curves_of
+from transformer_core.figures import DARK, LIGHT, training_curves
+
+
+def a_log(n: int, seed: int = 0) -> list[dict[str, Any]]:
+    random = np.random.default_rng(seed)
+    steps = np.arange(1, n + 1)
+    loss = 0.3 + 6 * np.exp(-steps / (n / 5)) + 0.1 * random.normal(size=n)
+    records: list[dict[str, Any]] = [
+        {"step": int(step), "loss": float(value), "learning_rate": 1e-3 / step, "gradient_norm": float(norm)}
+        for step, value, norm in zip(steps, loss, random.gamma(2, size=n), strict=True)
+    ]
+    records += [
+        {
+            "step": int(step),
+            "held_out_pairs": 256,
+            "held_out_loss": 0.5,
+            "held_out_accuracy": 0.9,
+            "held_out_right": 0.8,
+        }
+        for step in steps[9::10]
+    ]
+    return records
+
+
+def traces(figure: Figure, name: str) -> list[Scatter]:
+    return [trace for trace in figure.data if trace.name == name]
+
+
+def titles(figure: Figure) -> list[str]:
+    return [note.text for note in figure.layout.annotations if note.text.startswith("<b>") and note.x == 0]
+
+
+def test_every_panel_that_has_something_is_there():
+    figure = training_curves(curves_of(a_log(100)))
+    assert titles(figure) == [
+        "<b>Loss</b>, nats per token",
+        "<b>On what was held out</b>, share",
+        "<b>Learning rate</b>",
+        "<b>Gradient norm</b>",
+    ]
+    assert [trace.name for trace in figure.data if trace.showlegend] == [
+        *("one batch", "smoothed", "held out"),
+        *("accuracy", "right"),
+    ]
+    loss_only = training_curves({"loss": Curve(np.array([1, 2]), np.array([3.0, 2.0]))})
+    assert titles(loss_only) == ["<b>Loss</b>, nats per token"]
+    assert loss_only.layout.height < figure.layout.height
+
+
+def test_the_loss_of_a_guided_head_has_a_panel_of_its_own():
+    """Batches without a pronoun have none: its curve has gaps, and the others have none."""
+    records = [record | ({"guidance": 1 / record["step"]} if record["step"] % 3 else {}) for record in a_log(30)]
+    figure = training_curves(curves_of(records))
+    assert titles(figure)[:3] == [
+        "<b>Loss</b>, nats per token",
+        "<b>Guided head</b>, nats per pronoun",
+        "<b>On what was held out</b>, share",
+    ]
+    (guidance,) = [trace for trace in figure.data if trace.yaxis == "y2"]
+    assert [*guidance.x] == [step for step in range(1, 31) if step % 3]
+    assert [*guidance.y] == [1 / step for step in range(1, 31) if step % 3]
+    assert len(traces(figure, "one batch")[0].x) == 30
+
+
+def test_before_the_first_step_that_is_said():
+    figure = training_curves({}, n_steps=1800)
+    assert "No step has been logged yet." in [note.text for note in figure.layout.annotations]
+    assert figure.layout.xaxis.range[1] >= 1800
+    assert not figure.data
+
+
+@pytest.mark.parametrize("n", [1, 10])
+def test_few_points_are_marked_and_not_smoothed(n: int):
+    figure = training_curves(curves_of(a_log(n)), n_steps=500)
+    (loss,) = traces(figure, "one batch")
+    assert len(loss.x) == n and loss.mode == "lines+markers"
+    assert not traces(figure, "smoothed")
+    assert figure.layout.xaxis.range[1] >= 500
+
+
+@pytest.mark.parametrize("log_steps", [False, True])
+def test_thousands_of_points_become_few_and_no_extreme_is_lost(log_steps: bool):
+    records = a_log(5000)
+    records[3210]["loss"], records[2222]["gradient_norm"] = 11.0, 99.0
+    curves = curves_of(records)
+    figure = training_curves(curves, log_steps=log_steps)
+    (loss,) = traces(figure, "one batch")
+    assert len(loss.x) < 2700
+    assert max(loss.y) == 11 and min(loss.y) == curves["loss"].values.min()
+    (norm,) = (trace for trace in figure.data if "gradient norm" in (trace.hovertemplate or ""))
+    assert max(norm.y) == 99
+    low, high = figure.layout.yaxis.range
+    assert low < min(loss.y) < max(loss.y) < high
+    assert len(figure.to_json()) < 700_000
+
+
+def test_lines_that_are_read_together_have_the_same_steps():
+    figure = training_curves(curves_of(a_log(5000)))
+    steps = {tuple(trace.x) for trace in figure.data if "held out" not in (trace.hovertemplate or "held out")}
+    assert len(steps) == 1
+    (held_out,) = traces(figure, "held out")
+    assert set(held_out.x) <= set(steps.pop())
+    assert figure.layout.hovermode == "x unified" and figure.layout.hoversubplots == "axis"
+
+
+def test_the_smoothed_line_runs_through_the_middle():
+    curves = curves_of(a_log(2000))
+    figure = training_curves(curves)
+    (one,), (smooth,) = traces(figure, "one batch"), traces(figure, "smoothed")
+    truth = 0.3 + 6 * np.exp(-np.array(one.x) / 400)
+    assert np.abs(np.array(smooth.y)[50:-50] - truth[50:-50]).max() < 0.1
+    assert smooth.line.width > one.line.width
+
+
+def test_hover_is_in_words():
+    figure = training_curves(curves_of(a_log(60)))
+    words = {trace.name: trace.hovertemplate for trace in figure.data if trace.name}
+    assert words["one batch"] == "loss of one batch: %{y:.3f} nats per token<extra></extra>"
+    assert words["held out"] == "loss on what was held out: %{y:.3f} nats per token<extra></extra>"
+    assert words["right"] == "right on what was held out: %{y:.3f}<extra></extra>"
+    assert "step" in figure.layout.xaxis.unifiedhovertitle.text
+
+
+def test_measurements_can_be_chosen_and_named():
+    figure = training_curves(curves_of(a_log(60)), accuracies={"held_out_right": "outputs <right>", "held_out_no": "x"})
+    assert [trace.name for trace in figure.data if trace.legend == "legend3"] == ["outputs &lt;right&gt;"]
+    assert "outputs &lt;right&gt; on what" in traces(figure, "outputs &lt;right&gt;")[0].hovertemplate
+
+
+def test_what_is_no_share_is_not_among_the_shares():
+    figure = training_curves(curves_of(a_log(60)))
+    assert not traces(figure, "pairs")
+
+
+def test_references_are_lines_with_labels_and_within_the_range():
+    figure = training_curves(curves_of(a_log(60)), references={"unigrams": 9.25, "bigrams": 2.5})
+    assert sorted(shape.y0 for shape in figure.layout.shapes) == [2.5, 9.25]
+    assert {"unigrams 9.25", "bigrams 2.50"} <= {note.text for note in figure.layout.annotations}
+    assert figure.layout.yaxis.range[1] > 9.25
+    bare = training_curves(curves_of(a_log(60)))
+    assert figure.layout.margin.r > bare.layout.margin.r
+
+
+def test_heads_that_take_up_a_habit_are_marked_once_a_step():
+    sentences = [(20, "Head one appears."), (40, "Head two appears."), (20, "Head three appears.")]
+    figure = training_curves(curves_of(a_log(60)), appearances=sentences)
+    (marks,) = (trace for trace in figure.data if trace.mode == "markers")
+    assert list(marks.x) == [20, 40]
+    assert list(marks.text) == ["Head one appears.<br>Head three appears.", "Head two appears."]
+    assert marks.marker.size[0] > marks.marker.size[1]
+    assert titles(figure)[0] == "<b>Heads take up a habit</b>"
+
+
+def test_a_moment_is_marked_in_every_panel():
+    figure = training_curves(curves_of(a_log(60)), moment=33, log_steps=True)
+    assert [shape.x0 for shape in figure.layout.shapes] == [33] * 4
+    assert "<b>step 33</b>" in [note.text for note in figure.layout.annotations]
+
+
+def test_a_norm_of_zero_does_not_break_the_axis_of_factors():
+    records = [{"step": step, "loss": 1.0, "gradient_norm": 0.0} for step in (1, 2)]
+    assert titles(training_curves(curves_of(records))) == ["<b>Loss</b>, nats per token"]
+    records[1]["gradient_norm"] = 0.5
+    figure = training_curves(curves_of(records))
+    assert all(np.isfinite(figure.layout.yaxis2.range))
+
+
+def test_input_is_not_changed():
+    curves = curves_of(a_log(300))
+    before = {name: (curve.steps.copy(), curve.values.copy()) for name, curve in curves.items()}
+    training_curves(curves, log_steps=True)
+    for name, (steps, values) in before.items():
+        np.testing.assert_array_equal(curves[name].steps, steps)
+        np.testing.assert_array_equal(curves[name].values, values)
+
+
+def test_the_theme_is_only_in_the_template():
+    marked: dict[str, Any] = {"references": {"unigrams": 5.0}, "appearances": [(3, "A.")], "moment": 7}
+    light, dark = (
+        training_curves(curves_of(a_log(60)), theme=theme, **marked).to_plotly_json() for theme in (LIGHT, DARK)
+    )
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -1,0 +1,59 @@
+"""How far each arm carries: lines over lengths, a band of what was trained, names that do not cover each other."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_core.figures import DARK
+from transformer_core.figures.curves.trial_curves import arm_hues
+from transformer_core.figures.curves.trial_lengths import spaced, trial_lengths
+
+NAMES = {"rotary": "rotary", "learned": "learned", "none": "no positions"}
+LENGTHS = np.array([3, 5, 8, 16, 24])
+BY_LENGTH = {
+    "rotary": np.array([1.0, 1.0, 0.98, 0.7, 0.4]),
+    "learned": np.array([1.0, 0.97, 0.9, 0.2, 0.201]),
+    "none": np.array([0.7, 0.5, 0.4, 0.3, 0.2]),
+}
+
+
+def test_each_arm_is_a_line_and_the_trained_lengths_a_band():
+    figure = trial_lengths(NAMES, LENGTHS, BY_LENGTH, trained=(3, 8), unit="letters", step=240, theme=DARK)
+    assert [trace.name for trace in figure.data] == [*NAMES.values()]
+    for arm, trace in zip(NAMES, figure.data, strict=True):
+        np.testing.assert_array_equal(trace.x, LENGTHS)
+        np.testing.assert_array_equal(trace.y, BY_LENGTH[arm])
+        assert trace.line.color == arm_hues([*NAMES])[arm]
+    assert len({trace.marker.symbol for trace in figure.data}) == 3
+    (band,) = figure.layout.shapes
+    assert band.x0 < 3 and 8 < band.x1 < 9
+    low, high = figure.layout.yaxis.range
+    assert low < 0 and high > 1
+    texts = [note.text for note in figure.layout.annotations]
+    assert texts[:2] == ["<b>How far each carries</b>, after step 240", "<b>trained</b>: 3 to 8"]
+    names = figure.layout.annotations[2:]
+    assert [note.text for note in names] == ["no positions", "learned", "rotary"]  # from the lowest end up
+    room = figure.layout.height - figure.layout.margin.t - figure.layout.margin.b
+    heights = [note.y * room for note in names]
+    assert min(np.diff(heights)) > 14
+
+
+def test_an_arm_that_was_not_measured_is_left_out():
+    figure = trial_lengths(NAMES, LENGTHS, {"none": BY_LENGTH["none"]}, trained=(3, 8), unit="letters", step=48)
+    assert [trace.name for trace in figure.data] == ["no positions"]
+    assert figure.data[0].line.color == arm_hues([*NAMES])["none"]  # its hue stays
+    empty = trial_lengths(NAMES, np.zeros(0, dtype=np.int64), {}, trained=(3, 8), unit="letters", step=0)
+    assert not empty.data
+
+
+@given(st.lists(st.floats(0, 400), max_size=8).map(sorted))
+def test_what_is_spaced_is_apart_in_order_and_moved_no_more_than_needed(heights: list[float]):
+    moved = spaced(heights, apart=15)
+    assert len(moved) == len(heights)
+    assert all(b - a >= 15 - 1e-6 for a, b in pairwise(moved))
+    assert sum(moved) == pytest.approx(sum(heights))  # groups stay around their middles
+    if all(b - a >= 15 for a, b in pairwise(heights)):
+        assert moved == pytest.approx(heights)

@@ -1,0 +1,302 @@
+"""The heatmap of one head: its axes, its range, its words."""
+
+import html
+import json
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure, Heatmap
+
+from transformer_core.figures import DARK, LIGHT, attention_heatmap
+from transformer_core.figures.heatmaps.attention import heatmap_frame
+from transformer_core.figures.hues import WARM
+from transformer_core.figures.labels import LABEL_LENGTH, shorten
+from transformer_core.figures.quantities import QUANTITIES, QuantityName
+from transformer_core.figures.theme import KEY, QUERY
+
+QUERIES, KEYS = ("<bos>", "le", "chat", "le"), ("the", "cat", "the", "<eos>")
+
+
+def a_pattern(n_queries: int, n_keys: int, seed: int = 0) -> np.ndarray:
+    """Rows of positive weights that sum to 1."""
+    weights = np.random.default_rng(seed).random((n_queries, n_keys)).astype(np.float32)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def heatmap(figure: Figure, name: str) -> Heatmap:
+    """The trace of that name."""
+    return next(trace for trace in figure.data if trace.name == name)
+
+
+def test_axes_are_integer_positions_with_the_tokens_as_text():
+    figure = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS)
+    assert list(figure.layout.xaxis.tickvals) == list(figure.layout.yaxis.tickvals) == [0, 1, 2, 3]
+    assert [html.unescape(text) for text in figure.layout.xaxis.ticktext] == list(KEYS)  # both "the" are there
+    assert [html.unescape(text) for text in figure.layout.yaxis.ticktext] == list(QUERIES)
+
+
+def test_queries_run_from_top_to_bottom_and_keys_from_left_to_right():
+    layout = attention_heatmap(a_pattern(3, 5), "abc", "vwxyz").layout
+    assert tuple(layout.yaxis.range) == (2.5, -0.5)
+    assert tuple(layout.xaxis.range) == (-0.5, 4.5)
+
+
+def test_axes_and_title_say_what_they_are():
+    layout = attention_heatmap(a_pattern(2, 2), "ab", "cd", title="Attention pattern: layer 0, head 1").layout
+    assert layout.title.text == "Attention pattern: layer 0, head 1"
+    assert "query" in layout.yaxis.title.text
+    assert "key" in layout.xaxis.title.text
+
+
+def test_the_range_of_colors_is_fixed():
+    pattern = np.full((2, 2), 0.5, dtype=np.float32)
+    color_axis = attention_heatmap(pattern, "ab", "cd").layout.coloraxis
+    assert (color_axis.cmin, color_axis.cmax) == (0, 1)
+
+
+def test_values_are_the_pattern():
+    pattern = a_pattern(4, 4)
+    np.testing.assert_array_equal(heatmap(attention_heatmap(pattern, QUERIES, KEYS), "attention").z, pattern)
+
+
+def test_forbidden_cells_are_not_zeros():
+    pattern, mask = np.tril(a_pattern(4, 4)), np.tril(np.ones((4, 4), dtype=bool))
+    figure = attention_heatmap(pattern, QUERIES, KEYS, mask=mask)
+    attention, forbidden = heatmap(figure, "attention"), heatmap(figure, "not allowed by the mask")
+    np.testing.assert_array_equal(np.isnan(attention.z), ~mask)
+    np.testing.assert_array_equal(np.isnan(forbidden.z), mask)
+    assert attention.coloraxis != forbidden.coloraxis
+    assert "not allowed by the mask" in forbidden.customdata[0][3]
+
+
+def words(figure: Figure, name: str = "attention") -> list[list[str]]:
+    """The hover text of each cell."""
+    assert heatmap(figure, name).hovertemplate == "%{customdata}<extra></extra>"
+    return [list(row) for row in heatmap(figure, name).customdata]
+
+
+def test_hover_is_in_words():
+    figure = attention_heatmap(np.array([[0.42, 0.58]]), ["sat"], ["cat", "mat"])
+    assert words(figure) == [["query 0 'sat' → key 0 'cat': 0.42", "query 0 'sat' → key 1 'mat': 0.58"]]
+
+
+def test_hover_keeps_words_from_right_to_left_apart():
+    figure = attention_heatmap(np.array([[1.0]]), ["قط"], ["cat"])
+    assert words(figure) == [["query 0 '\u2068قط\u2069' → key 0 'cat': 1.00"]]
+
+
+def test_numbers_are_written_where_there_is_room():
+    small = attention_heatmap(np.array([[0.96, 0.04], [0.3, 0.7]]), "ab", "cd")
+    written = {text for trace in small.data if trace.type == "scatter" for text in trace.text}
+    assert written == {".96", ".30", ".70"}
+    large = attention_heatmap(a_pattern(40, 40), ["x"] * 40, ["y"] * 40)
+    assert all(trace.type == "heatmap" for trace in large.data)
+
+
+@pytest.mark.parametrize("n", [1, 4, 16, 33, 64])
+def test_labels_never_crowd(n: int):
+    layout = attention_heatmap(a_pattern(n, n), [f"word{i}" for i in range(n)], [f"word{i}" for i in range(n)]).layout
+    for axis, room in ((layout.xaxis, 600), (layout.yaxis, 540)):
+        assert axis.tickvals[0] == 0
+        assert len(axis.tickvals) * 1.15 * axis.tickfont.size <= room
+        assert len(axis.tickvals) == n or axis.tickfont.size == 7  # smaller before any is left out
+        assert len(axis.tickvals) == len(axis.ticktext)
+
+
+def test_long_tokens_are_shortened_on_the_axis_and_whole_on_hover():
+    token = "anticonstitutionnellement"
+    figure = attention_heatmap(np.ones((1, 1)), [token], [token])
+    assert figure.layout.xaxis.ticktext[0] == shorten(token)
+    assert len(shorten(token)) == LABEL_LENGTH
+    assert token in heatmap(figure, "attention").customdata[0][0]
+
+
+def test_tokens_are_never_markup():
+    token = "<b>&amp;"
+    figure = attention_heatmap(np.ones((1, 1)), [token], [token], title="<i>x")
+    assert figure.layout.xaxis.ticktext[0] == "&lt;b&gt;&amp;amp;"
+    assert figure.layout.title.text == "&lt;i&gt;x"
+    assert "<b>" not in heatmap(figure, "attention").customdata[0][0]
+
+
+def test_input_is_not_changed():
+    pattern, mask = a_pattern(3, 3), np.tril(np.ones((3, 3), dtype=bool))
+    before = pattern.copy(), mask.copy()
+    attention_heatmap(pattern, "abc", "abc", mask=mask)
+    np.testing.assert_array_equal(pattern, before[0])
+    np.testing.assert_array_equal(mask, before[1])
+
+
+def test_the_theme_is_only_in_the_template():
+    light = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, theme=LIGHT).to_plotly_json()
+    dark = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, theme=DARK).to_plotly_json()
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light["layout"], default=str) == json.dumps(dark["layout"], default=str)
+
+
+def test_labels_must_fit():
+    with pytest.raises(ValueError, match="3 query labels"):
+        attention_heatmap(a_pattern(2, 2), "abc", "ab")
+
+
+CAUSAL = np.tril(np.ones((3, 3), dtype=bool))
+
+
+def test_scores_are_around_zero_and_minus_infinity_is_forbidden():
+    scores = np.where(CAUSAL, np.array([[1.5, 0, 0], [-4.25, 2, 0], [0.5, 0, -0.01]]), -np.inf)
+    figure = attention_heatmap(scores, "abc", "def", quantity="scores")
+    cells = heatmap(figure, "scores")
+    np.testing.assert_array_equal(cells.z, np.where(CAUSAL, scores, np.nan).astype(np.float32))
+    axis = figure.layout[cells.coloraxis]
+    assert (axis.cmin, axis.cmax) == (-4.25, 4.25)
+    assert list(axis.colorbar.ticktext) == ["−4.25", "0.00", "4.25"]
+    np.testing.assert_array_equal(np.isfinite(heatmap(figure, "not allowed by the mask").z), ~CAUSAL)
+    told = words(figure, "scores")
+    assert told[1][0] == "query 1 'b' → key 0 'd': score −4.25"
+    assert told[2][2] == "query 2 'c' → key 2 'f': score −0.01"
+    assert told[0][1] == "query 0 'a' → key 1 'e': not allowed by the mask"
+    written = {text for trace in figure.data if trace.type == "scatter" for text in trace.text}
+    assert written == {"1.5", "−4.2", "2.0", "0.5", "0.0"}  # zero has no sign
+
+
+def test_scores_that_are_all_zero_or_forbidden_have_a_range():
+    for scores in (np.zeros((2, 2)), np.full((2, 2), -np.inf)):
+        axis = attention_heatmap(scores, "ab", "cd", quantity="scores").layout.coloraxis3
+        assert (axis.cmin, axis.cmax) == (-1, 1)
+
+
+def test_powers_of_ten_have_a_fixed_range_and_tell_the_weight():
+    weights = np.array([[0.5, 4.2e-4, 2.5e-5, 0.0]])
+    figure = attention_heatmap(weights, "a", "bcde", quantity="log")
+    np.testing.assert_allclose(heatmap(figure, "attention").z, np.log10([[0.5, 4.2e-4, 2.5e-5, 1e-6]]), rtol=1e-6)
+    axis = figure.layout.coloraxis
+    assert (axis.cmin, axis.cmax) == (-4, 0)
+    assert dict(zip(axis.colorbar.tickvals, axis.colorbar.ticktext, strict=True)) == {
+        0: "1",
+        -1: "0.1",
+        -2: "0.01",
+        -3: "0.001",
+        -4: "≤ 0.0001",
+    }
+    assert [text.split(": ")[1] for text in words(figure)[0]] == [
+        "weight 0.5",
+        "weight 0.00042",
+        "weight 0.000025",
+        "weight below 0.000001",
+    ]
+
+
+@pytest.mark.parametrize(("quantity", "said"), [("values", "weight × ‖v‖"), ("written", "weight × ‖v W<sub>O</sub>‖")])
+def test_lengths_go_from_zero_to_the_largest_and_have_a_unit(quantity: QuantityName, said: str):
+    figure = attention_heatmap(np.array([[12.34, 0.0], [1.0, 3.0]]), "ab", "cd", quantity=quantity)
+    axis = figure.layout.coloraxis
+    assert (axis.cmin, axis.cmax) == (0, 12.34)
+    assert said in axis.colorbar.title.text
+    assert words(figure, QUANTITIES[quantity].trace)[0][0] == f"query 0 'a' → key 0 'c': {said} 12.3"
+    assert attention_heatmap(np.ones((1, 1)), "a", "b", quantity=quantity, largest=20.0).layout.coloraxis.cmax == 20
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_every_quantity_names_itself(quantity: QuantityName):
+    titles = {attention_heatmap(a_pattern(2, 2), "ab", "cd", quantity=name).layout.title.text for name in QUANTITIES}
+    assert len(titles) == len(QUANTITIES)
+    figure = attention_heatmap(a_pattern(2, 2), "ab", "cd", quantity=quantity, title="mine")
+    assert figure.layout.title.text == "mine"
+
+
+def test_a_window_keeps_the_places_of_the_whole_text():
+    figure = attention_heatmap(a_pattern(2, 3), "ab", "cde", first_query=128, first_key=64, key_name="key: text")
+    cells = heatmap(figure, "attention")
+    assert (cells.x0, cells.dx, cells.y0, cells.dy) == (64, 1, 128, 1)
+    assert list(figure.layout.xaxis.tickvals) == [64, 65, 66] and list(figure.layout.xaxis.ticktext) == list("cde")
+    assert tuple(figure.layout.xaxis.range) == (63.5, 66.5) and tuple(figure.layout.yaxis.range) == (129.5, 127.5)
+    assert figure.layout.xaxis.title.text == "<b>key: text</b>, 64 to 66"
+    assert words(figure)[1][2].startswith("query 129 'b' → key 66 'e': ")
+    numbers = [trace for trace in figure.data if trace.type == "scatter"]
+    assert {x for trace in numbers for x in trace.x} <= {64, 65, 66}
+    assert {y for trace in numbers for y in trace.y} <= {128, 129}
+
+
+def test_an_overview_says_which_places_a_cell_stands_for():
+    pooled = np.array([[0.42, 0.1, 0.0], [1.0, 0.25, 0.5]])
+    figure = attention_heatmap(pooled, ["q"] * 7, ["k"] * 300, blocks=(7, 300), first_query=10)
+    cells = heatmap(figure, "attention")
+    assert list(cells.x) == [-0.5, 99.5, 199.5, 299.5]  # the edges of blocks, in tokens
+    assert list(cells.y) == [9.5, 12.5, 16.5]  # 7 queries in 2 blocks: 3 and 4
+    assert words(figure)[0][0] == "queries 10 to 12 → keys 0 to 99: at most 0.42"
+    assert figure.layout.meta["blocks"] == {"queries": [10, 13, 17], "keys": [0, 100, 200, 300]}
+    assert tuple(figure.layout.xaxis.range) == (-0.5, 299.5)
+    assert list(figure.layout.xaxis.ticktext) == [f"{place}" for place in figure.layout.xaxis.tickvals]
+    assert all(trace.type == "heatmap" for trace in figure.data)
+    with pytest.raises(ValueError, match="8 queries and 300 keys"):
+        attention_heatmap(pooled, ["q"] * 7, ["k"] * 300, blocks=(8, 300))
+
+
+def test_what_is_marked_has_a_frame_that_hides_nothing():
+    mark = {"first_query": 4, "first_key": 2}
+    row, column, cell = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, marked=(5, 3), **mark).layout.shapes
+    assert (row.x0, row.x1, row.y0, row.y1, row.line.color) == (1.5, 5.5, 4.5, 5.5, QUERY)
+    assert (column.x0, column.x1, column.y0, column.y1, column.line.color) == (2.5, 3.5, 3.5, 7.5, KEY)
+    assert (cell.x0, cell.x1, cell.y0, cell.y1, cell.line.color) == (2.5, 3.5, 4.5, 5.5, WARM)
+    assert all(shape.type == "rect" and shape.fillcolor is None for shape in (row, column, cell))
+    only = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, marked=(None, 3), **mark).layout.shapes
+    assert len(only) == 1
+    assert not attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, marked=(0, 9), **mark).layout.shapes  # not seen
+    pooled = attention_heatmap(a_pattern(2, 2), "abcd", "efgh", blocks=(4, 4), marked=(3, None)).layout.shapes
+    assert (pooled[0].y0, pooled[0].y1) == (1.5, 3.5)
+
+
+def test_a_large_figure_leaves_its_words_to_the_browser():
+    tokens = [f"<{i}>" for i in range(65)]
+    mask = np.tril(np.ones((65, 65), dtype=bool))
+    figure = attention_heatmap(a_pattern(65, 65), tokens, tokens, mask=mask, first_key=3)
+    assert figure.layout.meta["words"] == {
+        "queries": [f"query {i} '&lt;{i}&gt;'" for i in range(65)],
+        "keys": [f"key {i + 3} '&lt;{i}&gt;'" for i in range(65)],
+        "before": "",
+        "format": ".2f",
+        "power": False,
+        "forbidden": "not allowed by the mask",
+    }
+    assert all(trace.meta == "words" and trace.customdata is None for trace in figure.data)
+    assert len(figure.to_json()) < 130_000
+    small = attention_heatmap(a_pattern(64, 64), tokens[1:], tokens[1:])
+    assert "words" not in small.layout.meta and small.data[0].meta is None
+    log = attention_heatmap(a_pattern(65, 65), tokens, tokens, quantity="log").layout.meta["words"]
+    assert (log["power"], log["before"]) == (True, "weight ")
+
+
+@pytest.mark.parametrize("quantity", QUANTITIES)
+def test_no_quantity_changes_its_input_or_has_the_theme_elsewhere(quantity: QuantityName):
+    values = a_pattern(4, 4)
+    before = values.copy()
+    light, dark = (
+        attention_heatmap(values, QUERIES, KEYS, quantity=quantity, marked=(1, 1), theme=theme).to_plotly_json()
+        for theme in (LIGHT, DARK)
+    )
+    np.testing.assert_array_equal(values, before)
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)
+
+
+def test_a_frame_is_the_figure_without_its_cells():
+    queries, keys = ["a", "long word", "c"], ["<b>", "e"]
+    names = {"query_name": "query: the target", "key_name": "key: the text"}
+    pattern = np.full((3, 2), 0.5)
+    whole = json.loads(attention_heatmap(pattern, queries, keys, title="a head", **names).to_json())["layout"]
+    frame = json.loads(json.dumps(heatmap_frame(queries, keys, title="a head", **names)))
+    assert frame.keys() == {"title", "height", "meta", "margin", "xaxis", "yaxis"}
+    for name in ("title", "margin", "xaxis", "yaxis"):
+        assert {part: whole[name][part] for part in frame[name]} == frame[name]
+    written = {"title": "a head", "generated_from": 1, **names}
+    whole = json.loads(attention_heatmap(pattern, queries, keys, **written).to_json())["layout"]
+    assert heatmap_frame(queries, keys, **written)["shapes"] == whole["shapes"]
+
+
+def test_a_dotted_line_divides_the_text_from_what_the_model_wrote():
+    figure = attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, first_query=3, first_key=3, generated_from=5)
+    across, down = figure.layout.shapes
+    assert (across.x0, across.x1, across.y0, across.y1) == (2.5, 6.5, 4.5, 4.5)  # above the row of place 5
+    assert (down.x0, down.x1, down.y0, down.y1) == (4.5, 4.5, 2.5, 6.5)
+    assert {across.line.dash, down.line.dash} == {"dot"} and down.label.text == "generated"
+    assert not attention_heatmap(a_pattern(4, 4), QUERIES, KEYS, generated_from=9).layout.shapes  # not seen

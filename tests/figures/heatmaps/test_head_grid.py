@@ -1,0 +1,99 @@
+"""One number a head: where its cell lies, what it says, and one scale for all."""
+
+import json
+from typing import Literal
+
+import numpy as np
+import pytest
+
+from transformer_core.figures import DARK, LIGHT
+from transformer_core.figures.heatmaps.head_grid import head_grid
+
+VALUES = np.array([[0.1, 0.9, np.nan], [0.42, 0.0, 1.0]])
+GROUPS = {"Encoder": np.full((6, 8), 0.5), "<Cross>": np.array([[-0.25, 2.0]])}
+
+
+def test_layers_are_rows_from_top_to_bottom_and_heads_columns():
+    figure = head_grid(VALUES, title="Effect")
+    np.testing.assert_array_equal(figure.data[0].z, VALUES.astype(np.float32))
+    assert tuple(figure.layout.yaxis.range) == (1.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("head", "layer")
+    assert figure.layout.title.text == "Effect"
+
+
+def test_hover_is_in_words():
+    told = head_grid(VALUES, title="x", what="effect of <this>", unit="nats").data[0].customdata
+    assert told[1][0] == "layer 1, head 0: effect of &lt;this&gt; 0.42 nats"
+    assert told[0][2] == "layer 0, head 2: not measured"
+    assert head_grid(VALUES, title="x").data[0].customdata[0][1] == "layer 0, head 1: 0.90"
+    grouped = head_grid(GROUPS, title="x", diverging=True)
+    assert grouped.data[3].customdata[0][0] == "&lt;Cross&gt;, layer 0, head 0: −0.25"
+
+
+def test_the_range_is_that_of_all_groups_or_as_given():
+    axis = head_grid(GROUPS, title="x", diverging=True).layout.coloraxis3
+    assert (axis.cmin, axis.cmax) == (-2, 2)
+    figure = head_grid(GROUPS, title="x")
+    assert (figure.layout.coloraxis.cmin, figure.layout.coloraxis.cmax) == (0, 2)
+    assert {trace.coloraxis for trace in figure.data if trace.type == "heatmap"} == {"coloraxis"}
+    axis = head_grid(VALUES, title="x", limits=(0, 5), unit="nats").layout.coloraxis
+    assert (axis.cmin, axis.cmax) == (0, 5) and axis.colorbar.title.text.startswith("nats")
+    assert head_grid(np.full((1, 1), np.nan), title="x").layout.coloraxis.cmax == 1
+
+
+@pytest.mark.parametrize("arranged", ["below", "beside"])
+def test_groups_do_not_overlap_and_their_cells_are_alike(arranged: Literal["below", "beside"]):
+    figure = head_grid(GROUPS, title="x", arranged=arranged, width=800)
+    layout = figure.layout
+    one, other = (layout.yaxis.domain, layout.yaxis2.domain), (layout.xaxis.domain, layout.xaxis2.domain)
+    first, second = one if arranged == "below" else other
+    if arranged == "below":
+        assert second[1] < first[0]
+        assert (first[1] - first[0]) / 6 == pytest.approx(second[1] - second[0])
+    else:
+        assert first[1] < second[0]
+        assert (first[1] - first[0]) / 8 == pytest.approx((second[1] - second[0]) / 2)
+        assert one[0][1] == one[1][1]  # their tops are level
+    assert all(0 <= end <= 1 for domain in (*one, *other) for end in domain)
+    assert [note.text for note in layout.annotations] == ["<b>Encoder</b>", "<b>&lt;Cross&gt;</b>"]
+
+
+def test_the_chosen_head_has_a_frame_in_its_group():
+    (frame,) = head_grid(GROUPS, title="x", chosen=("<Cross>", 0, 1)).layout.shapes
+    assert (frame.xref, frame.yref, frame.x0, frame.x1, frame.y0, frame.y1) == ("x2", "y2", 0.5, 1.5, -0.5, 0.5)
+    (frame,) = head_grid(VALUES, title="x", chosen=(1, 2)).layout.shapes
+    assert (frame.xref, frame.x0, frame.y0) == ("x", 1.5, 0.5)
+
+
+@pytest.mark.parametrize("chosen", [(2, 0), (0, -1)])
+def test_a_head_that_is_not_there_cannot_be_chosen(chosen: tuple[int, int]):
+    with pytest.raises(ValueError, match="no head"):
+        head_grid(VALUES, title="x", chosen=chosen)
+    with pytest.raises(ValueError, match="no attention"):
+        head_grid({}, title="x")
+
+
+def test_numbers_are_written_where_there_is_room_and_on_the_right_ground():
+    figure = head_grid(VALUES, title="x")
+    pale, deep = (trace for trace in figure.data if trace.type == "scatter")
+    assert (list(pale.text), list(deep.text)) == ([".10", ".00"], [".90", ".42", "1.00"])
+    grouped = [trace.name for trace in head_grid(GROUPS, title="x").data if trace.type == "scatter"]
+    assert grouped == ["numbers on pale cells", "numbers on deep cells"] * 2  # as the template colors them
+    assert all(trace.type == "heatmap" for trace in head_grid(np.ones((2, 40)), title="x").data)
+    assert (
+        figure.layout.meta["textFromWidth"] < 480 < head_grid(np.ones((2, 16)), title="x").layout.meta["textFromWidth"]
+    )
+
+
+@pytest.mark.parametrize("n", [1, 12, 48])
+def test_labels_never_crowd(n: int):
+    layout = head_grid(np.ones((n, n)), title="x", height=300).layout
+    assert len(layout.xaxis.tickvals) * 14 <= 480 and len(layout.yaxis.tickvals) * 14 <= 300
+
+
+def test_input_is_not_changed_and_the_theme_is_only_in_the_template():
+    before = VALUES.copy()
+    light, dark = (head_grid(VALUES, title="x", chosen=(0, 1), theme=t).to_plotly_json() for t in (LIGHT, DARK))
+    np.testing.assert_array_equal(VALUES, before)
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -1,0 +1,93 @@
+"""A map of heads: the hue is the cluster, the mark the model, and only distances count."""
+
+import json
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure, Scatter
+
+from transformer_core.figures import DARK, LIGHT
+from transformer_core.figures.categories import HUES
+from transformer_core.figures.heatmaps.head_map import head_map_figure
+
+POINTS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 1.0], [4.0, 1.0]])
+LABELS = ["0.0", "0.1", "1.0", "1.1"]
+CLUSTERS, MODELS = np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1])
+NAMES = {
+    "clusters": CLUSTERS,
+    "cluster_names": ["previous <token>", "broad"],
+    "models": MODELS,
+    "model_names": ["A", "B"],
+}
+
+
+def trace(figure: Figure, name: str) -> Scatter:
+    (found,) = (trace for trace in figure.data if trace.name == name)
+    return found
+
+
+def test_each_head_has_a_mark_with_its_hue_and_shape():
+    heads = trace(head_map_figure(POINTS, LABELS, **NAMES), "heads")
+    np.testing.assert_array_equal(np.stack([heads.x, heads.y], axis=1), POINTS)
+    assert list(heads.marker.color) == [HUES[0], HUES[1], HUES[0], HUES[1]]
+    assert list(heads.marker.symbol) == ["circle", "circle", "diamond", "diamond"]
+
+
+def test_hover_is_in_words():
+    spoken = [f"layer {label[0]}, head {label[2]}" for label in LABELS]
+    heads = trace(head_map_figure(POINTS, LABELS, words=spoken, **NAMES), "heads")
+    assert heads.customdata[2] == "<b>layer 1, head 0</b><br>B<br>previous &lt;token&gt;"
+    assert trace(head_map_figure(POINTS, LABELS), "heads").customdata[0] == "<b>0.0</b>"
+
+
+def test_the_legend_names_clusters_and_more_than_one_model():
+    figure = head_map_figure(POINTS, LABELS, **NAMES)
+    named = [trace for trace in figure.data if trace.showlegend]
+    assert [trace.name for trace in named] == ["previous &lt;token&gt;", "broad", "A", "B"]
+    assert [trace.marker.symbol for trace in named] == ["circle", "circle", "circle", "diamond"]
+    assert not head_map_figure(POINTS, LABELS).layout.showlegend
+
+
+def test_distances_are_true_and_directions_have_no_numbers():
+    layout = head_map_figure(POINTS, LABELS, kept=0.783).layout
+    assert layout.yaxis.scaleanchor == "x"
+    assert not layout.xaxis.showticklabels and not layout.yaxis.showticklabels
+    assert "distances" in layout.xaxis.title.text
+    assert layout.title.subtitle.text.startswith("This plane shows 78%")
+    for axis, column in ((layout.xaxis, 0), (layout.yaxis, 1)):
+        assert axis.range[0] < POINTS[:, column].min() and axis.range[1] > POINTS[:, column].max()
+
+
+def test_labels_come_first_so_that_the_template_writes_them_in_the_color_of_text():
+    figure = head_map_figure(POINTS, LABELS)
+    assert figure.data[0].name == "labels" and list(figure.data[0].text) == LABELS
+    crowded = head_map_figure(np.concatenate([np.zeros((30, 2)), POINTS]), ["7.7"] * 30 + LABELS)
+    assert 4 <= len(crowded.data[0].text) <= 6
+
+
+def test_the_chosen_head_has_a_ring():
+    ring = trace(head_map_figure(POINTS, LABELS, chosen=1), "chosen")
+    assert (ring.x[0], ring.y[0], ring.marker.symbol) == (4, 0, "circle-open")
+
+
+@pytest.mark.parametrize("points", [np.zeros((0, 2)), np.zeros((1, 2)), np.zeros((3, 2))])
+def test_none_one_and_alike_heads_are_no_trouble(points: np.ndarray):
+    layout = head_map_figure(points, LABELS[: len(points)]).layout
+    assert all(np.isfinite(layout.xaxis.range)) and layout.xaxis.range[0] < layout.xaxis.range[1]
+
+
+def test_what_does_not_fit_is_said():
+    with pytest.raises(ValueError, match="4 heads and 3 labels"):
+        head_map_figure(POINTS, LABELS[:3])
+    with pytest.raises(ValueError, match="1 cluster names, but cluster 1"):
+        head_map_figure(POINTS, LABELS, clusters=CLUSTERS, cluster_names=["a"])
+    with pytest.raises(ValueError, match="1 models with names, but model 1"):
+        head_map_figure(POINTS, LABELS, models=MODELS, model_names=["a"])
+
+
+def test_input_is_not_changed_and_the_theme_is_only_in_the_template():
+    before = POINTS.copy()
+    light, dark = (head_map_figure(POINTS, LABELS, chosen=1, theme=t, **NAMES).to_plotly_json() for t in (LIGHT, DARK))
+    np.testing.assert_array_equal(POINTS, before)
+    assert light["layout"].pop("template") != dark["layout"].pop("template")
+    assert json.dumps(light, default=str) == json.dumps(dark, default=str)

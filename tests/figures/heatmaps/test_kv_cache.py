@@ -1,0 +1,121 @@
+"""The KV cache as a grid, and what its steps cost as lines."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from plotly.graph_objects import Figure
+
+from transformer_core.figures import DARK, LIGHT
+from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
+from transformer_core.figures.theme import KEY, VALUE
+
+READ = ("<bos>", "le", "chat")
+SOURCE = ("the", "<cat>")
+
+
+def figure(labels: tuple[str, ...] = READ, **more: Any) -> Figure:
+    return kv_cache_grid(labels, **{"n_layers": 2, "n_cached": 2} | more)
+
+
+def grids(drawn: Figure) -> list[Any]:
+    return [trace for trace in drawn.data if trace.type == "heatmap"]
+
+
+def test_each_layer_has_keys_and_below_them_values():
+    (grid,) = grids(figure())
+    stored_key, new_key, stored_value, new_value = range(4)
+    keys, values = [stored_key, stored_key, new_key], [stored_value, stored_value, new_value]
+    np.testing.assert_array_equal(grid.z, [keys, values, keys, values])
+    assert figure().layout.yaxis.range == (3.5, -0.5)
+    assert (list(figure().layout.yaxis.tickvals), list(figure().layout.yaxis.ticktext)) == ([0.5, 2.5], ["0", "1"])
+
+
+def test_colors_are_the_fixed_hues_and_the_legend_names_them():
+    drawn = figure()
+    (grid,) = grids(drawn)
+    colors = {entry.name: entry.marker.color for entry in drawn.data if entry.type == "scatter"}
+    assert colors["key, new at this step"] == KEY and colors["value, new at this step"] == VALUE
+    assert len(set(colors.values())) == 4
+    middles = [(z - grid.zmin) / (grid.zmax - grid.zmin) for z in range(4)]
+    for middle, color in zip(middles, colors.values(), strict=True):
+        below = [of for place, of in grid.colorscale if place <= middle]
+        above = [of for place, of in reversed(grid.colorscale) if place >= middle]
+        assert below[-1] == above[-1] == color  # no color between two states
+
+
+def test_what_is_stored_and_what_is_new_in_words():
+    (grid,) = grids(figure())
+    assert grid.customdata[0][1] == (
+        "layer 0, key of token 1 'le':<br>stored at an earlier step and read again; without a cache it would be "
+        "computed anew"
+    )
+    assert grid.customdata[3][2] == "layer 1, value of token 2 'chat':<br>computed at this step, and stored"
+
+
+def test_the_source_is_computed_at_the_first_step_and_stored_from_then_on():
+    first, later = (grids(figure(READ[:n], n_cached=n - 1, source_labels=SOURCE))[0].z for n in (1, 2))
+    np.testing.assert_array_equal(first[0], [1, 1])
+    np.testing.assert_array_equal(later[0], [0, 0])
+    drawn = figure(source_labels=SOURCE)
+    assert list(drawn.layout.xaxis.ticktext) == ["the", "&lt;cat&gt;"]
+    assert list(drawn.layout.xaxis2.ticktext) == ["&lt;bos&gt;", "le", "chat"]
+    assert drawn.layout.xaxis.domain[1] < drawn.layout.xaxis2.domain[0]
+    a, b = drawn.layout.xaxis, drawn.layout.xaxis2  # a position is as wide in both
+    pitches = [(axis.domain[1] - axis.domain[0]) / (axis.range[1] - axis.range[0]) for axis in (a, b)]
+    assert pitches[0] == pytest.approx(pitches[1])
+
+
+@pytest.mark.parametrize(("n", "room"), [(1, 16), (16, 16), (17, 32), (200, 256)])
+def test_it_stays_while_it_fills(n: int, room: int):
+    drawn = figure(("x",) * n, n_cached=n - 1)
+    assert drawn.layout.xaxis.range == (-0.5, room - 0.5)
+    (frame,) = drawn.layout.shapes
+    assert (frame.x0, frame.x1, frame.y0, frame.y1) == (-0.5, room - 0.5, -0.5, 3.5)
+    assert len(drawn.layout.xaxis.tickvals) * 14 <= 600
+
+
+def test_a_large_one_is_sent_without_its_words():
+    n = 400
+    (grid,) = grids(kv_cache_grid(("x",) * n, n_layers=12, n_cached=n - 1))
+    assert grid.customdata is None and grid.z.shape == (24, n) and "position" in grid.hovertemplate
+
+
+@pytest.mark.parametrize("n_layers", [1, 12, 48])
+def test_layers_take_as_much_room_as_they_need(n_layers: int):
+    drawn = figure(n_layers=n_layers)
+    assert 10 * n_layers < drawn.layout.height < 44 * n_layers + 200
+    pitch = 420 / n_layers
+    assert len(drawn.layout.yaxis.ticktext) * 14 <= max(n_layers * pitch, 480) + 14
+
+
+def test_no_more_is_stored_than_there_is():
+    with pytest.raises(ValueError, match="4 positions are stored, but there are 3"):
+        figure(n_cached=4)
+
+
+def test_costs_are_two_lines_from_zero_on():
+    cached, uncached = np.array([10, 12, 14]), np.array([10, 20, 3000])
+    drawn = cost_lines(cached, uncached, at=1)
+    without, with_cache = drawn.data
+    np.testing.assert_array_equal(without.y, uncached)
+    np.testing.assert_array_equal(with_cache.y, cached)
+    assert list(with_cache.x) == [0, 1, 2] and without.line.color != with_cache.line.color
+    low, high = drawn.layout.yaxis.range
+    assert low == 0 and 3000 < high < 3300
+    (mark,) = drawn.layout.shapes
+    assert mark.x0 == mark.x1 == 1
+    assert not cost_lines(cached, uncached).layout.shapes
+    assert cost_lines(cached[:0], uncached[:0]).layout.yaxis.range[1] > 0
+
+
+def test_the_theme_is_only_in_the_template():
+    costs = np.array([1, 2])
+    for draw in (
+        lambda theme: figure(source_labels=SOURCE, theme=theme),
+        lambda theme: cost_lines(costs, costs, at=0, theme=theme),
+    ):
+        light, dark = (draw(theme).to_plotly_json() for theme in (LIGHT, DARK))
+        assert light["layout"].pop("template") != dark["layout"].pop("template")
+        assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -1,0 +1,60 @@
+"""Matrices of positions: where their cells lie, what is written into them and said of them."""
+
+import numpy as np
+import pytest
+
+from transformer_core.figures import DARK, LIGHT
+from transformer_core.figures.heatmaps.cells import MOST_TOLD
+from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
+
+VALUES = np.array([[1.0, -0.25, np.nan], [0.0, 0.46416, -1.0]])
+ROWS = Side(title="position", words=["position 0", "position 1"])
+COLUMNS = Side(title="dimension", words=["a", "<b>", "c"], ticks=["sin\n÷ 1", "cos\n÷ 1", "<c>"])
+
+
+def texts(figure) -> dict[tuple[int, int], str]:
+    """The numbers that are written, by row and column."""
+    return {(y, x): text for trace in figure.data[1:] for y, x, text in zip(trace.y, trace.x, trace.text, strict=True)}
+
+
+def test_rows_go_down_and_numbers_are_written_with_their_decimals():
+    figure = position_matrix(VALUES, ROWS, COLUMNS, title="T", decimals=4)
+    np.testing.assert_array_equal(figure.data[0].z, VALUES.astype(np.float32))
+    assert tuple(figure.layout.yaxis.range) == (1.5, -0.5) and tuple(figure.layout.xaxis.range) == (-0.5, 2.5)
+    assert texts(figure) == {(0, 0): "1.0000", (0, 1): "−0.2500", (1, 0): "0.0000", (1, 1): "0.4642", (1, 2): "−1.0000"}
+    deep = {(y, x) for y, x in zip(figure.data[2].y, figure.data[2].x, strict=True)}
+    assert deep == {(0, 0), (1, 2)}
+    assert figure.layout.xaxis.ticktext == ("sin<br>÷ 1", "cos<br>÷ 1", "&lt;c&gt;")
+    assert (figure.layout.coloraxis3.cmin, figure.layout.coloraxis3.cmax) == (-1, 1)
+
+
+def test_hover_is_in_words_and_a_large_one_leaves_them_to_the_browser():
+    told = position_matrix(VALUES, ROWS, COLUMNS, title="T", what="product").data[0].customdata
+    assert told[0][1] == "position 0 → &lt;b&gt;: product −0.25" and told[0][2] == ""
+    n = int(MOST_TOLD**0.5) + 1
+    side = Side(title="position", words=[f"position {place}" for place in range(n)])
+    figure = position_matrix(np.zeros((n, n)), side, side, title="T", what="product", decimals=3)
+    words = figure.layout.meta["words"]
+    assert figure.data[0].customdata is None and figure.data[0].meta == "words" and len(figure.data) == 1
+    assert words["format"] == ".3f" and words["before"] == "product " and list(words["keys"]) == list(side.words)
+
+
+def test_numbers_are_left_out_where_there_is_no_room_and_ticks_are_round():
+    side = Side(title="position", words=[str(place) for place in range(60)])
+    figure = position_matrix(np.zeros((60, 60)), side, side, title="T", diverging=False, cut=30)
+    assert len(figure.data) == 1 and figure.layout.coloraxis.cmin == 0
+    steps = np.diff(figure.layout.xaxis.tickvals)
+    assert set(steps.tolist()) == {steps[0]} and steps[0] in (1, 2, 5, 10, 20)
+    assert [shape.x0 for shape in figure.layout.shapes] == [29.5]
+    assert len(position_matrix(VALUES, ROWS, COLUMNS, title="T", has_numbers=False).data) == 1
+
+
+def test_the_theme_is_in_the_template_alone():
+    light, dark = (position_matrix(VALUES, ROWS, COLUMNS, title="T", cut=1, theme=theme) for theme in (LIGHT, DARK))
+    assert light.layout.template != dark.layout.template
+    assert light.update_layout(template=None).to_json() == dark.update_layout(template=None).to_json()
+
+
+def test_words_must_fit():
+    with pytest.raises(ValueError, match="2 by 3 numbers, but words for 3 rows and 3 columns"):
+        position_matrix(VALUES, COLUMNS, COLUMNS, title="T")

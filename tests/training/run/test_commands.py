@@ -1,0 +1,111 @@
+"""What is asked of a run is taken once, in order; what cannot be done is refused, or dropped."""
+
+import math
+import threading
+from pathlib import Path
+
+import pytest
+
+from transformer_core.errors import RunError
+from transformer_core.training.run.commands import Command, ask, clear, take, waiting
+
+
+def test_what_is_asked_is_taken_once_and_in_order(tmp_path: Path):
+    assert waiting(tmp_path) == []
+    assert take(tmp_path) == []
+    asked = [Command("step", 3.0), Command("learning-rate", 0.5), Command("pause"), Command("look"), Command("resume")]
+    for command in asked:  # faster than the clock of the file system ticks
+        ask(tmp_path, *command)
+    assert waiting(tmp_path) == ["pause", "resume", "step", "look", "learning-rate"]
+    assert take(tmp_path) == asked
+    assert waiting(tmp_path) == []
+    assert take(tmp_path) == []
+    assert list((tmp_path / "commands").iterdir()) == []
+
+
+def test_asked_twice_the_last_one_counts(tmp_path: Path):
+    ask(tmp_path, "learning-rate", 0.5)
+    ask(tmp_path, "snapshot")
+    ask(tmp_path, "learning-rate", 0.1 + 0.2)  # no digit is lost
+    assert take(tmp_path) == [Command("snapshot"), Command("learning-rate", 0.1 + 0.2)]
+
+
+def test_what_is_not_wanted_now_waits(tmp_path: Path):
+    for command in ("pause", "stop", "snapshot"):
+        ask(tmp_path, command)
+    assert take(tmp_path, names=("stop",)) == [Command("stop")]
+    assert take(tmp_path) == [Command("pause"), Command("snapshot")]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
+def test_a_number_that_makes_no_sense_is_refused(tmp_path: Path, value: float):
+    with pytest.raises(RunError, match=rf"^learning-rate takes a number above 0, got {value!r}"):
+        ask(tmp_path, "learning-rate", value)
+    assert not (tmp_path / "commands").exists()
+
+
+@pytest.mark.parametrize("content", [b"", b"fast", b"nan", b"-1", b"inf", b"\xff\xfe", b"1 2"])
+def test_what_nobody_can_read_or_do_is_dropped(tmp_path: Path, content: bytes):
+    ask(tmp_path, "pause")
+    (tmp_path / "commands" / "learning-rate").write_bytes(content)
+    (tmp_path / "commands" / "dance").write_text("1.0")
+    assert take(tmp_path) == [Command("pause")]
+    assert [path.name for path in (tmp_path / "commands").iterdir()] == ["dance"]
+
+
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path):
+    with pytest.raises(RunError, match=r"nowhere/commands cannot be written \(No such file .*cannot be told: pause"):
+        ask(tmp_path / "nowhere", "pause")
+    (tmp_path / "commands").touch()
+    with pytest.raises(RunError, match="cannot be told: stop"):
+        ask(tmp_path, "stop")
+    assert take(tmp_path) == []
+
+
+def test_what_was_asked_of_a_dead_process_is_forgotten(tmp_path: Path):
+    ask(tmp_path, "stop")
+    clear(tmp_path)
+    assert waiting(tmp_path) == []
+    assert take(tmp_path) == []
+
+
+def test_nothing_is_left_of_a_process_that_was_killed_while_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """As a kill between two of its steps leaves the folder: the names are taken, not yet removed."""
+    ask(tmp_path, "look")
+    ask(tmp_path, "snapshot")
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "unlink", lambda path, missing_ok=False: None)
+        assert take(tmp_path) == [Command("look"), Command("snapshot")]
+    assert sorted(path.name for path in (tmp_path / "commands").iterdir()) == [".look.taken", ".snapshot.taken"]
+    ask(tmp_path, "look")
+    clear(tmp_path)
+    assert list((tmp_path / "commands").iterdir()) == []
+
+
+def test_of_many_who_ask_while_it_is_taken_none_is_half_read(tmp_path: Path):
+    n_askers, n_times = 4, 40
+    taken: list[Command] = []
+    over = threading.Event()
+
+    def ask_often(asker: int) -> None:
+        for i in range(n_times):
+            ask(tmp_path, "learning-rate", 1.0 + asker + i / 1000)
+
+    def take_all() -> None:
+        while not over.is_set():
+            taken.extend(take(tmp_path))
+
+    taker = threading.Thread(target=take_all)
+    askers = [threading.Thread(target=ask_often, args=(asker,)) for asker in range(n_askers)]
+    taker.start()
+    for thread in askers:
+        thread.start()
+    for thread in askers:
+        thread.join()
+    over.set()
+    taker.join()
+    taken.extend(take(tmp_path))
+    possible = {1.0 + asker + i / 1000 for asker in range(n_askers) for i in range(n_times)}
+    assert {command.value for command in taken} <= possible
+    assert taken[-1].value in {1.0 + asker + (n_times - 1) / 1000 for asker in range(n_askers)}  # the last is not lost
+    assert list((tmp_path / "commands").iterdir()) == []

@@ -1,0 +1,92 @@
+"""What ended a training, in words; no error that torch or the system raises comes out as it was."""
+
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.training.small_runs import begin, corpus, work
+from transformer_core.errors import ConfigError, RunError
+from transformer_core.training.processes import OtherProcessError
+from transformer_core.training.run.directory import NotSavedError, RunDirectory
+from transformer_core.training.run.failures import is_short_of_memory, told
+
+__all__ = ["corpus"]  # a fixture
+
+TORCH_SAYS = (
+    "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to ..."
+)
+SHORT_OF_MEMORY = [
+    MemoryError(),
+    RuntimeError(TORCH_SAYS),
+    RuntimeError("std::bad_alloc"),
+    RuntimeError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    RuntimeError("can't start new thread"),
+    OSError(errno.ENOMEM, os.strerror(errno.ENOMEM)),
+]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterator[RunDirectory]:
+    """A run that has saved step 5, with batches of six in three parts."""
+    job = begin(tmp_path_factory.mktemp("failures") / "run", corpus, accumulate=3)
+    work(job, until=5)
+    yield job.directory
+
+
+@pytest.mark.parametrize("error", SHORT_OF_MEMORY, ids=repr)
+def test_too_little_memory(directory: RunDirectory, error: Exception):
+    assert is_short_of_memory(error)
+    assert str(told(error, directory, step=7)) == (
+        "there is too little memory for step 8. What was saved after step 5 is whole. Start a new run with a smaller "
+        "batch_size (now 6), with more parts by accumulate (now 3), or with a smaller model"
+    )
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO])
+def test_no_room(directory: RunDirectory, number: int):
+    error = OSError(number, os.strerror(number))
+    assert not is_short_of_memory(error)
+    failure = told(error, directory, step=7)
+    assert isinstance(failure, RunError)
+    assert str(failure) == (
+        f"{directory.path} cannot be written: there is no room left on the disk. What was saved after step 5 is whole; "
+        f"make room, then go on with --resume"
+    )
+
+
+def test_what_else_a_system_says(directory: RunDirectory):
+    error = PermissionError(errno.EACCES, "Permission denied")
+    assert "cannot be written: Permission denied. What was saved after step 5 is whole" in str(
+        told(error, directory, step=7)
+    )
+
+
+def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_path: Path):
+    assert str(told(RunError("the loss became nan"), directory, step=7)) == (
+        "the loss became nan. What was saved after step 5 is whole"
+    )
+    never_saved = RunDirectory(tmp_path, directory.request)
+    assert str(told(RunError("the loss became nan"), never_saved, step=7)) == (
+        "the loss became nan. Nothing had been saved yet"
+    )
+    lost = told(OtherProcessError("one of the 2 processes ended"), directory, step=7)
+    assert isinstance(lost, OtherProcessError)  # only one of the processes tells it
+    assert str(lost) == "one of the 2 processes ended. What was saved after step 5 is whole"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        NotSavedError(
+            "step 7 could not be saved in runs/a (No space left); make room, then go on from the save before"
+        ),
+        ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number"),
+        ZeroDivisionError("a defect of ours"),
+    ],
+    ids=repr,
+)
+def test_what_says_all_already_or_is_a_defect_stays_as_it_is(directory: RunDirectory, error: Exception):
+    assert told(error, directory, step=7) is error

@@ -1,0 +1,161 @@
+"""A file of records: appended to, read while it is written, taken back to a step, and told of where it is damaged."""
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from transformer_core.errors import RunError
+from transformer_core.training.run.metrics import RecordFile
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> RecordFile:
+    return RecordFile(tmp_path / "records.jsonl")
+
+
+def test_what_is_appended_is_read(file: RecordFile):
+    assert file.read() == []
+    records: list[dict[str, Any]] = [
+        {"step": 1, "loss": 0.1 + 0.2},
+        {"step": 1, "heads": {"encoder 0.1": [1, None]}},
+        {"step": 3},
+    ]
+    for record in records:
+        file.append(record)
+    assert file.read() == records
+    assert [json.loads(line) for line in file.path.read_text().splitlines()] == records
+
+
+@given(st.lists(st.integers(0, 20), max_size=8).map(sorted), st.integers(-1, 21), st.integers(0, 30))
+def test_taken_back_it_holds_what_was_up_to_that_step(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[int], step: int, n_torn: int
+):
+    file = RecordFile(tmp_path_factory.mktemp("records") / "records.jsonl")
+    for i, number in enumerate(steps):
+        file.append({"step": number, "i": i})
+    if n_torn and steps:
+        with file.path.open("ab") as handle:
+            handle.write(b'{"step": 21, "loss": 0.123456789'[:n_torn])
+    file.rewind(step=step)
+    expected = [{"step": number, "i": i} for i, number in enumerate(steps) if number <= step]
+    assert file.read() == expected
+    file.append({"step": 22})
+    assert file.read() == [*expected, {"step": 22}]
+
+
+@pytest.mark.parametrize("line", [b"{", b"[1]", b"7", b"{}", b'{"step": "1"}', b'{"step": null}', b"\xff", b"\x00\x00"])
+def test_a_damaged_line_is_told_and_nothing_is_thrown_away(file: RecordFile, line: bytes):
+    content = b'{"step":1}\n' + line + b'\n{"step":2}\n'
+    file.path.write_bytes(content)
+    for use in (file.read, lambda: file.rewind(step=1)):
+        with pytest.raises(RunError, match=r"records\.jsonl is damaged .* move it away"):
+            use()
+    assert file.path.read_bytes() == content
+
+
+def test_an_empty_file_is_one_without_records(file: RecordFile):
+    file.rewind(step=3)
+    assert not file.path.exists()
+    file.path.touch()
+    file.rewind(step=3)
+    assert file.read() == []
+
+
+class Counted(io.FileIO):
+    """A file that counts the bytes that are read of any like it."""
+
+    n_bytes = 0
+
+    def readinto(self, buffer):
+        n = super().readinto(buffer)
+        Counted.n_bytes += n
+        return n
+
+    def readall(self) -> bytes:
+        content = super().readall()
+        Counted.n_bytes += len(content)
+        return content
+
+
+@pytest.fixture
+def n_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
+    """Tells how many bytes were read of files since it was last asked."""
+    write = Path.open
+
+    def open_counted(path: Path, mode: str = "r", **options: Any) -> Any:
+        return io.BufferedReader(Counted(path)) if mode == "rb" else write(path, mode, **options)
+
+    def since() -> int:
+        n, Counted.n_bytes = Counted.n_bytes, 0
+        return n
+
+    monkeypatch.setattr(Path, "open", open_counted)
+    Counted.n_bytes = 0
+    return since
+
+
+def independent(file: RecordFile) -> list[dict[str, Any]]:
+    """What the file holds, read anew, from its beginning."""
+    with open(file.path, encoding="utf-8") as handle:
+        return [json.loads(line) for line in handle if line.endswith("\n")]
+
+
+def test_only_what_was_appended_is_read_again(file: RecordFile, n_read: Callable[[], int]):
+    for step in range(2_000):
+        file.append({"step": step, "loss": step / 7})
+    assert file.read() == independent(file)
+    assert n_read() == file.path.stat().st_size
+    last = file.path.read_bytes().splitlines(keepends=True)[-1]
+    n_read()
+    for _ in range(3):
+        assert len(file.read()) == 2_000
+    assert n_read() == 3 * len(last)  # it is compared: does it still stand there?
+    before = file.path.stat().st_size
+    file.append({"step": 2_000, "loss": 0.125})
+    assert file.read() == independent(file)
+    assert n_read() == file.path.stat().st_size - before + len(last)
+    with file.path.open("a") as handle:
+        handle.write('{"step": 2001, "lo')
+    assert file.read() == independent(file)
+    assert len(file.read()) == 2_001
+    with file.path.open("a") as handle:
+        handle.write('ss": 1.5}\n{"step"')
+    assert file.read() == independent(file)
+    assert file.read()[-1] == {"step": 2_001, "loss": 1.5}
+
+
+@given(st.lists(st.tuples(st.sampled_from(["append", "tear", "rewind", "replace", "delete"]), st.integers(0, 9))))
+def test_whatever_happens_to_the_file_a_viewer_reads_what_it_holds(
+    tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, int]]
+):
+    """One file that is written by others, and one that watches it: what it returns is what the file holds."""
+    viewer = RecordFile(tmp_path_factory.mktemp("records") / "records.jsonl")
+    viewer.path.touch()
+    for i, (act, n) in enumerate(acts):
+        writer, records = RecordFile(viewer.path), independent(viewer) if viewer.path.exists() else []
+        writer.rewind(step=99)  # what was torn goes, as when a run goes on
+        if act == "append":
+            step = records[-1]["step"] + 1 if records else 0  # they only rise
+            for _ in range(n):
+                writer.append({"step": step, "loss": i})
+        elif act == "tear":
+            with viewer.path.open("a") as handle:
+                handle.write('{"step": 9'[: n + 1])
+        elif act == "rewind":
+            writer.rewind(step=n)
+            writer.append({"step": n + 1, "loss": i})
+        elif act == "replace":
+            new = viewer.path.with_suffix(".new")
+            new.write_text("".join(json.dumps({"step": step, "loss": i}) + "\n" for step in range(n)))
+            new.replace(viewer.path)
+        else:
+            viewer.path.unlink(missing_ok=True)
+            assert viewer.read() == []
+            viewer.path.touch()
+        assert viewer.read() == independent(viewer)

@@ -1,0 +1,187 @@
+"""The queue: places, the order of those who wait, and what is left of those who were killed."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from transformer_core.errors import ConfigError
+from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
+
+ROOT = Path(__file__).resolve().parents[3]
+HOLD = "import sys; from filelock import FileLock as L; a = L(sys.argv[1]); a.acquire(); print(flush=True); input()"
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine of its own, with two places."""
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path))
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "2")
+    return tmp_path / "places"
+
+
+@pytest.fixture
+def another_process() -> Iterator[Callable[[Path], "subprocess.Popen[bytes]"]]:
+    """Starts processes that each hold a lock, and ends them."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def hold(lock: Path) -> "subprocess.Popen[bytes]":
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-c", f"import site; site.main(); {HOLD}", str(lock)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        process.stdout.readline()
+        return process
+
+    yield hold
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+class Waiter:
+    """Waits for a place in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.place: Place | None = None
+        self.n_before: list[int] = []
+        self.is_wanted = True
+        self._thread = Thread(target=self._wait)
+        self._thread.start()
+        while not self.n_before and self._thread.is_alive():
+            time.sleep(0.005)
+
+    def _wait(self) -> None:
+        def is_wanted(n_before: int) -> bool:
+            self.n_before.append(n_before)
+            return self.is_wanted
+
+        self.place = wait_for_place(is_wanted=is_wanted)
+
+    def leave(self) -> None:
+        self.is_wanted = False
+        self._thread.join()
+
+    def has_come_in(self) -> Place:
+        self._thread.join(timeout=300)
+        assert self.place is not None
+        return self.place
+
+
+def test_as_many_places_as_are_wanted(monkeypatch: pytest.MonkeyPatch):
+    first, second = take_place(), take_place()
+    assert first is not None
+    assert second is not None
+    assert take_place() is None
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "3")
+    third = take_place()
+    assert third is not None
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "2")
+    second.release()
+    again = take_place()
+    assert again is not None
+    for place in (first, again, third):
+        place.release()
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "many", "1.5", " "])
+def test_a_number_of_places_that_makes_no_sense(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", value)
+    with pytest.raises(ConfigError, match=f"HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {value!r}"):
+        n_at_once()
+
+
+def test_where_nobody_says_it_is_half_the_cores(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("HEADLIGHT_RUNS_AT_ONCE")
+    assert n_at_once() == max(2, (os.cpu_count() or 1) // 2)
+
+
+def test_who_came_first_goes_first(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
+    at_work = take_place()
+    assert at_work is not None
+    waiters = [Waiter() for _ in range(3)]
+    assert [waiter.n_before[-1] for waiter in waiters] == [0, 1, 2]
+    for i, waiter in enumerate(waiters):
+        at_work.release()
+        at_work = waiter.has_come_in()
+        assert all(later.place is None for later in waiters[i + 1 :])
+    at_work.release()
+
+
+def test_who_waits_in_another_line_does_not_count():
+    first = wait_for_place(is_wanted=lambda n_before: False, line="others", most=1)
+    assert first is not None
+    assert wait_for_place(is_wanted=lambda n_before: False, line="others", most=1) is None
+    places = [take_place(), take_place()]
+    assert None not in places
+    for place in (first, *places):
+        assert place is not None
+        place.release()
+
+
+def test_who_leaves_the_line_holds_nobody_up(places: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
+    at_work = take_place()
+    assert at_work is not None
+    first, second = Waiter(), Waiter()
+    first.leave()
+    assert first.place is None
+    at_work.release()
+    second.has_come_in().release()
+    assert list(places.glob("ticket-*")) == []
+
+
+def test_the_place_of_a_killed_run_is_free(
+    places: Path, monkeypatch: pytest.MonkeyPatch, another_process: Callable[[Path], "subprocess.Popen[bytes]"]
+):
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
+    at_work = another_process(places / "place-0.lock")
+    assert take_place() is None
+    at_work.kill()
+    at_work.wait()
+    place = take_place()
+    assert place is not None
+    place.release()
+
+
+def test_a_killed_waiter_holds_nobody_up(
+    places: Path, monkeypatch: pytest.MonkeyPatch, another_process: Callable[[Path], "subprocess.Popen[bytes]"]
+):
+    monkeypatch.setenv("HEADLIGHT_RUNS_AT_ONCE", "1")
+    ticket = places / f"ticket-{time.time_ns() - 10**10:020}-1.lock"  # somebody has been waiting for ten seconds
+    waiting = another_process(ticket)
+    mine = Waiter()
+    assert set(mine.n_before) == {1}  # though there is a place
+    assert mine.place is None
+    waiting.kill()
+    waiting.wait()
+    mine.has_come_in().release()
+    assert not ticket.exists()
+
+
+def test_a_ticket_that_is_not_held_yet_counts(places: Path):
+    """Between making its ticket and locking it, a process is in line already."""
+    places.mkdir()
+    (places / f"ticket-{time.time_ns():020}-1.lock").touch()
+    mine = Waiter()
+    assert set(mine.n_before) == {1}
+    mine.leave()
+
+
+def test_where_nobody_can_wait_nobody_needs_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "file"))
+    place = wait_for_place(is_wanted=lambda n_before: False)
+    assert place is not None
+    place.release()
+    assert take_place() is not None

@@ -1,0 +1,70 @@
+"""Drawn continuations: against a naive loop that reads everything anew for each token."""
+
+from zlib import crc32
+
+import torch
+
+from transformer_core.config import ModelConfig
+from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.decoding.sampling import draw
+from transformer_core.model.transformer import Transformer, build
+from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
+from transformer_core.training.run.samples import SAMPLING, continuation
+
+TEXTS = ("the cat sees the dog", "a bird sings")
+
+
+def random_decoder(tokenizer: OwnTokenizer, *, max_seq_len: int = 64) -> Transformer:
+    config = ModelConfig(
+        vocab_size=tokenizer.vocab_size,
+        architecture="decoder_only",
+        d_model=16,
+        d_ff=32,
+        n_heads=2,
+        n_encoder_layers=0,
+        n_decoder_layers=1,
+        max_seq_len=max_seq_len,
+        tie_embeddings="target",
+    )
+    return build(config, seed=0).eval()
+
+
+def naive(model: Transformer, ids: list[int], n_new: int, seed: int) -> list[int]:
+    tokens = [*ids]
+    for _ in range(n_new):
+        with torch.no_grad():
+            logits = model(torch.tensor([tokens]))[0, -1] / 0.8
+        logits[model.config.pad_id] = -torch.inf
+        tokens.append(draw(logits.log_softmax(-1), seed=seed, position=len(tokens)))
+        if tokens[-1] == model.config.eos_id:
+            break
+    return tokens
+
+
+def test_a_continuation_is_drawn_and_the_same_each_time():
+    tokenizer = train_tokenizer(TEXTS, kind="character")
+    model = random_decoder(tokenizer)
+    ids = tokenizer.encode("the c", bos=True)
+    found = continuation(model, tokenizer, "the c")
+    assert found == continuation(model, tokenizer, "the c")
+    assert found == tokenizer.continuation(naive(model, ids, 58, crc32(b"the c")), len(ids))
+    assert SAMPLING.temperature == 0.8
+    assert found != tokenizer.decode(greedy_decode(model, torch.tensor([ids])).tokens[0].tolist()[len(ids) :])
+
+
+def test_of_a_long_prompt_the_end_is_read():
+    tokenizer = train_tokenizer(TEXTS, kind="word")
+    model = random_decoder(tokenizer, max_seq_len=8)
+    prompt = "the cat sees the dog a bird sings the cat sees the dog a bird"
+    ids = [tokenizer.bos_id, *tokenizer.encode(prompt)[-4:]]
+    found = continuation(model, tokenizer, prompt)
+    assert found == tokenizer.continuation(naive(model, ids, 3, crc32(prompt.encode())), len(ids))
+
+
+def test_each_prompt_has_draws_of_its_own():
+    """Else a model that finds the same tokens probable everywhere would seem to say the same to everything."""
+    tokenizer = train_tokenizer(TEXTS, kind="character")
+    model = random_decoder(tokenizer)
+    with torch.no_grad():
+        model.unembed.weight.zero_()  # tied to the embeddings: every token is as probable as any other
+    assert len({continuation(model, tokenizer, prompt) for prompt in ("the c", "a bir", "sings")}) == 3

@@ -1,0 +1,126 @@
+"""The arms of a trial: alike in all but one thing, and wrong in the way that they are said to be."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import torch
+
+from transformer_core.corpora.batching import IGNORED, Batch, PairBatches, batches_for
+from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.training.loop import train
+from transformer_core.training.trial.arms import Arm, TrialData, as_batch, model_of, not_shifted, training_of
+from transformer_core.training.trial.trial import ARMS, LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
+
+pytestmark = pytest.mark.slow
+
+POSITIONS = TrialRequest(kind="positions", task="reverse", arms=ARMS["positions"][:6], seed=5, steps=20)
+MASKS = TrialRequest(kind="masks", task="copy", arms=ARMS["masks"], seed=5, steps=20)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> Iterator[None]:
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)
+
+
+@pytest.fixture(scope="module")
+def letters() -> TrialData:
+    return TrialData.of(POSITIONS)
+
+
+@pytest.fixture(scope="module")
+def masked() -> TrialData:
+    return TrialData.of(MASKS)
+
+
+def test_all_begin_with_the_same_weights_but_for_their_positions(letters: TrialData):
+    models = {name: Arm(name, POSITIONS, letters).model for name in ARMS["positions"]}
+    common = dict(models["none"].named_parameters())
+    for name, model in models.items():
+        own = dict(model.named_parameters())
+        assert {*common} <= {*own}
+        assert all(torch.equal(own[weight], common[weight]) for weight in common), name
+        assert model.config.positions == name
+        assert sum("pos_embed" in weight or "bias.weight" in weight for weight in {*own} - {*common}) == len(own) - len(
+            common
+        )
+
+
+def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: TrialData):
+    trained = {pair.source for pair in letters.corpus.train}
+    assert {len(source) for source in trained} == set(range(3, LONGEST_TRAINED + 1))
+    assert min(letters.by_length) == 3
+    assert max(letters.by_length) == LONGEST_TRIED == 3 * LONGEST_TRAINED
+    for n, pairs in letters.by_length.items():
+        assert all(len(pair.source) == n and pair.target == pair.source[::-1] for pair in pairs)
+        assert not trained & {pair.source for pair in pairs}
+    assert not trained & {pair.source for pair in (*letters.held_out, *letters.samples)}
+
+
+def test_turns_change_nothing(masked: TrialData):
+    """Two arms by turns have the losses of each trained alone by the loop itself, on the corpus's own batches."""
+    right, cheating = Arm("look_ahead", MASKS, masked), Arm("no_mask", MASKS, masked)
+    by_turns = [(right.step().loss, cheating.step().loss) for _ in range(3)]
+    batches = batches_for(
+        masked.corpus.train, masked.tokenizer, "encoder_decoder", max_seq_len=64, batch_size=48, seed=MASKS.seed
+    )
+    alone = train(Arm("look_ahead", MASKS, masked).model, batches, training_of(MASKS))
+    assert [loss for loss, _ in by_turns] == [next(alone).loss for _ in range(3)]
+    assert by_turns[0][0] != by_turns[0][1]
+
+
+def test_without_its_mask_an_arm_sees_the_future_while_it_trains_and_never_padding(masked: TrialData):
+    arm = Arm("no_mask", MASKS, masked)
+    arm.model.eval()
+    src, tgt = as_batch(masked.held_out[:6], masked.tokenizer, max_seq_len=64).inputs
+    assert (tgt == masked.tokenizer.pad_id).any()
+    last = (tgt != masked.tokenizer.pad_id).sum(dim=1) - 1
+    later = tgt.clone()
+    later[torch.arange(6), last] = (later[torch.arange(6), last] - 4 + 1) % 16 + 4  # another letter at the end
+    longer = torch.cat([tgt, torch.full((6, 3), masked.tokenizer.pad_id)], dim=1)
+
+    def first_logits(given: torch.Tensor) -> torch.Tensor:
+        return arm.model(src, given)[:, 0]
+
+    with torch.no_grad():
+        torch.testing.assert_close(first_logits(later), first_logits(tgt))  # used: the future is hidden
+        with arm.as_trained():
+            assert ((first_logits(later) - first_logits(tgt)).abs().amax(dim=1) > 1e-4).all()
+            torch.testing.assert_close(first_logits(longer), first_logits(tgt))
+
+
+def test_while_it_writes_there_is_no_future_to_look_at(masked: TrialData):
+    """So an arm without a mask may be measured with the right one: what it writes is the same."""
+    arm = Arm("no_mask", MASKS, masked)
+    arm.model.eval()
+    src = as_batch(masked.held_out[:3], masked.tokenizer, max_seq_len=64).inputs[0]
+    used = greedy_decode(arm.model, src, max_new_tokens=6).tokens
+    with arm.as_trained():
+        assert torch.equal(greedy_decode(arm.model, src, max_new_tokens=6).tokens, used)
+
+
+def test_targets_that_are_not_shifted_are_what_is_given():
+    batch = Batch((torch.tensor([[5, 2]]), torch.tensor([[1, 7, 8, 0]])), torch.tensor([[7, 8, 2, IGNORED]]))
+    (wrong,) = not_shifted(iter([batch]), pad_id=0)
+    assert torch.equal(wrong.inputs[0], batch.inputs[0])
+    assert wrong.inputs[1].tolist() == [[7, 8, 2, 0]]
+    assert torch.equal(wrong.targets, batch.targets)
+
+
+def test_the_models_are_as_long_as_is_tried(letters: TrialData, masked: TrialData):
+    assert model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
+    assert model_of("no_mask", MASKS, masked.tokenizer) == model_of("look_ahead", MASKS, masked.tokenizer)
+    assert letters.by_length
+    assert not masked.by_length
+
+
+def test_pairs_keep_their_order(letters: TrialData):
+    batch = as_batch(letters.samples, letters.tokenizer, max_seq_len=25)
+    rows = PairBatches(letters.encoded, batch_size=2, seed=0).pairs.batch(np.array([3, 1]))
+    assert [letters.tokenizer.decode(row) for row in batch.inputs[0].tolist()] == [p.source for p in letters.samples]
+    assert [letters.tokenizer.decode(row) for row in rows.inputs[0].tolist()] == [
+        letters.corpus.train[i].source for i in (3, 1)
+    ]

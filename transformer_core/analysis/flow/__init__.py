@@ -1,0 +1,1 @@
+"""Where attention goes over several layers, and what changes when something is changed."""

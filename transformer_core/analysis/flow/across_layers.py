@@ -1,0 +1,85 @@
+"""Rollout and flow of a whole reading: for each final position, from which input tokens, on each side of the model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from transformer_core.analysis.flow.rollout import (
+    FLOW_ASSUMES,
+    ROLLOUT_ASSUMES,
+    flow,
+    flow_to_source,
+    rollout,
+    rollout_to_source,
+)
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.trace.reading import Reading
+
+Method = Literal["rollout", "flow"]
+Where = Literal["source", "target"]
+
+ASSUMES: Mapping[str, str] = {"rollout": ROLLOUT_ASSUMES, "flow": FLOW_ASSUMES}
+MOST_TOKENS: Mapping[str, int] = {"rollout": 512, "flow": 96}  # flow finds its way anew for every pair of tokens
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Part:
+    """The final states of one side, and what of them may have come from the tokens of a side."""
+
+    of: Where
+    side: Where
+    values: Float[np.ndarray, "query key"]  # in [0, 1]
+    mask: Bool[np.ndarray, "query key"]  # True: there is a way from this token
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AcrossLayers:
+    """All parts of a reading: of the encoder, of the decoder, and of the decoder from the source."""
+
+    parts: tuple[Part, ...]
+
+
+def follow(reading: "Reading", method: Method) -> AcrossLayers:
+    """Return where final states may have come from, by the patterns of all layers.
+
+    Args:
+        reading: of a short text.
+        method: "rollout" multiplies the layers, "flow" asks how much could come through; see `rollout`.
+
+    Source: Abnar and Zuidema 2020, "Quantifying attention flow in transformers".
+    """
+    means = {name: attended.mean_by_layer.astype(np.float64) for name, attended in reading.attended.items()}
+    parts = []
+    if "encoder" in means:
+        parts.append(_of_one_stack(means["encoder"], "source", method))
+    if "cross" in means:
+        stacks = means["encoder"], means["decoder"], means["cross"]
+        if method == "rollout":
+            found = rollout_to_source(*stacks)
+            source, target = found.source[-1], found.target[-1]
+        else:
+            rows = [flow_to_source(*stacks, query) for query in range(stacks[1].shape[1])]
+            source, target = np.stack([row.source for row in rows]), np.stack([row.target for row in rows])
+        parts.append(_part("target", "source", source, is_causal=False))
+        parts.append(_part("target", "target", target, is_causal=True))
+    elif "decoder" in means:
+        parts.append(_of_one_stack(means["decoder"], "target", method))
+    return AcrossLayers(parts=tuple(parts))
+
+
+def _of_one_stack(mean: Float[np.ndarray, "layer query key"], side: Where, method: Method) -> Part:
+    if method == "rollout":
+        values = rollout(mean)[-1]
+    else:
+        values = np.stack([flow(mean, query) for query in range(mean.shape[1])])
+    return _part(side, side, values, is_causal=side == "target")
+
+
+def _part(of: Where, side: Where, values: Float[np.ndarray, "query key"], *, is_causal: bool) -> Part:
+    everything = np.ones(values.shape, dtype=bool)
+    mask = np.tril(everything) if is_causal else everything
+    return Part(of=of, side=side, values=values.clip(0, 1), mask=mask)

@@ -1,0 +1,65 @@
+"""What a head is good for, in words: where it looks, and what is lost without it."""
+
+from dataclasses import dataclass
+
+from transformer_core.analysis.heads.habits import NEAR
+from transformer_core.analysis.heads.measures import HeadName
+from transformer_core.language import say
+
+_NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadScore:
+    """One head, measured on some texts; of its attention, the mean shares, in [0, 1]; None where not known."""
+
+    attention: str  # its name in ATTENTIONS
+    layer: int
+    head: int
+    aligned: float | None  # on the places that truly determine what is said next; None: not known for these texts
+    previous: float | None  # on the token before
+    first: float | None  # on the first token
+    near: float | None  # on the token itself and up to three to either side, of tokens that have more to look at
+    effect: float  # nats by which the loss of what is determined rises without the head
+    antecedent: float | None = None  # of pronouns of a source, on what they stand for; None where that is not known
+
+    @property
+    def habit(self) -> str:
+        """What it does with most of its attention, and with how much; "" where it has none of the plain habits."""
+        shares = {
+            "antecedent": self.antecedent,
+            "aligned": self.aligned,
+            "previous": self.previous,
+            "first": self.first,
+        }
+        known = ((name, share) for name, share in shares.items() if share is not None)
+        name, share = max(known, key=lambda found: found[1], default=("", 0.0))  # in cross-attention there may be none
+        if share >= _NOTABLE_SHARE:
+            if name == "antecedent":
+                return say("looks from pronouns at what they stand for with {share:.0%} of its attention", share=share)
+            if name == "aligned":
+                return say("looks at what determines the next token with {share:.0%} of its attention", share=share)
+            if name == "previous":
+                return say("looks at the token before with {share:.0%} of its attention", share=share)
+            return say("rests on the first token with {share:.0%} of its attention", share=share)
+        if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR:
+            return say("stays within {n} tokens with {share:.0%} of its attention", n=NEAR, share=self.near)
+        return ""
+
+    def sentence(self) -> str:
+        """Return what the head does, with its name, as a model's card has it."""
+        return f"{HeadName(self.attention, self.layer, self.head).in_words()}: {self.in_words()}."
+
+    def in_words(self) -> str:
+        """Return one sentence about what the head does, or "" where nothing stands out."""
+        if not self.habit and self.effect < _NOTABLE_EFFECT:
+            return ""
+        habit = self.habit or say("has none of the plain habits and is needed all the same")
+        return f"{habit}; {self._loss_in_words()}"
+
+    def _loss_in_words(self) -> str:
+        if abs(self.effect) < 0.005:
+            return say("without it the loss stays as it is")
+        if self.effect > 0:
+            return say("without it the loss rises by {effect:.2f} nats", effect=self.effect)
+        return say("without it the loss falls by {effect:.2f} nats", effect=-self.effect)

@@ -1,0 +1,1 @@
+"""Texts side by side: which tokens and words belong together."""

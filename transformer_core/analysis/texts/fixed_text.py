@@ -1,0 +1,107 @@
+"""A text in tokens that every model is to read alike, with what one of them says to it.
+
+Several models, or one at several moments, would each write something else. Led along the same tokens, they are asked
+the same question at each position: row i of their patterns can be laid side by side.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.reading import read
+from transformer_core.analysis.trace.watching import Given, Watched, tensor_of
+from transformer_core.config import Architecture
+from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class FixedText:
+    """A text in tokens, and what all moments are led along."""
+
+    architecture: Architecture
+    inputs: tuple[tuple[int, ...], ...]  # of the model: source and decoder's input, or its one sequence of tokens
+    source: tuple[str, ...]  # labels of the encoder's tokens; () without encoder
+    target: tuple[str, ...]  # labels of the decoder's input; () without decoder
+    n_given: int  # tokens at the beginning of `target` that were typed; the others, one moment wrote
+    output: str  # what all moments are led along; encoder-only: the text with its blanks filled in
+    judged: tuple[int, ...]  # positions of the output at which a token of it is expected
+    expected: tuple[int, ...]  # the token at each of them
+    left_out: range  # places of the tokens of the text that were not read, for want of room
+    target_left_out: range  # the same of a typed target
+
+    def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the labels of the queries and of the keys of an attention."""
+        kind = ATTENTIONS[attention]
+        return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
+
+
+def fix_text(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    max_tokens: int = 64,
+    max_new_tokens: int = 24,
+) -> FixedText:
+    """Return a text with what a model says to it, token for token as `analysis.read` reads both.
+
+    Args:
+        model: of the moment that the others are led by.
+        tokenizer: the model's.
+        text: the source, the prompt, or a text with blanks.
+        target: for an encoder-decoder, what all moments are led along; None: what this model writes.
+        max_tokens: as for `analysis.read`.
+        max_new_tokens: as for `analysis.read`.
+
+    Raises:
+        TextError, ConfigError: as `analysis.read`.
+    """
+    said = read(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    room = min(max_tokens, model.config.max_seq_len)
+    ids = Given.of(tokenizer, text, said.architecture, room).ids
+    inputs, judged, expected = [ids], [blank.position for blank in said.blanks], []
+    if said.architecture == "encoder_only" and judged:
+        expected = watch(model, inputs).log_probs_at(judged).argmax(dim=-1).tolist()
+    elif said.architecture == "encoder_decoder":
+        if target is None:
+            whole = _continued(model, ids, n_new=len(said.target))
+        else:
+            typed = Given.of(tokenizer.target, target, said.architecture, room).ids
+            whole = [model.config.bos_id, *typed]
+        inputs, judged, expected = [ids, whole[:-1]], [*range(len(whole) - 1)], whole[1:]
+    elif said.architecture == "decoder_only":
+        n_new = len(said.target) - said.n_given + said.is_complete
+        given = ids[: said.n_given]
+        # Where only the text was read, what would come next is asked for.
+        whole = _continued(model, given, n_new=n_new) if n_new else [*given, watch(model, [given]).best[-1]]
+        inputs, judged = [whole[: len(said.target)]], [*range(said.n_given - 1, len(whole) - 1)]
+        expected = whole[said.n_given :]
+    return FixedText(
+        architecture=said.architecture,
+        inputs=tuple(map(tuple, inputs)),
+        source=said.source,
+        target=said.target,
+        n_given=said.n_given,
+        output=said.output,
+        judged=tuple(judged),
+        expected=tuple(expected),
+        left_out=said.left_out,
+        target_left_out=said.target_left_out,
+    )
+
+
+@torch.inference_mode()
+def watch(model: Transformer, inputs: Sequence[Sequence[int]]) -> Watched:
+    """Run a model once over the inputs of a fixed text, watched."""
+    return Watched(model, *(tensor_of(tokens, model) for tokens in inputs))
+
+
+def _continued(model: Transformer, ids: Sequence[int], *, n_new: int) -> list[int]:
+    """Return what a model writes, behind what it begins with: <bos>, or the prompt."""
+    tokens: list[int] = greedy_decode(model, tensor_of(ids, model), max_new_tokens=n_new).tokens[0].tolist()
+    return tokens

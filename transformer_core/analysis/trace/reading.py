@@ -1,0 +1,289 @@
+"""A reading: what a model of any architecture says to a text, and where every head looked while it said so."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float
+
+from transformer_core.analysis.trace.attended import Attended
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.watching import Given, Watched, tensor_of
+from transformer_core.config import Architecture
+from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.errors import Message, TextError
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.grouping import word_places
+from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
+
+N_CANDIDATES = 5  # for each blank
+LEAST_ROOM = 64  # tokens of a target, <bos> included, that an encoder-decoder may write; for long sources twice theirs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A token that may stand in a blank."""
+
+    label: str
+    probability: float  # in [0, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blank:
+    """A masked token, and what an encoder-only model would put there."""
+
+    position: int  # among the tokens of the text
+    candidates: tuple[Candidate, ...]  # the most probable first
+
+
+@dataclass(frozen=True, kw_only=True)
+class Detour:
+    """A place where a target was typed that the model would not have written."""
+
+    typed: str  # label of the token
+    probability: float  # of it, in [0, 1]
+    instead: str  # label of the most probable token
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """One text, read and answered, with every head's pattern."""
+
+    architecture: Architecture
+    output: str  # what the model wrote, or was made to write; encoder-only: the text with its blanks filled in
+    source: tuple[
+        str, ...
+    ]  # labels of the encoder's tokens, unknown words as typed behind "<unk> "; () without encoder
+    target: tuple[str, ...]  # labels of the decoder's input; () without decoder
+    n_given: int  # tokens at the beginning of `target` that the model did not write: <bos>, a prompt, a typed target
+    following: tuple[str, ...]  # label of the token behind each one of `target`; what comes next, behind the last
+    predicted: tuple[str, ...]  # label of the token that the model finds most probable behind each one of `target`
+    log_probs: Float[np.ndarray, " target"]  # nats, of `following`
+    blanks: tuple[Blank, ...]  # in the order of the text
+    unknown: tuple[str, ...]  # words that the model has no token for, each once
+    left_out: range  # places of the tokens of the text that were not read, for want of room
+    target_left_out: range  # the same of a typed target
+    is_complete: bool  # the model ended its output by itself
+    predicts: bool = True  # False: a checkpoint without a last layer, which has patterns and says nothing
+    inputs: tuple[tuple[int, ...], ...]  # the tokens that the model was given: of the text, and of the decoder
+    special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
+    words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
+    attended: Mapping[str, Attended]  # by name of attention
+
+    def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the labels of the queries and of the keys of an attention."""
+        kind = ATTENTIONS[attention]
+        return getattr(self, kind.queries_from), getattr(self, kind.keys_from)
+
+    def sides(self, attention: str) -> dict[str, Any]:
+        """Return what `picture` asks of the queries and of the keys of an attention: labels, words, special."""
+        kind = ATTENTIONS[attention]
+        sides = (kind.queries_from, kind.keys_from)
+        words, special = (tuple(map(of.__getitem__, sides)) for of in (self.words, self.special))
+        return {"labels": self.labels(attention), "words": words, "special": special}
+
+    @property
+    def patterns(self) -> Mapping[str, Float[np.ndarray, "layer head query key"]]:
+        """Every pattern written out, by name of attention: of short texts."""
+        return {name: attended.full() for name, attended in self.attended.items()}
+
+    @property
+    def masks(self) -> Mapping[str, Bool[np.ndarray, "query key"]]:
+        """The masks written out, True = may attend, by name of attention: of short texts."""
+        return {name: attended.mask() for name, attended in self.attended.items()}
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory that the reading takes, in bytes."""
+        return sum(attended.n_bytes for attended in self.attended.values())
+
+    @property
+    def mean_probability(self) -> float:
+        """The geometric mean, in [0, 1], over the tokens that the model wrote or was made to write; nan without any."""
+        if self.architecture == "encoder_decoder":
+            return float(np.exp(self.log_probs.mean()))
+        end = len(self.log_probs) - (not self.is_complete)
+        written = self.log_probs[self.n_given - 1 : end]
+        return float(np.exp(written.mean())) if len(written) else float("nan")
+
+    @property
+    def detours(self) -> tuple[Detour, ...]:
+        """Where a typed target leaves the model's way."""
+        return tuple(
+            Detour(typed=typed, probability=float(np.exp(log_prob)), instead=predicted)
+            for typed, predicted, log_prob in zip(self.following, self.predicted, self.log_probs, strict=True)
+            if self.architecture == "encoder_decoder" and self.n_given > 1 and typed != predicted
+        )
+
+
+@torch.inference_mode()
+def read(
+    model: Transformer,
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    target: str | None = None,
+    max_tokens: int = 64,
+    max_new_tokens: int = 24,
+) -> Reading:
+    """Let the model answer, then run it once over text and answer, watched.
+
+    An encoder-decoder writes greedily, or is led along a target (teacher forcing). A decoder goes on greedily from the
+    text. An encoder fills in the blanks of the text, each by itself; one without a last layer says nothing.
+
+    Args:
+        model: in evaluation mode, on any device and in any precision.
+        tokenizer: the model's.
+        text: the source, the prompt, or a text with blanks: "<mask>", "[MASK]" or "____".
+        target: for an encoder-decoder, what to make it write; None: what it writes by itself.
+        max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
+            model's `max_seq_len` at most.
+        max_new_tokens: for a decoder, at most so many behind the prompt; 0: the prompt alone is read.
+
+    Returns:
+        The reading. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
+        decoder's input token i, and decided what comes after it.
+
+    Raises:
+        TextError: a text without a token, or a target for a model that takes none.
+        ConfigError: a model whose positions have no room for an answer.
+    """
+    config = model.config
+    max_tokens = min(max_tokens, config.max_seq_len)
+    if config.architecture == "encoder_decoder":
+        return _read_source(model, tokenizer, text, target, max_tokens)
+    if target is not None:
+        raise TextError(
+            "a model that is {kind} takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
+        )
+    if config.architecture == "decoder_only":
+        return _read_prompt(model, tokenizer, text, max_tokens, max_new_tokens)
+    return _read_blanks(model, tokenizer, text, max_tokens)
+
+
+def _read_source(model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int) -> Reading:
+    """Read a text with an encoder-decoder, and write the target, or be led along one."""
+    source = Given.of(tokenizer, text, "encoder_decoder", max_tokens)
+    given = Given(ids=[], labels=(), left_out=range(0))
+    bos_id, eos_id = model.config.bos_id, model.config.eos_id
+    src = tensor_of(source.ids, model)
+    if target is None:
+        room = min(max_tokens, max(LEAST_ROOM, 2 * len(source.ids)))
+        written = greedy_decode(model, src, max_new_tokens=room - 1).tokens[0, 1:].tolist()
+        labels = tuple(tokenizer.target.labels([bos_id, *written]))
+    else:
+        given = Given.of(tokenizer.target, target, "encoder_decoder", max_tokens)
+        written = given.ids
+        labels = (*tokenizer.target.labels([bos_id]), *given.labels)
+    tgt = [bos_id, *written[:-1]]
+    watched = Watched(model, src, tensor_of(tgt, model), following=written)
+    unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
+    return Reading(
+        architecture="encoder_decoder",
+        output=tokenizer.decode(written) if target is None else target,
+        source=source.labels,
+        target=labels[:-1],
+        n_given=1 if target is None else len(tgt),
+        following=labels[1:],
+        predicted=watched.predicted(tokenizer.target, written, labels[1:]),
+        log_probs=watched.log_probs,
+        blanks=(),
+        unknown=tuple(dict.fromkeys(unknown)),
+        left_out=source.left_out,
+        target_left_out=given.left_out,
+        is_complete=target is not None or written[-1] == eos_id,
+        **_about(source=(tokenizer, source.ids), target=(tokenizer.target, tgt)),
+        attended=watched.attended,
+    )
+
+
+def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> Reading:
+    """Read a prompt with a decoder, and go on; all that was written is read too, but for <eos>."""
+    # Of the room, for what a long prompt makes the model write.
+    at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
+    prompt = Given.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
+    n_given, tokens = len(prompt.ids), prompt.ids
+    if max_new_tokens:
+        room = max(1, min(max_new_tokens, max_tokens - n_given))
+        tokens = greedy_decode(model, tensor_of(prompt.ids, model), max_new_tokens=room).tokens[0].tolist()
+    is_complete = len(tokens) > n_given and tokens[-1] == model.config.eos_id
+    if is_complete:
+        *tokens, next_one = tokens
+    watched = Watched(model, tensor_of(tokens, model), following=[*tokens[1:], next_one] if is_complete else tokens[1:])
+    if not is_complete:
+        next_one = watched.best[-1]
+    labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
+    following = [*tokens[1:], next_one]
+    return Reading(
+        architecture="decoder_only",
+        output=tokenizer.continuation(tokens, n_given),
+        source=(),
+        target=labels[:-1],
+        n_given=n_given,
+        following=labels[1:],
+        predicted=watched.predicted(tokenizer, following, labels[1:]),
+        log_probs=watched.log_probs,
+        blanks=(),
+        unknown=tuple(tokenizer.unknown_words(text)),
+        left_out=prompt.left_out,
+        target_left_out=range(0),
+        is_complete=is_complete,
+        **_about(target=(tokenizer, tokens)),
+        attended=watched.attended,
+    )
+
+
+def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> Reading:
+    """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
+    given = Given.of(tokenizer, text, "encoder_only", max_tokens)
+    watched = Watched(model, tensor_of(given.ids, model))
+    blanks, best = [], []
+    predicts = model.config.unembed
+    for position in (place for place, i in enumerate(given.ids) if predicts and i == tokenizer.mask_id):
+        log_probs, ids = watched.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
+        candidates = [
+            Candidate(label=tokenizer.labels([i])[0], probability=probability)
+            for i, probability in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)
+        ]
+        blanks.append(Blank(position=position, candidates=tuple(candidates)))
+        best.append(tokenizer.tokens([int(ids[0])])[0])
+    stretches = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
+    return Reading(
+        architecture="encoder_only",
+        output=_filled_in(text, best),
+        source=given.labels,
+        target=(),
+        n_given=0,
+        following=(),
+        predicted=(),
+        log_probs=np.zeros(0, dtype=np.float32),
+        blanks=tuple(blanks),
+        unknown=tuple(dict.fromkeys(word for stretch in stretches for word in tokenizer.unknown_words(stretch))),
+        left_out=given.left_out,
+        target_left_out=range(0),
+        is_complete=True,
+        predicts=predicts,
+        **_about(source=(tokenizer, given.ids)),
+        attended=watched.attended,
+    )
+
+
+def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
+    """Return what a reading says of the tokens on each side."""
+    return {
+        "inputs": tuple(tuple(ids) for _, ids in sides.values()),
+        "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},
+        "words": {side: word_places(tokenizer, ids) for side, (tokenizer, ids) in sides.items()},
+    }
+
+
+def _filled_in(text: str, words: Sequence[str]) -> str:
+    """Return the text with its first blanks replaced; one that begins the text gets a capital."""
+    filled, rest = "", text
+    for word in words:
+        before, rest = WRITTEN_MASK.split(rest, maxsplit=1)
+        filled += before.removesuffix(" ") if word.startswith(" ") else before
+        filled += word if filled else word.lstrip()[:1].upper() + word.lstrip()[1:]
+    return filled + rest

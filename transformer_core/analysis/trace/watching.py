@@ -1,0 +1,128 @@
+"""One text on its way through a model: as far as there was room for it, and watched."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from transformer_core.analysis.trace.attended import Attended
+from transformer_core.analysis.trace.attentions import Attention, attentions_of
+from transformer_core.config import Architecture
+from transformer_core.instrument.capture import LazyActivations, capture
+from transformer_core.model.attention import MultiHeadAttention
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.interface import Tokenizer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What a person gave a model to read, as far as there was room."""
+
+    ids: list[int]
+    labels: tuple[str, ...]
+    left_out: range
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, text: str, architecture: Architecture, max_tokens: int) -> "Given":
+        """Return the tokens of a text; of too many, the last are left out, but not the special ones behind them."""
+        ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
+        template = tokenizer.encode_for("", architecture)
+        n_in_front = next((i for i, (a, b) in enumerate(zip(template, ids, strict=False)) if a != b), len(template))
+        end = len(ids) - (len(template) - n_in_front)
+        left_out = range(max(n_in_front, end - max(0, len(ids) - max_tokens)), end)
+        del ids[left_out.start : left_out.stop], labels[left_out.start : left_out.stop]
+        return cls(ids=ids, labels=tuple(labels), left_out=left_out)
+
+
+class Watched:
+    """One forward of a single text, with all that was seen in it.
+
+    Attributes:
+        attended: what every head looked at, by name of attention.
+        best: the most probable token at each position; none of a model without a last layer.
+        log_probs: nats, of the token that follows each position; empty where none was given.
+    """
+
+    def __init__(self, model: Transformer, *tokens: Tensor, following: Sequence[int] | None = None) -> None:
+        """Run the model.
+
+        Args:
+            model: in evaluation mode.
+            tokens: [1, pos] each, as the model takes them.
+            following: the token behind each position; without the last one, it is the most probable. None: nothing
+                follows, as in an encoder.
+        """
+        self._model = model
+        with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
+            self._final = model.final_states(*tokens)  # [1, pos, d_model]
+        self.attended = {
+            name: _attended(model, attention, activations) for name, attention in attentions_of(model.config).items()
+        }
+        self.best, self.log_probs = self._judged(following)
+
+    @property
+    def patterns(self) -> dict[str, np.ndarray]:
+        """All patterns [layer, head, query, key], by name of attention."""
+        return {name: attended.full() for name, attended in self.attended.items()}
+
+    @property
+    def masks(self) -> dict[str, np.ndarray]:
+        """The masks [query, key], True = may attend, by name of attention."""
+        return {name: attended.mask() for name, attended in self.attended.items()}
+
+    @torch.inference_mode()
+    def log_probs_at(self, positions: Sequence[int]) -> Float[Tensor, "position vocab"]:
+        """Return the log-probabilities, in nats, of all tokens at some positions."""
+        logits = self._model.logits_of(self._final[:, list(positions)])[0]
+        return logits.float().log_softmax(dim=-1)
+
+    def predicted(self, tokenizer: Tokenizer, following: Sequence[int], labels: Sequence[str]) -> tuple[str, ...]:
+        """Return the label of the most probable token behind each position; in its context where it is what follows."""
+        return tuple(
+            label if best == actual else tokenizer.labels([best])[0]
+            for best, actual, label in zip(self.best, following, labels, strict=True)
+        )
+
+    def _judged(self, following: Sequence[int] | None) -> tuple[list[int], Float[np.ndarray, " pos"]]:
+        """Return the best token of each position and the log-probability of the one that follows, a part at a time."""
+        config = self._model.config
+        has_pad = config.pad_id is not None and config.pad_id != config.eos_id
+        if not config.unembed:
+            return [], np.zeros(0, dtype=np.float32)
+        n_at_once = max(1, _LOGITS_AT_ONCE // config.vocab_size)
+        best: list[int] = []
+        log_probs: list[Tensor] = []
+        for first in range(0, self._final.shape[1], n_at_once):
+            logits = self._model.logits_of(self._final[:, first : first + n_at_once])[0].float()  # [pos, vocab]
+            likely = logits.clone() if has_pad else logits
+            if has_pad:
+                likely[:, config.pad_id] = -torch.inf  # nothing to write
+            best += likely.argmax(dim=-1).tolist()
+            if following is not None:
+                behind = [*following[first : first + len(logits)], best[-1]][: len(logits)]
+                chosen = torch.tensor(behind, device=logits.device)[:, None]
+                log_probs.append(logits.log_softmax(dim=-1).gather(-1, chosen)[:, 0])
+        return best, torch.cat(log_probs).cpu().numpy() if log_probs else np.zeros(0, dtype=np.float32)
+
+
+_LOGITS_AT_ONCE = 16 << 20  # numbers: 64 MiB in single precision
+
+
+def _attended(model: Transformer, attention: Attention, activations: LazyActivations) -> Attended:
+    """Return one attention of all layers."""
+    layers = range(attention.n_layers(model.config))
+    modules = [model.get_submodule(attention.module.format(layer=layer)) for layer in layers]
+    return Attended(
+        [activations.patterns[attention.site(layer)] for layer in layers],
+        [cast(Tensor, activations[attention.site(layer, "hook_v")]) for layer in layers],
+        cast(list[MultiHeadAttention], modules),
+    )
+
+
+def tensor_of(ids: Sequence[int], model: Transformer) -> Tensor:
+    """Return tokens [1, pos] where the model reads them."""
+    return torch.tensor([ids], dtype=torch.long, device=next(model.parameters()).device)

@@ -1,0 +1,1 @@
+"""What a training has recorded: its curves, its film, its experiments."""

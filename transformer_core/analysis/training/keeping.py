@@ -1,0 +1,75 @@
+"""The model of a training as a checkpoint of its own: saved first, and then described, head by head, in its card."""
+
+from pathlib import Path
+
+from transformer_core.analysis.heads.guided_head import guidance_facts
+from transformer_core.analysis.heads.scores import known_heads, score_heads
+from transformer_core.checkpoints.checkpoint import CARD, load, read_card, refuse_to_replace, save
+from transformer_core.checkpoints.folder import write_json
+from transformer_core.errors import HeadlightError, RunError
+from transformer_core.reasons import reason
+from transformer_core.training.run.begin import corpus_of
+from transformer_core.training.run.directory import RunDirectory
+
+N_SCORED = 64  # held-out items on which the heads are measured
+
+
+def keep_run(run: Path, folder: Path, *, title: str | None = None) -> int:
+    """Write the model that a run saved last as a checkpoint folder; an older checkpoint there is replaced.
+
+    The run may be finished, stopped or paused, or go on meanwhile.
+
+    Args:
+        run: the run's folder.
+        folder: where.
+        title: what people call the model; None: what they call its corpus.
+
+    Returns:
+        The step after which the model was saved.
+
+    Raises:
+        RunError: the run has saved nothing yet, is damaged, or the folder cannot be written.
+        CheckpointError: the folder holds something else.
+    """
+    refuse_to_replace(folder)
+    saved = RunDirectory.open(run).read_last()
+    if saved is None:
+        raise RunError(
+            "{run} has saved nothing yet, so there is no model to keep; let it train a little longer", run=run
+        )
+    card = saved.card | {"name": folder.resolve().name} | ({"title": title} if title else {})
+    try:
+        save(folder, saved.model, saved.tokenizer, card)
+    except OSError as error:
+        raise RunError(
+            "{folder} cannot be written ({error}); make room, or choose another folder",
+            folder=folder,
+            error=reason(error),
+        ) from error
+    return saved.progress.step
+
+
+def describe_heads(run: Path, folder: Path, *, n_scored: int = N_SCORED) -> None:
+    """Measure what the heads of a kept model do, and write it into its card, which is replaced in one piece.
+
+    Args:
+        run: the folder of the run that it was kept from.
+        folder: the model's.
+        n_scored: held-out items of the run's corpus on which the heads are measured.
+
+    Raises:
+        RunError: the heads could not be measured, and why. The model is as it was kept.
+    """
+    try:
+        card = read_card(folder)
+        model, tokenizer = load(folder)
+        request = RunDirectory.open(run).request
+        corpus = corpus_of(request)
+        heads = known_heads(score_heads(model, tokenizer, corpus.held_out[:n_scored]))
+        guidance = guidance_facts(model, tokenizer, corpus, request.training)
+        found = ({"heads": heads} if heads else {}) | ({"guidance": guidance} if guidance else {})
+        if found and read_card(folder) == card:  # else another model has taken its place meanwhile
+            write_json(folder / CARD, card | found)
+    except Exception as error:  # a model is never lost, nor called lost, because its description failed
+        why = reason(error) if isinstance(error, HeadlightError | OSError) else f"{type(error).__name__}: {error}"
+        raise RunError("what its heads do could not be measured ({error})", error=why) from error

@@ -1,0 +1,1 @@
+"""Sentences from grammars: English with its French, and stories."""

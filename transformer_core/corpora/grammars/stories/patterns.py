@@ -1,0 +1,112 @@
+"""The wordings turned round: for each, an expression that finds its slots in a sentence."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from transformer_core.corpora.grammars.stories.lexicon import FORMS
+from transformer_core.corpora.grammars.stories.people import FAMILY, VILLAGE
+from transformer_core.corpora.grammars.stories.plots import DEEDS
+from transformer_core.corpora.grammars.stories.things import LOOKS, PHRASE
+from transformer_core.corpora.grammars.stories.wording import SPEECH, Slot, Wording, parts
+from transformer_core.corpora.grammars.stories.world import Deed
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A wording of a deed, as a reader meets it."""
+
+    deed: Deed
+    wording: Wording
+
+    @cached_property
+    def _turned_round(self) -> tuple[re.Pattern[str], tuple[Slot, ...]]:
+        found: list[Slot] = []
+        expression = ""
+        for piece in self.wording.pieces():
+            if isinstance(piece, tuple):
+                expression += f"(?:{'|'.join(_expression(parts(option), found) for option in piece)})"
+            else:
+                expression += _expression((piece,), found)
+        return re.compile(expression), tuple(found)
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        """All slots, in the order of the groups that find them."""
+        return self._turned_round[1]
+
+    def match(self, passage: str) -> re.Match[str] | None:
+        """Find the slots in a passage that is this wording from beginning to end; one group for each."""
+        return self._turned_round[0].fullmatch(passage)
+
+
+def matches(passage: str, n_sentences: int) -> Iterator[tuple[Pattern, re.Match[str]]]:
+    """Find all wordings of so many sentences that a passage can be."""
+    for literal, pattern in _by_literal(n_sentences):
+        if literal in passage:  # so most need no expression, which takes long to make and longer to try
+            match = pattern.match(passage)
+            if match:
+                yield pattern, match
+
+
+@cache
+def _by_literal(n_sentences: int) -> tuple[tuple[str, Pattern], ...]:
+    """All wordings of so many sentences, each behind the longest stretch that all of its texts have."""
+    found = []
+    for deed in DEEDS:
+        for wording in deed.says:
+            if wording.n_sentences == n_sentences:
+                literal = max((piece for piece in wording.pieces() if isinstance(piece, str)), key=len)
+                found.append((literal, Pattern(deed, wording)))
+    return tuple(found)
+
+
+def any_of(options: Iterable[str]) -> str:
+    """An expression for any of these texts, the longest first."""
+    return f"(?:{'|'.join(map(re.escape, sorted(set(options), key=len, reverse=True)))})"
+
+
+_LOOK = any_of(look for looks in LOOKS.values() for look in looks if look)
+NOUN = any_of([*PHRASE, *PHRASE.values()])
+NOUN_PHRASE = rf"(?:{_LOOK} )?{NOUN}"
+PERSON = rf"(?:(?:[Hh]is|[Hh]er|[A-Z][a-z]+'s) {any_of(FAMILY)}|[Tt]he {any_of(VILLAGE)}|[A-Z][a-z]+)"
+_PERSON_FORMS = {
+    "": rf"{PERSON}|[Hh]e|[Ss]he",
+    "o": rf"{PERSON}|him|her",
+    "s": rf"{PERSON}'s|[Hh]is|[Hh]er",
+    "he": "[Hh]e|[Ss]he",
+    "him": "him|her",
+    "his": "[Hh]is|[Hh]er",
+    "name": PERSON,
+} | {verb: rf"{verb} {PERSON}|(?:he|she) {verb}" for verb in SPEECH}
+_THING_FORMS = {
+    "": rf"[Tt]he {NOUN_PHRASE}|[Ii]t|them",
+    "the": rf"[Tt]he {NOUN_PHRASE}",
+    "new": rf"(?:[Aa]n?|[Ss]ome|[Aa] pair of) {NOUN_PHRASE}",
+    "it": "[Ii]t|[Tt]hey",
+    "them": "it|them",
+    "its": "[Ii]ts|[Tt]heir",
+}
+
+
+def _expression(pieces: Iterable[str | Slot], found: list[Slot]) -> str:
+    """The expression for a stretch of literals and slots; the slots are added to those found."""
+    expression = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            expression += re.escape(piece)
+        else:
+            found.append(piece)
+            expression += f"({_slot(piece)})"
+    return expression
+
+
+@cache
+def _slot(slot: Slot) -> str:
+    if slot.kind == "fixed":
+        texts = FORMS[slot.form or "at"].values()
+        return any_of([*texts, *(text[0].upper() + text[1:] for text in texts)] if slot.capital else texts)
+    if slot.kind == "person":
+        return _PERSON_FORMS[slot.form]
+    return _THING_FORMS.get(slot.form, NOUN_PHRASE) if slot.kind == "thing" else rf"[Tt]hey|{PERSON} and {PERSON}"

@@ -1,0 +1,139 @@
+"""Texts cut into pieces that a model takes, and a running text cut into windows that begin elsewhere in each epoch."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.storage.running_text import RunningText
+from transformer_core.corpora.storage.token_store import OnProgress, TokenStore, tokenize
+from transformer_core.errors import CorpusError
+from transformer_core.text.tokenizer import Tokenizer
+
+
+class Pieces:
+    """Texts cut into pieces that a model takes: all full, but the last of each text.
+
+    A piece brings some tokens, and sees others around them, which its neighbours bring, or which are <bos> and <eos>.
+    So all pieces together bring every token of a text once.
+
+    Args:
+        store: the texts.
+        n_brought: tokens that a full piece brings.
+        n_around: tokens that each piece sees besides.
+
+    Raises:
+        CorpusError: the texts have no token to bring, or a piece has no room for one.
+    """
+
+    moves = False  # whether pieces begin elsewhere in each epoch
+
+    def __init__(self, store: TokenStore, *, n_brought: int, n_around: int) -> None:
+        if n_brought < 1:
+            raise CorpusError(
+                "max_seq_len ({max_seq_len}) leaves no room between <bos> and <eos>; it must be at least {least} "
+                "for this corpus",
+                max_seq_len=n_brought + n_around,
+                least=n_around + 1,
+            )
+        self.store = store
+        self.n_brought = n_brought
+        self.n_around = n_around
+        self.ends = np.cumsum(self._n_pieces(store.lengths()))  # of each text: pieces up to its last, all texts counted
+        if not len(self):
+            raise CorpusError("there is nothing to make batches of; the corpus must hold at least one text, not empty")
+
+    def __len__(self) -> int:
+        """Count the pieces."""
+        return int(self.ends[-1]) if len(self.ends) else 0
+
+    def move(self, random: np.random.Generator) -> None:
+        """Begin an epoch; these pieces are the same in each."""
+
+    def windows(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where each piece begins in the store, and how many tokens it brings and sees."""
+        texts = np.searchsorted(self.ends, pieces, side="right")
+        lengths = self.store.lengths(texts)
+        before = self.n_brought * (pieces - (self.ends[texts] - self._n_pieces(lengths)))  # brought by earlier pieces
+        return self.store.starts[texts] + before, np.minimum(lengths - before, self.n_brought + self.n_around)
+
+    def by_length(self, pieces: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return pieces sorted by length."""
+        return pieces[np.argsort(self.windows(pieces)[1], kind="stable")]
+
+    def _n_pieces(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.maximum(0, -(-(lengths - self.n_around) // self.n_brought))
+
+
+class MovingPieces(Pieces):
+    """One text cut into full pieces that begin `stride` tokens after each other, from a place drawn for each epoch.
+
+    So a token is brought at another place of its piece each time. Without a stride they lie end to end; what lies
+    before the first piece and behind the last one, less than two pieces together, is left out of an epoch. With a
+    stride of 1 there is a piece from every token on, and nothing to be drawn.
+    """
+
+    moves = True
+
+    def __init__(self, store: TokenStore, *, n_brought: int, n_around: int, stride: int | None = None) -> None:
+        n_in_all = len(store.tokens) - n_around  # tokens that can be brought
+        if n_brought > 0 and n_in_all < 1:
+            raise CorpusError(
+                "this running text has {n} tokens to train on, and at least {least} are needed; add more text",
+                n=len(store.tokens),
+                least=n_around + 1,
+            )
+        super().__init__(store, n_brought=min(n_brought, n_in_all), n_around=n_around)
+        self.stride = self.n_brought if stride is None else min(stride, self.n_brought)
+        self.ends = np.array([max(1, (n_in_all - self.n_brought + 1) // self.stride)])
+        self.n_spare = n_in_all - self.n_brought - (len(self) - 1) * self.stride
+        self.first = 0  # where the first piece begins
+
+    def move(self, random: np.random.Generator) -> None:
+        """Begin an epoch: draw where the first piece begins."""
+        self.first = int(random.integers(self.n_spare + 1))
+
+    def windows(self, pieces: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where each piece begins in the store, and how many tokens it brings and sees."""
+        return self.first + self.stride * pieces, np.full(len(pieces), self.n_brought + self.n_around)
+
+    def by_length(self, pieces: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return them as they are: all have one length."""
+        return pieces
+
+
+def pieces_of(
+    texts: Sequence[Text],
+    tokenizer: Tokenizer,
+    *,
+    n_brought: int,
+    n_around: int,
+    stride: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> Pieces:
+    """Return texts as pieces of tokens; those of a running text go through all stretches that follow each other.
+
+    Args:
+        texts: what to cut.
+        tokenizer: turns them into tokens.
+        n_brought: tokens that a full piece brings.
+        n_around: tokens that each piece sees besides.
+        stride: tokens between the beginnings of two pieces of a running text to train on; None: `n_brought`.
+        on_progress: told of texts that are encoded, and of all.
+
+    Raises:
+        CorpusError: there is nothing to cut, or a piece has no room for a token.
+    """
+    moves = isinstance(texts, RunningText) and texts.moves
+    store = joined(texts, tokenize(texts, tokenizer, on_progress=on_progress))
+    if moves:
+        return MovingPieces(store, n_brought=n_brought, n_around=n_around, stride=stride)
+    return Pieces(store, n_brought=n_brought, n_around=n_around)
+
+
+def joined(items: Sequence[Pair] | Sequence[Text], store: TokenStore) -> TokenStore:
+    """Return the tokens of items with all stretches of a running text that follow each other as one text."""
+    if not isinstance(items, RunningText):
+        return store
+    return TokenStore(store.tokens, np.append(store.starts[:-1][items.begins], store.starts[-1]))

@@ -1,0 +1,170 @@
+"""Files as one running text, whose last tenth is held out, and no white space of which is lost."""
+
+from collections.abc import Iterator, Mapping
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from transformer_core.corpora.corpus import Text
+from transformer_core.corpora.storage.file_items import FileItems, Item
+from transformer_core.corpora.storage.file_spans import FEWEST_BYTES
+from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
+from transformer_core.corpora.storage.text_files import TextFile, TextFiles, opened, shown
+from transformer_core.errors import CorpusError
+
+HELD_OUT_ONE_IN = 10  # the share that nanoGPT holds out, the end of the text
+
+_STRETCH = 2**10  # bytes, about: the stretches in which a running text is read
+_LONGEST_WAIT = 2**12  # bytes beyond those in which to look for a place between two words
+_BLOCK = 2**20  # bytes that are read at a time
+_LARGE = 2**24  # bytes of text; from here on it saves time to keep what was found
+_VERSION = "1"  # of where stretches end
+_WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
+
+
+class RunningText(FileItems):
+    """A running text as stretches of about a thousand bytes, which lie end to end; together they are the whole text.
+
+    A stretch ends between a word and the white space behind it, where tokens end too; so its tokens, one stretch's
+    after the other's, are those of the whole text. Only in a text without white space it ends behind any character.
+
+    Args:
+        files: where it lies.
+        spans: [stretch, 2], the address of the first byte of each, and of the byte behind its last.
+        moves: whether the windows that a model learns from begin elsewhere in each epoch.
+        fingerprint: of all of it; "" if it has none.
+        numbers: [stretch], which numbers have followed each other in the whole text; all, if nothing is said.
+    """
+
+    def __init__(
+        self,
+        files: TextFiles,
+        spans: NDArray[np.int64],
+        *,
+        moves: bool = False,
+        fingerprint: str = "",
+        numbers: NDArray[np.int64] | None = None,
+    ) -> None:
+        super().__init__(files, spans, _as_written, fingerprint=fingerprint)
+        self.moves = moves
+        self.numbers = np.arange(len(spans)) if numbers is None else numbers
+
+    @property
+    def begins(self) -> NDArray[np.bool_]:
+        """For each stretch, whether it is the first one or goes on from another one than the one before it."""
+        return np.diff(self.numbers, prepend=-2) != 1
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> "RunningText": ...
+    def __getitem__(self, index: int | slice) -> "Item | RunningText":
+        """Read one stretch; a slice is not read yet, and windows in it stay where they are."""
+        if isinstance(index, slice):
+            return RunningText(self.files, self.spans[index], numbers=self.numbers[index])
+        return super().__getitem__(index)
+
+
+def running_text(files: TextFiles, *, fingerprint: str) -> tuple[RunningText, RunningText]:
+    """Return what to train on, the text but for its last tenth, and what is held out.
+
+    Args:
+        files: where the text lies; several are one text, in their order.
+        fingerprint: of the corpus.
+
+    Raises:
+        CorpusError: the text is too short.
+    """
+    if _n_text_bytes(files) < FEWEST_BYTES:
+        raise CorpusError(
+            "{path} is too short to hold out its last tenth: it has {n:,} bytes, and {least:,} are the least; add "
+            "more text",
+            path=shown(files.path),
+            n=_n_text_bytes(files),
+            least=FEWEST_BYTES,
+        )
+
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        for part, first, file, start, end in _parts(files):
+            for ends in _ends(file, start, end):
+                spans = np.stack([np.append(start, ends[:-1]), ends], axis=1)
+                sinks[part].append(first + spans.ravel())
+                start = int(ends[-1])
+
+    dtypes = dict.fromkeys(("train", "held_out"), np.dtype(np.int64))
+    if files.size < _LARGE:
+        arrays = arrays_in_memory(dtypes, fill)
+    else:
+        arrays = kept_arrays("stretches", [_VERSION, fingerprint], dtypes, fill)
+    return (
+        RunningText(files, arrays["train"].reshape(-1, 2), moves=True, fingerprint=f"{fingerprint} train"),
+        RunningText(files, arrays["held_out"].reshape(-1, 2), fingerprint=f"{fingerprint} held out"),
+    )
+
+
+def _n_text_bytes(files: TextFiles) -> int:
+    return files.size - sum(file.start for file in files.files)
+
+
+def _parts(files: TextFiles) -> Iterator[tuple[str, int, TextFile, int, int]]:
+    """Yield which part each stretch of a file belongs to, the file and its first address, and begin and end in it."""
+    n_left = _n_text_bytes(files) * (HELD_OUT_ONE_IN - 1) // HELD_OUT_ONE_IN  # to train on
+    first = 0
+    for file in files.files:
+        cut = file.start + n_left
+        if cut < file.size:
+            cut = _between_characters(file, cut)
+        if file.start < cut:
+            yield "train", first, file, file.start, min(cut, file.size)
+        if cut < file.size:
+            yield "held_out", first, file, max(cut, file.start), file.size
+        n_left = max(0, cut - file.size)
+        first += file.size
+
+
+def _between_characters(file: TextFile, place: int) -> int:
+    """Return the last place up to this one that is not inside a character or a line break."""
+    with opened(file.path) as handle:
+        start = max(file.start, place - 4)
+        handle.seek(start)
+        near = handle.read(place - start + 1)
+    ends = np.flatnonzero(_is_character(np.frombuffer(near, np.uint8)))
+    return start + int(ends[-1])
+
+
+def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
+    """Yield where the stretches between two places of a file end, some at a time; the last one ends at the end."""
+    with opened(file.path) as handle:
+        handle.seek(start)
+        rest = b""
+        while start + len(rest) < end:
+            rest += handle.read(min(_BLOCK, end - start - len(rest)))
+            is_last = start + len(rest) == end
+            found = _ends_in(np.frombuffer(rest, np.uint8), is_last=is_last)
+            if len(found):
+                yield start + found
+                start, rest = start + int(found[-1]), rest[found[-1] :]
+
+
+def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
+    """Return the ends of stretches in some text: the first good place behind each thousand bytes."""
+    is_white = _WHITE[text]
+    good = 1 + np.flatnonzero(is_white[1:] & ~is_white[:-1])
+    other = np.flatnonzero(_is_character(text))
+    wanted = np.arange(_STRETCH, len(text) - (0 if is_last else _LONGEST_WAIT), _STRETCH)
+    found = np.append(good, len(text) + _LONGEST_WAIT)[np.searchsorted(good, wanted)]
+    waits = (found - wanted > _LONGEST_WAIT) & (wanted + _LONGEST_WAIT <= len(text))
+    found[waits] = np.append(other, len(text))[np.searchsorted(other, wanted[waits])]
+    return np.unique(np.append(found[found < len(text)], len(text) if is_last else []).astype(np.int64))
+
+
+def _is_character(text: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return whether a character begins at each byte; the two of a Windows line break count as one."""
+    is_second = np.append(False, (text[:-1] == ord("\r")) & (text[1:] == ord("\n")))
+    return (text & 0xC0 != 0x80) & ~is_second
+
+
+def _as_written(raw: bytes) -> Text:
+    """Return a stretch with all its white space, each line break as one character."""
+    return Text(raw.decode("utf-8").replace("\r\n", "\n"))

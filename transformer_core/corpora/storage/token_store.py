@@ -1,0 +1,183 @@
+"""The tokens of all texts of a corpus, end to end: encoded once, kept in the cache folder, read from the disk."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from importlib.metadata import version
+from itertools import accumulate, chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from transformer_core.corpora.corpus import Pair, Text
+from transformer_core.corpora.storage.file_items import FileItems
+from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
+from transformer_core.corpora.storage.kept_items import KeptItems
+from transformer_core.corpora.storage.running_text import RunningText
+from transformer_core.errors import CorpusError, Message
+from transformer_core.text.tokenizer import Tokenizer
+
+OnProgress = Callable[[int, int], None]
+"""Is told how many are done, and how many there are in all."""
+
+Task = Literal["fills up a sequence", "begins a text", "ends a text", "masks another"]
+"""What batches need a special token for."""
+
+_LACKING: Mapping[Task, Message] = {
+    "fills up a sequence": Message(
+        "this tokenizer has no token that fills up a sequence, and training needs one; use one that is made here"
+    ),
+    "begins a text": Message(
+        "this tokenizer has no token that begins a text, and training needs one; use one that is made here"
+    ),
+    "ends a text": Message(
+        "this tokenizer has no token that ends a text, and training needs one; use one that is made here"
+    ),
+    "masks another": Message(
+        "this tokenizer has no token that masks another, and training needs one; use one that is made here"
+    ),
+}
+
+_TOGETHER = 2**17  # characters that are encoded at the same time; a token takes some 250 bytes meanwhile
+_WORTH_KEEPING = 2**17  # characters of text; less is encoded in a few tenths of a second
+_VERSION = "2"  # of what a store holds
+
+
+class TokenStore:
+    """Texts as tokens, each as <bos>, text, <eos>, all of them one after another; of a running text the text alone.
+
+    Args:
+        tokens: of all texts.
+        starts: where each text begins in `tokens`, and where the last one ends.
+    """
+
+    def __init__(self, tokens: NDArray[Any], starts: NDArray[np.int64]) -> None:
+        self.tokens = tokens
+        self.starts = starts
+
+    def __len__(self) -> int:
+        """Count the texts."""
+        return len(self.starts) - 1
+
+    def lengths(self, rows: NDArray[np.int64] | slice = slice(None)) -> NDArray[np.int64]:
+        """Return how many tokens some texts have, <bos> and <eos> included where they are there."""
+        return (self.starts[1:][rows] - self.starts[:-1][rows]).astype(np.int64)
+
+    def padded(self, starts: NDArray[np.int64], lengths: NDArray[np.int64], padding: int) -> Int[Tensor, "batch pos"]:
+        """Return stretches of tokens as one matrix, as long as the longest of them, the others filled up on the right.
+
+        Args:
+            starts: where each begins in `tokens`.
+            lengths: how many tokens each has.
+            padding: what fills up.
+        """
+        pos = np.arange(lengths.max())
+        places = np.minimum(starts[:, None] + pos, len(self.tokens) - 1)  # batch pos
+        rows = np.where(pos < lengths[:, None], self.tokens[places].astype(np.int64), padding)
+        return torch.from_numpy(rows)
+
+
+def tokenize(
+    items: Sequence[Pair] | Sequence[Text], tokenizer: Tokenizer, *, on_progress: OnProgress | None = None
+) -> TokenStore:
+    """Return the tokens of texts; of pairs, those of each source and then of its target.
+
+    Stretches of a running text have no <bos> and no <eos>: the tokens of one go on with those of the one before. Of
+    large corpora all are kept under a fingerprint of the texts and of the tokenizer, and found there the next time.
+
+    Args:
+        items: the texts, in memory or in files.
+        tokenizer: turns them into tokens.
+        on_progress: told of items that are encoded, and of all; not called where nothing is to be done.
+
+    Raises:
+        CorpusError: the tokenizer has no token that begins or ends a text; or the tokens are more than memory may hold,
+            and the cache folder cannot be written.
+    """
+    bos_id, eos_id = special_token(tokenizer.bos_id, "begins a text"), special_token(tokenizer.eos_id, "ends a text")
+    is_running = isinstance(items, RunningText)
+    begin, end = ([], []) if is_running else ([bos_id], [eos_id])
+
+    def fill(sinks: Mapping[str, Sink]) -> None:
+        n_items, n_tokens = 0, 0
+        sinks["starts"].append(np.zeros(1, np.int64))
+        for texts, n_new in _blocks(items):
+            rows = [[*begin, *tokens, *end] for tokens in tokenizer.encode_batch(texts)]
+            ends = n_tokens + np.cumsum(np.fromiter(map(len, rows), np.int64, count=len(rows)))
+            n_items, n_tokens = n_items + n_new, int(ends[-1])
+            sinks["tokens"].append(np.fromiter(chain.from_iterable(rows), np.int64))
+            sinks["starts"].append(ends)
+            if on_progress is not None:
+                on_progress(n_items, len(items))
+
+    dtypes = {
+        "tokens": np.dtype(np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32),
+        "starts": np.dtype(np.int64),
+    }
+    if _is_worth_keeping(items):
+        made_from = [_VERSION, version("tokenizers"), str(is_running), _fingerprint(items)]
+        made_from += [fingerprint_of_tokenizer(tokenizer)]
+        arrays = kept_arrays("tokens", made_from, dtypes, fill)
+    else:
+        arrays = arrays_in_memory(dtypes, fill)
+    return TokenStore(**arrays)
+
+
+def special_token(token: int | None, does: Task) -> int:
+    """Return a token that batches cannot do without.
+
+    Raises:
+        CorpusError: the tokenizer has no such token.
+    """
+    if token is None:
+        raise CorpusError(_LACKING[does])
+    return token
+
+
+def _texts_of(item: Pair | Text) -> tuple[str, ...]:
+    return (item.source, item.target) if isinstance(item, Pair) else (item.text,)
+
+
+def _blocks(items: Iterable[Pair | Text]) -> Iterator[tuple[list[str], int]]:
+    """Yield the texts of some items, as many as are encoded at the same time, and the number of items."""
+    texts: list[str] = []
+    n_items, n_characters = 0, 0
+    for item in items:
+        texts += _texts_of(item)
+        n_items, n_characters = n_items + 1, n_characters + sum(map(len, _texts_of(item)))
+        if n_characters >= _TOGETHER:
+            yield texts, n_items
+            texts, n_items, n_characters = [], 0, 0
+    if texts:
+        yield texts, n_items
+
+
+def _is_worth_keeping(items: Iterable[Pair | Text]) -> bool:
+    if isinstance(items, FileItems | KeptItems) and items.fingerprint:
+        return items.n_bytes >= _WORTH_KEEPING
+    n_characters = accumulate(len(text) for item in items for text in _texts_of(item))
+    return any(n >= _WORTH_KEEPING for n in n_characters)
+
+
+def _fingerprint(items: Sequence[Pair] | Sequence[Text]) -> str:
+    """Return the fingerprint of texts: the one that is known, or one of the texts themselves."""
+    if isinstance(items, FileItems | KeptItems) and items.fingerprint:
+        return items.fingerprint
+    digest = blake2b(digest_size=32)
+    for item in items:
+        for text in _texts_of(item):
+            digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
+def fingerprint_of_tokenizer(tokenizer: Tokenizer) -> str:
+    """Return the fingerprint of what a tokenizer is saved as, 64 hexadecimal digits."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tokenizer.json")
+        tokenizer.save(path)
+        return blake2b(path.read_bytes(), digest_size=32).hexdigest()

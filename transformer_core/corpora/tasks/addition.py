@@ -1,0 +1,80 @@
+"""Adding two numbers, digit by digit: "473+58" gives "531"."""
+
+import random
+
+from transformer_core.corpora.corpus import Alignment, Corpus, Pair
+from transformer_core.corpora.tasks.draws import draw_distinct
+from transformer_core.corpora.tasks.generated import GeneratedCorpus
+from transformer_core.errors import Message
+
+MAX_DIGITS = 4  # of each of the two numbers
+N_TRAIN, N_HELD_OUT = 40_000, 2_000  # pairs
+LONG_CARRIES = 0.2  # share of sums that are drawn so that a carry runs on; by chance, long ones are rare
+
+
+def add(first: int, second: int) -> Pair:
+    """Return the sum of two numbers as a pair; see `align_sum` for its alignment."""
+    source, target = f"{first}+{second}", str(first + second)
+    return Pair(source, target, align_sum(source, target))
+
+
+def align_sum(source: str, target: str) -> Alignment:
+    """Return, for each digit of a sum, the digits of the two numbers that it truly depends on.
+
+    Those are the digits of its own column, one or two, and those of each column to the right that sends it a carry: the
+    next one if it carries, the one behind if that carry came from there, and so on. A column whose digits make 10 or
+    more by themselves carries whatever comes from its right, and ends the row. That a column does *not* carry is not
+    counted.
+
+    Args:
+        source: two numbers with "+" between them.
+        target: their sum.
+    """
+    plus = source.index("+")
+    sources: list[tuple[int, ...]] = []
+    came_from: list[int] = []  # the digits that the carry into a column comes from; empty: none comes
+    for column in range(len(target)):  # from the right
+        first, second = plus - 1 - column, len(source) - 1 - column
+        own = [place for place, begin in ((first, 0), (second, plus + 1)) if place >= begin]
+        sources.append(tuple(sorted(own + came_from)))
+        made = sum(int(source[place]) for place in own)
+        carries = made + bool(came_from) >= 10
+        came_from = [] if not carries else own if made >= 10 else own + came_from
+    return tuple(reversed(sources))
+
+
+def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Draw sums of two numbers of 1 to 4 digits; of "12+7" and "7+12" there is only one."""
+    rng = random.Random(seed)
+    drawn = draw_distinct(lambda: _draw_numbers(rng), N_TRAIN + N_HELD_OUT, key=lambda numbers: tuple(sorted(numbers)))
+    rng.shuffle(drawn)  # small numbers come early, and belong to both parts
+    pairs = [add(first, second) for first, second in drawn]
+    return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
+
+
+def _draw_numbers(rng: random.Random) -> tuple[int, int]:
+    """Draw two numbers; each count of digits is equally likely."""
+    first = _number(rng, MAX_DIGITS)
+    if rng.random() >= LONG_CARRIES:
+        return first, _number(rng, MAX_DIGITS)
+    n_columns = rng.randint(1, MAX_DIGITS)  # in the lowest of these the carry begins, and it runs through the others
+    unit = 10**n_columns
+    return first, unit * _number(rng, MAX_DIGITS - n_columns) + (rng.randrange(10) - first) % unit
+
+
+def _number(rng: random.Random, max_digits: int) -> int:
+    """Draw a number of at most so many digits; of none: 0."""
+    n_digits = rng.randint(min(1, max_digits), max_digits)
+    return rng.randrange(10 ** (n_digits - 1) if n_digits > 1 else 0, 10**n_digits)
+
+
+addition = GeneratedCorpus(
+    about=Corpus(
+        name="addition",
+        title="Addition",
+        description=Message("Two numbers of up to four digits, and their sum, digit by digit."),
+        examples=("473+58", "999+1", "12+34", "1234+5678", "7+8", "4505+495"),
+        tokenizer_kind="character",
+    ),
+    draw=_draw,
+)

@@ -1,0 +1,59 @@
+"""Closing brackets: "([]{" gives "})"."""
+
+import random
+
+from transformer_core.corpora.corpus import Corpus, Pair
+from transformer_core.corpora.tasks.draws import draw_distinct
+from transformer_core.corpora.tasks.generated import GeneratedCorpus
+from transformer_core.errors import Message
+
+CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+MAX_OPEN, MAX_LENGTH = 8, 16  # brackets open at the same time, characters of a source
+N_TRAIN, N_HELD_OUT = 20_000, 1_000  # pairs
+
+
+def close(source: str) -> Pair:
+    """Return a beginning and what closes it; each closing bracket is aligned with the bracket that it closes."""
+    still_open: list[int] = []  # places
+    for place, bracket in enumerate(source):
+        if bracket in CLOSING:
+            still_open.append(place)
+        else:
+            still_open.pop()
+    places = still_open[::-1]
+    return Pair(source, "".join(CLOSING[source[place]] for place in places), tuple((place,) for place in places))
+
+
+def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
+    """Draw beginnings with brackets left open, with the brackets that close them, the last one opened first."""
+    rng = random.Random(seed)
+    sources = draw_distinct(lambda: _draw_source(rng), N_TRAIN + N_HELD_OUT, key=str)
+    rng.shuffle(sources)  # short ones come early, and belong to both parts
+    pairs = [close(source) for source in sources]
+    return pairs[N_HELD_OUT:], pairs[:N_HELD_OUT]
+
+
+def _draw_source(rng: random.Random) -> str:
+    """Draw a beginning of 1 to 16 brackets with 1 to 8 of them left open."""
+    length = rng.randint(1, MAX_LENGTH)
+    source, still_open = "", ""
+    for place in range(length):
+        may_close = len(still_open) > (1 if place == length - 1 else 0)  # one stays open at the end
+        if may_close and (len(still_open) == MAX_OPEN or rng.random() < 0.45):
+            source, still_open = source + CLOSING[still_open[-1]], still_open[:-1]
+        else:
+            bracket = rng.choice(tuple(CLOSING))
+            source, still_open = source + bracket, still_open + bracket
+    return source
+
+
+brackets = GeneratedCorpus(
+    about=Corpus(
+        name="brackets",
+        title="Brackets",
+        description=Message("Brackets of four kinds, some closed already, and the ones that close the others."),
+        examples=("([{<", "([]{", "{<>}(", "<<[()]{", "((((", "[{}](<{}>"),
+        tokenizer_kind="character",
+    ),
+    draw=_draw,
+)

@@ -1,0 +1,166 @@
+"""Where a model's parameters are: a bar for each part, and several models' shares beside each other."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from transformer_core.figures.architecture.hues import PART_HUES
+from transformer_core.figures.hues import FAINT
+from transformer_core.figures.labels import escape, heading
+from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import grouped, mark, say
+
+STACKS = {
+    "encoder": mark("encoder"),
+    "decoder": mark("decoder"),
+    "both": mark("shared"),
+    "": "",
+}
+PARTS = {
+    "token embedding": mark("token embedding"),
+    "segment embedding": mark("segment embedding"),
+    "positions": mark("positions"),
+    "self-attention": mark("self-attention"),
+    "cross-attention": mark("cross-attention"),
+    "feed-forward": mark("feed-forward"),
+    "normalization": mark("normalization"),
+    "last layer": mark("last layer"),
+}
+_ROW = 26  # px
+
+
+def in_words(stack: str, part: str) -> str:
+    """Return what a part of a stack is called, in the reader's language."""
+    where = say(STACKS[stack])
+    return f"{say(PARTS[part])} ({where})" if where else say(PARTS[part])
+
+
+def parameter_bars(
+    counts: Mapping[tuple[str, str], int], *, title: str, theme: Theme = LIGHT, height: int | None = None
+) -> go.Figure:
+    """Draw a bar for each part of each stack.
+
+    Args:
+        counts: parameters by (stack, part), as `analysis.inventory` counts them.
+        title: names the quantity.
+        theme: light or dark.
+        height: px; None: what the bars need.
+    """
+    total = sum(counts.values()) or 1
+    names = [in_words(*key) for key in counts]
+    values = [*counts.values()]
+    bars = go.Bar(
+        name="parameters",
+        x=values,
+        y=np.arange(len(values)),
+        orientation="h",
+        marker={"color": [PART_HUES[part] for _, part in counts], "line": {"width": 0}},
+        text=[f"{_short(value)} · {value / total:.1%}" for value in values],
+        textposition="outside",
+        cliponaxis=False,
+        customdata=[
+            say("{part}: {n} parameters", part=escape(name), n=grouped(value))
+            for name, value in zip(names, values, strict=True)
+        ],
+        hovertemplate="%{customdata}<extra></extra>",
+    )
+    layout = {
+        "template": template(theme),
+        "title": heading(title),
+        "height": height or 60 + _ROW * len(values),
+        "margin": {"l": 8, "r": 96, "t": 40, "b": 12},
+        "bargap": 0.35,
+        "showlegend": False,
+        "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
+        "yaxis": {
+            "range": [len(values) - 0.5, -0.5],
+            "tickmode": "array",
+            "tickvals": [*range(len(values))],
+            "ticktext": [escape(name) for name in names],
+            "automargin": True,
+            "ticks": "",
+            "fixedrange": True,
+        },
+    }
+    return go.Figure(data=[bars], layout=layout)
+
+
+def parameter_shares(
+    models: Mapping[str, Mapping[str, int]], *, title: str, theme: Theme = LIGHT, height: int | None = None
+) -> go.Figure:
+    """Draw the share of each part in several models, a row each.
+
+    Args:
+        models: parameters by part, by the model's name; the first is the topmost.
+        title: names the quantity.
+        theme: light or dark.
+        height: px; None: what the rows need.
+    """
+    rows = np.arange(len(models))
+    totals = [sum(counts.values()) or 1 for counts in models.values()]
+    traces = []
+    for part, hue in PART_HUES.items():
+        found = [counts.get(part, 0) for counts in models.values()]
+        if not any(found):
+            continue
+        shares: Float[np.ndarray, " model"] = np.array(found) / np.array(totals)
+        traces.append(
+            go.Bar(
+                name=say(PARTS[part]),
+                x=shares,
+                y=rows,
+                orientation="h",
+                marker={"color": hue, "line": {"width": 0}},
+                customdata=_told(part, found, totals, [*models]),
+                hovertemplate="%{customdata}<extra></extra>",
+            )
+        )
+    layout = {
+        "template": template(theme),
+        "title": heading(title),
+        "height": height or 130 + 44 * len(models),
+        "barmode": "stack",
+        "bargap": 0.4,
+        "margin": {"l": 8, "r": 20, "t": 40, "b": 84},
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "yref": "paper"}
+        | {"traceorder": "normal", "font": {"size": 12}, "itemclick": False, "itemdoubleclick": False},
+        "xaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 6, "fixedrange": True, "side": "top"},
+        "yaxis": {
+            "range": [len(models) - 0.5, -0.5],
+            "tickmode": "array",
+            "tickvals": rows.tolist(),
+            "ticktext": [
+                f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
+                for name, total in zip(models, totals, strict=True)
+            ],
+            "automargin": True,
+            "ticks": "",
+            "fixedrange": True,
+        },
+    }
+    return go.Figure(data=traces, layout=layout)
+
+
+def _told(part: str, found: Sequence[int], totals: Sequence[int], names: Sequence[str]) -> list[str]:
+    """Return each share in words."""
+    return [
+        say(
+            "{model}, {part}: {n} parameters, {share}",
+            model=escape(name),
+            part=say(PARTS[part]),
+            n=grouped(count),
+            share=f"{count / total:.1%}",
+        )
+        for name, count, total in zip(names, found, totals, strict=True)
+    ]
+
+
+def _short(n: int) -> str:
+    """Return a number of parameters in a few letters."""
+    for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if n >= size:
+            return f"{n / size:.{1 if n < 100 * size else 0}f} {letter}"
+    return str(n)

@@ -1,0 +1,1 @@
+"""Bars and rows of numbers."""

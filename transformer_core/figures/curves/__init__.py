@@ -1,0 +1,1 @@
+"""Lines over an axis."""

@@ -1,0 +1,178 @@
+"""Panels above one axis of steps, each with a header that says what its lines are."""
+
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer_core.figures.heatmaps.attention import escape
+from transformer_core.figures.hues import FAINT, STRONG
+from transformer_core.figures.step_axis import places, step_axis
+from transformer_core.figures.theme import Theme, template
+from transformer_core.language import say
+
+_LEFT = 58  # px, for the numbers of the panels' axes
+_LINE = 17  # px: the height of a line of text
+_LETTER = 6.2  # px: the width of a letter of a label, on the average
+_ENTRY = (46, 5.6)  # px: what a line takes in a legend beside its name, and a letter of the name
+_WRAP = 64  # letters of a sentence on one line of a hover text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Panel:
+    """One of the panels above the axis: its name, its height, its own axis, and what is drawn in it."""
+
+    title: str
+    height: int  # px
+    axis: dict[str, Any]
+    traces: list[go.Scatter]
+    levels: dict[str, float] = field(default_factory=dict)  # dashed lines, each with a label behind its right end
+    ends: dict[str, float] = field(default_factory=dict)  # labels behind the right end alone
+    note: str = ""  # stands in the middle
+
+
+def wrapped(sentence: str) -> str:
+    """Return a sentence in lines of a hover text."""
+    return "<br>".join(textwrap.wrap(escape(sentence), _WRAP))
+
+
+def _names(panels: Sequence[Panel]) -> list[str]:
+    """Return the names of the panels' axes, from top to bottom."""
+    return [f"y{i + 1 if i else ''}" for i in range(len(panels))]
+
+
+def panels_over_steps(
+    panels: Sequence[Panel],
+    *,
+    ends: tuple[int, int],
+    log: bool,
+    moment: int | None,
+    hovermode: Literal["x unified", "closest"],
+    theme: Theme,
+    width: int,
+    height: int | None,
+) -> go.Figure:
+    """Return panels above one axis of steps, each with a header.
+
+    Args:
+        panels: from top to bottom, one at least.
+        ends: the first and the last step of the axis.
+        log: whether the axis is logarithmic.
+        moment: a step to mark with a line through all panels.
+        hovermode: whether a hover text tells of all panels at one step, or of one point.
+        theme: light or dark.
+        width: px that the headers and labels are laid out for.
+        height: px; None: what the panels need.
+    """
+    labels = (re.sub("<.*?>", "", words) for panel in panels for words in (*panel.levels, *panel.ends))
+    right = 14 + min(_LETTER * max(map(len, labels), default=0), 170)
+    room_across = width - _LEFT - right
+    legends = [_legend_height(panel, room_across) for panel in panels]
+    headers = [_LINE + 6 + legend for legend in legends]
+    room = sum(panel.height for panel in panels) + sum(headers[1:])
+    margin = {"l": _LEFT, "r": right, "t": 6 + headers[0] + (0 if moment is None else _LINE), "b": 46}
+    layout: dict[str, Any] = {
+        "template": template(theme),
+        "height": height or room + margin["t"] + margin["b"],
+        "margin": margin,
+        "hovermode": hovermode,
+        "hoversubplots": "axis",
+        "uirevision": "steps",  # who has zoomed in stays there while new steps come
+        "xaxis": step_axis(*ends, log=log) | {"anchor": _names(panels)[-1]},
+        "annotations": [],
+        "shapes": [],
+    }
+    below = room + headers[0]
+    for i, (panel, axis) in enumerate(zip(panels, _names(panels), strict=True)):
+        top = (below - headers[i]) / room
+        below -= headers[i] + panel.height
+        layout[f"yaxis{axis[1:]}"] = _PLAIN | panel.axis | {"domain": [max(0.0, below / room), top]}
+        layout[f"legend{i + 2}"] = _LEGEND | {"y": top + legends[i] / room}  # all but the first of plotly's look alike
+        layout["annotations"].append(_TITLE | {"y": top, "yshift": legends[i], "text": panel.title})
+        layout["annotations"] += _level_labels(panel, axis)
+        layout["shapes"] += [
+            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": axis, "y0": level, "y1": level, "line": _DASHED}
+            for level in panel.levels.values()
+        ]
+        if panel.note:
+            layout["annotations"].append(
+                {"text": panel.note, "xref": "paper", "x": 0.5, "yref": f"{axis} domain"} | _NOTE
+            )
+        for trace in panel.traces:
+            trace.update(yaxis=axis, legend=f"legend{i + 2}")
+    if moment is not None:
+        (x,) = places(np.array([moment]), log=log).tolist()
+        line = {
+            "type": "line",
+            "xref": "x",
+            "x0": x,
+            "x1": x,
+            "y0": 0,
+            "y1": 1,
+            "line": {"color": STRONG, "width": 1.5},
+        }
+        layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
+        layout["annotations"].append(_moment_label(moment, layout["xaxis"], headers[0], legends[0]))
+    return go.Figure(data=[trace for panel in panels for trace in panel.traces], layout=layout)
+
+
+def _moment_label(moment: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:
+    """Return the label of a marked moment: above all panels; on the right, where buttons may be, beside the title."""
+    (x,) = places(np.array([moment]), log="type" in axis).tolist()
+    x = math.log10(x) if "type" in axis else x  # annotations, other than shapes, are placed by the logarithm
+    low, high = axis["range"]
+    fraction = (x - low) / (high - low)
+    return {
+        "xref": "x",
+        "yref": "paper",
+        "x": x,
+        "y": 1,
+        "xanchor": "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center",
+        "yanchor": "bottom",
+        "yshift": legend if fraction > 0.5 else header,
+        "text": f"<b>{say('step {step:,}', step=moment)}</b>",
+        "font": {"size": 12, "color": STRONG},
+        "showarrow": False,
+    }
+
+
+def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
+    """Return the labels behind the right end of a panel, each at its value; two that are close stand apart."""
+    values = np.concatenate([np.array([*panel.levels.values()]), *(trace.y for trace in panel.traces)])
+    low, high = panel.axis.get("range", (np.nanmin(values), np.nanmax(values))) if values.size else (0, 1)
+    apart = (_LINE - 3) * max(high - low, 1e-9) / panel.height
+    labels = sorted((panel.levels | panel.ends).items(), key=lambda label: label[1])
+    found = []
+    for i, (words, value) in enumerate(labels):
+        is_above = i > 0 and value - labels[i - 1][1] < apart
+        is_below = i + 1 < len(labels) and labels[i + 1][1] - value < apart
+        anchor = "bottom" if is_above else "top" if is_below else "middle"
+        found.append(_BESIDE | {"yref": axis, "y": value, "yanchor": anchor, "text": words})
+    return found
+
+
+_PLAIN = {"showgrid": True, "tickfont": {"size": 11}, "nticks": 5, "exponentformat": "power"}
+_STRONG = {"color": STRONG, "width": 1.5}
+_DASHED = {"color": FAINT, "width": 1, "dash": "dash"}
+_NOTE = {"xref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
+_BESIDE = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "font": {"size": 11}, "showarrow": False}
+_LEFT_ABOVE = {"x": 0, "xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
+_TITLE = {**_LEFT_ABOVE, "showarrow": False, "align": "left", "font": {"size": 13}}
+_LEGEND = {**_LEFT_ABOVE, "orientation": "h", "font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30} | {
+    "tracegroupgap": 0,
+    "yanchor": "top",  # below the title, as many rows as there are
+}
+
+
+def _legend_height(panel: Panel, width: float) -> int:
+    """Return how many px the lines' names take; they stand in columns where one row is too short."""
+    entries = [_ENTRY[0] + _ENTRY[1] * len(trace.name) for trace in panel.traces if trace.showlegend]
+    if not entries:
+        return 0
+    in_row = len(entries) if sum(entries) <= width else max(1, math.floor(width / max(entries)))
+    return 6 + (_LINE + 2) * math.ceil(len(entries) / in_row)

@@ -1,0 +1,183 @@
+"""How far the arms of a trial carry: the share that each gets right by the length of what it is given."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float, Int
+
+from transformer_core.figures.curves.trial_curves import arm_hues
+from transformer_core.figures.heatmaps.attention import escape
+from transformer_core.figures.hues import FAINT, translucent
+from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.language import say
+
+_HEIGHT = 430  # px
+_LINE = 15  # px between two labels behind the lines
+_LETTER = 6.4  # px: the width of a letter of a label, on the average
+_TOP, _BOTTOM, _LEFT = 50, 48, 58  # px
+_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # told apart without their hues
+
+
+def trial_lengths(
+    names: Mapping[str, str],
+    lengths: Int[np.ndarray, " length"],
+    by_length: Mapping[str, Float[np.ndarray, " length"]],
+    *,
+    trained: tuple[int, int],
+    unit: str,
+    step: int,
+    theme: Theme = LIGHT,
+    height: int = _HEIGHT,
+) -> go.Figure:
+    """Draw a line for each arm; the lengths that it was trained on lie on a band.
+
+    Args:
+        names: of the arms, as one reads them, in their order.
+        lengths: of what was given, ascending.
+        by_length: share of right tokens in [0, 1] of each arm that was measured, NaN where there is none.
+        trained: the shortest and the longest that was trained on.
+        unit: of the lengths, in many: "letters".
+        step: after which it was measured.
+        theme: light or dark.
+        height: px.
+    """
+    hues = arm_hues([*names])
+    traces = [
+        go.Scatter(
+            name=escape(names[arm]),
+            x=lengths,
+            y=by_length[arm],
+            mode="lines+markers",
+            line={"color": hues[arm], "width": 2.2},
+            marker={"color": hues[arm], "size": 7, "symbol": symbol},
+            hovertemplate=say("{name}: {share} of the tokens right", name=escape(names[arm]), share="%{y:.0%}")
+            + "<extra></extra>",
+            showlegend=False,
+        )
+        for arm, symbol in zip(names, _SYMBOLS, strict=False)
+        if arm in by_length
+    ]
+    first, last = (int(lengths[0]), int(lengths[-1])) if lengths.size else trained
+    labels = {names[arm]: float(values[-1]) for arm, values in by_length.items() if arm in names and values.size}
+    colors = {names[arm]: hues[arm] for arm in names}
+    layout: dict[str, Any] = {
+        "template": template(theme),
+        "height": height,
+        "margin": {"l": _LEFT, "r": 18 + _LETTER * max(map(len, labels), default=0), "t": _TOP, "b": _BOTTOM},
+        "hovermode": "x unified",
+        "uirevision": "lengths",
+        "xaxis": {
+            "title": {"text": say("length, in {unit}", unit=unit), "standoff": 6, "font": {"size": 13}},
+            "range": [first - 0.6, last + 0.6],
+            "dtick": 3,
+            "tick0": 0,
+            "ticks": "outside",
+            "ticklen": 4,
+            "unifiedhovertitle": {"text": f"<b>%{{x}} {escape(unit)}</b>"},
+        },
+        "yaxis": {
+            "range": [-0.03, 1.03],
+            "tickformat": ".0%",
+            "dtick": 0.25,
+            "showgrid": True,
+            "title": {"text": say("tokens right"), "standoff": 4, "font": {"size": 13}},
+        },
+        "shapes": [_band(trained)],
+        "annotations": [
+            _title(step),
+            _trained_label(trained),
+            *_end_labels(labels, colors, room=height - _TOP - _BOTTOM),
+        ],
+    }
+    return go.Figure(data=traces, layout=layout)
+
+
+def _band(trained: tuple[int, int]) -> dict[str, Any]:
+    """Return the band of the trained lengths."""
+    return {
+        "type": "rect",
+        "xref": "x",
+        "x0": trained[0] - 0.6,
+        "x1": trained[1] + 0.5,
+        "yref": "paper",
+        "y0": 0,
+        "y1": 1,
+        "fillcolor": translucent(FAINT, 0.14),
+        "line": {"width": 0},
+        "layer": "below",
+    }
+
+
+def _title(step: int) -> dict[str, Any]:
+    """Return what stands above all."""
+    return {
+        "text": say("<b>How far each carries</b>, after step {step:,}", step=step),
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "yshift": 24,
+        "showarrow": False,
+        "font": {"size": 13},
+    }
+
+
+def _trained_label(trained: tuple[int, int]) -> dict[str, Any]:
+    """Return what stands above the band."""
+    return {
+        "text": say("<b>trained</b>: {shortest} to {longest}", shortest=trained[0], longest=trained[1]),
+        "xref": "x",
+        "x": trained[0] - 0.6,
+        "xanchor": "left",
+        "yref": "paper",
+        "y": 1,
+        "yanchor": "bottom",
+        "yshift": 3,
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
+def _end_labels(labels: Mapping[str, float], colors: Mapping[str, str], *, room: float) -> list[dict[str, Any]]:
+    """Return the arms' names behind the ends of their lines, moved apart where they would cover each other."""
+    in_order = sorted(labels, key=labels.__getitem__)
+    heights = spaced([room * (labels[name] + 0.03) / 1.06 for name in in_order], apart=_LINE)
+    return [
+        {
+            "text": escape(name),
+            "xref": "paper",
+            "x": 1,
+            "xanchor": "left",
+            "xshift": 6,
+            "yref": "paper",
+            "y": height / room,
+            "yanchor": "middle",
+            "showarrow": False,
+            "font": {"size": 12, "color": colors[name]},
+        }
+        for name, height in zip(in_order, heights, strict=True)
+    ]
+
+
+def spaced(heights: Sequence[float], *, apart: float) -> list[float]:
+    """Return heights, ascending, of which none is nearer to the next than `apart`; all moved as little as may be.
+
+    Neighbours that are too near make a group, which is spread evenly around the middle of where its members were;
+    groups that then touch are joined.
+    """
+    groups: list[list[float]] = []
+    for height in heights:
+        groups.append([height])
+        while len(groups) > 1 and _ends(groups[-2], apart)[1] + apart > _ends(groups[-1], apart)[0]:
+            groups[-2:] = [groups[-2] + groups[-1]]
+    return [_ends(group, apart)[0] + place * apart for group in groups for place in range(len(group))]
+
+
+def _ends(group: Sequence[float], apart: float) -> tuple[float, float]:
+    """Return where a group's lowest and its highest member come to stand."""
+    middle, half = sum(group) / len(group), apart * (len(group) - 1) / 2
+    return middle - half, middle + half

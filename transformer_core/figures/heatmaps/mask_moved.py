@@ -1,0 +1,200 @@
+"""What moves when a text is changed, with a right mask and with another one: two matrices on one scale."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, number_traces
+from transformer_core.figures.hues import FAINT
+from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
+from transformer_core.figures.theme import DEEP, KEY, LIGHT, QUERY, Theme, template
+from transformer_core.language import say
+
+_COLORBAR = {"thickness": 10, "len": 0.6, "y": 1, "yanchor": "top", "tickformat": ".2~f"}
+_GAP = 0.06  # of the width, between both
+_ROOM = 150  # px beside both: labels, and the bar of colors
+_SMALL = 0.05  # logits: what is less is written as about 0, unless it is exactly 0
+_NUMBER = 26  # px that a number takes in its cell
+
+
+def moved_pair(
+    moved: tuple[Float[np.ndarray, "row column"], Float[np.ndarray, "row column"]],
+    *,
+    titles: tuple[str, str],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_name: str,
+    column_name: str,
+    hover: str,
+    chosen: int | None = None,
+    title: str,
+    note: str = "",
+    tolerance: float = 0.0,
+    theme: Theme = LIGHT,
+    width: int = 1100,
+    height: int = 460,
+) -> go.Figure:
+    """Draw two matrices of changes beside each other. A cell up to the tolerance is neutral: nothing moved.
+
+    Args:
+        moved: logits, at least 0; NaN where there is no output yet: a dot. Both of one shape.
+        titles: of both.
+        rows: labels.
+        columns: labels.
+        row_name: what the rows are.
+        column_name: what the columns are.
+        hover: a text with {row}, {row_label}, {column}, {column_label} and {value}.
+        chosen: a column that is framed; None: none.
+        title: names the quantity.
+        note: stands below the title, smaller.
+        tolerance: logits; differences up to this are rounding, and look like 0.
+        theme: light or dark.
+        width: px that the figure is laid out for; it takes the width that it is given.
+        height: px.
+
+    Returns:
+        A figure over integer positions, the first row at the top; the color range is from 0 to the largest change.
+
+    Raises:
+        ValueError: matrices and labels do not fit together.
+    """
+    shape = (len(rows), len(columns))
+    if other := next((cells.shape for cells in moved if cells.shape != shape), None):
+        raise ValueError(
+            f"There are {shape[0]} row labels and {shape[1]} column labels, but a matrix of {other[0]} by {other[1]}; "
+            "give one label a row and one a column."
+        )
+    finite = [np.nan_to_num(cells) for cells in moved]
+    most = max(float(cells.max(initial=0.0)) for cells in finite) or 1.0
+    half = (1 - _GAP) / 2
+    across = (width - _ROOM) * half / max(shape[1], 1)
+    traces: list[Any] = []
+    for side, cells in enumerate(moved):
+        traces += _traces(cells, side, rows, columns, hover, most, tolerance)
+    traces += [_dots(cells, side) for side, cells in enumerate(moved) if np.isnan(cells).any()]
+    longest = max(text_width(shorten(label)) for label in columns)
+    top = (4 if note else 2) * LINE + 24 + longest * 0.72
+    layout = {
+        "template": template(theme),
+        "title": heading(title, note),
+        "height": height,
+        "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * shape[1] / (1 - _GAP))},
+        "margin": {"l": 8, "r": 8, "t": top, "b": 34},
+        "coloraxis": {"cmin": 0, "cmax": most, "colorbar": _COLORBAR},
+        "annotations": [
+            {"text": f"<b>{escape(text)}</b>", "x": (half + _GAP) * side, "y": 0, "yshift": -8}
+            | {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "showarrow": False}
+            for side, text in enumerate(titles)
+        ],
+    }
+    down = (height - top - 34) / max(shape[0], 1)
+    for side, suffix in enumerate(("", "2")):
+        start = (half + _GAP) * side
+        layout[f"xaxis{suffix}"] = (
+            _axis(columns, column_name, KEY, across)
+            | {"domain": [start, start + half], "side": "top", "range": [-0.5, shape[1] - 0.5]}
+            | {"anchor": f"y{suffix}", "tickangle": -45}
+        )
+        layout[f"yaxis{suffix}"] = (
+            _axis(rows, row_name if side == 0 else "", QUERY, down)
+            | {"range": [shape[0] - 0.5, -0.5], "automargin": side == 0, "anchor": f"x{suffix}"}
+            | ({} if side == 0 else {"showticklabels": False, "matches": "y"})
+        )
+    if chosen is not None:
+        layout["shapes"] = [
+            {"type": "rect", "line": {"color": KEY, "width": 2}, "xref": f"x{suffix}", "yref": f"y{suffix}"}
+            | {"x0": chosen - 0.5, "x1": chosen + 0.5, "y0": -0.5, "y1": shape[0] - 0.5}
+            for suffix in ("", "2")
+        ]
+    return go.Figure(data=traces, layout=layout)
+
+
+def _traces(
+    cells: np.ndarray,
+    side: int,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    hover: str,
+    most: float,
+    tolerance: float,
+) -> list[Any]:
+    """Return one matrix: what moved, what did not, and the numbers where they have room."""
+    axes = _axes(side)
+    told = [
+        [
+            ""
+            if np.isnan(value)
+            else say(
+                hover,
+                row=row,
+                row_label=escape(isolate(rows[row])),
+                column=column,
+                column_label=escape(isolate(columns[column])),
+                value=in_words(value),
+            )
+            for column, value in enumerate(values)
+        ]
+        for row, values in enumerate(cells.tolist())
+    ]
+    common = {"customdata": np.array(told, dtype=object), "hovertemplate": "%{customdata}<extra></extra>"}
+    common |= {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
+    still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
+    moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)
+    name = say("at most {most}: rounding", most=in_words(tolerance)) if tolerance else say("exactly 0")
+    traces: list[Any] = [
+        go.Heatmap(name=name, z=still, coloraxis="coloraxis2", **common),
+        go.Heatmap(name=say("change of the logits"), z=moving, coloraxis="coloraxis", **common),
+    ]
+    if max(cells.shape) <= NUMBERS_UP_TO:
+        row, column = np.nonzero(~np.isnan(cells))
+        values = cells[row, column]
+        texts = [_in_cell(value, tolerance) for value in values.tolist()]
+        traces += number_traces(column, row, texts, values >= DEEP * most, **axes)
+    return traces
+
+
+def _dots(cells: np.ndarray, side: int) -> go.Scatter:
+    """Return a dot for each cell that is not there."""
+    row, column = np.nonzero(np.isnan(cells))
+    marker = {"color": FAINT, "size": 2}
+    options: dict[str, Any] = {"mode": "markers", "marker": marker, "hoverinfo": "skip", "showlegend": False}
+    return go.Scatter(name=say("no output yet"), x=column, y=row, **options, **_axes(side))
+
+
+def _axes(side: int) -> dict[str, str]:
+    return {"xaxis": "x2", "yaxis": "y2"} if side else {"xaxis": "x", "yaxis": "y"}
+
+
+def _in_cell(value: float, tolerance: float) -> str:
+    """Return what is written into a cell."""
+    if value <= tolerance:
+        return "0"
+    return "≈0" if value < _SMALL else f"{value:.1f}"
+
+
+def in_words(value: float) -> str:
+    """Return a change of logits in words; none looks like 0 that is not."""
+    if value == 0:
+        return say("exactly 0")
+    return f"{value:.2f}" if value >= 0.005 else f"{value:.0e}".replace("e-0", "e-")
+
+
+def _axis(labels: Sequence[str], title: str, color: str, pitch: float) -> dict[str, Any]:
+    """Return an axis of tokens, thinned out where there are too many for their room."""
+    step = max(1, -(-LINE // max(int(pitch), 1)))
+    return {
+        "title": {
+            "text": f"<b>{escape(title)}</b>" if title else "",
+            "font": {"size": 13, "color": color},
+            "standoff": 6,
+        },
+        "tickmode": "array",
+        "tickvals": list(range(0, len(labels), step)),
+        "ticktext": [escape(shorten(label)) for label in labels[::step]],
+        "tickfont": {"size": 12 if pitch >= 16 else 11},
+        "ticks": "",
+        "ticklabelstandoff": 3,
+    }

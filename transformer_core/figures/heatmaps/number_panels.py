@@ -1,0 +1,226 @@
+"""Tables of numbers as colors, several beside or below each other with one scale."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from jaxtyping import Float
+
+from transformer_core.figures.heatmaps.cells import number_traces
+from transformer_core.figures.hues import diverging_scale
+from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
+from transformer_core.figures.quantities import COLORBAR, rounded
+from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+
+_ROW = 26  # px that a row takes where there is room
+_MOST_ROWS_HEIGHT = 460  # px of all rows together
+_TOP, _NAME, _BOTTOM, _BAR = 34, 22, 34, 78  # px: title, names of panels, below, and the bar of colors
+_GAP, _BELOW = 26, 8  # px between two panels: side by side, and below each other beside the name
+_NUMBER = 30  # px that a number in a cell takes at least
+_DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
+
+
+def number_panels(
+    panels: Mapping[str, Float[np.ndarray, "row column"]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    *,
+    title: str,
+    row_name: str,
+    column_name: str,
+    diverging: bool = False,
+    limits: tuple[float, float] | None = None,
+    decimals: int = 2,
+    with_numbers: bool = True,
+    with_colors: bool = True,
+    stacked: bool = False,
+    theme: Theme = LIGHT,
+    width: int = 560,
+    height: int | None = None,
+) -> go.Figure:
+    """Draw tables of the same rows and columns as colors, with the numbers in the cells where they have room.
+
+    Args:
+        panels: by their names; "" for a single one.
+        rows: the labels of the rows, from top to bottom; () for their numbers.
+        columns: the labels of the columns; () for their numbers.
+        title: names the quantity.
+        row_name: what a row is.
+        column_name: what a column is.
+        diverging: colors around zero; else from zero, or from the lower limit, on.
+        limits: the ends of the range of colors; None: the numbers' own.
+        decimals: of the numbers.
+        with_numbers: write them into the cells where there is room.
+        with_colors: draw the bar of colors.
+        stacked: panels stand below each other, with the columns' labels above the first.
+        theme: light or dark.
+        width: px that the figure is laid out for; it takes the width that it is given.
+        height: px; None: what the rows need.
+
+    Returns:
+        A figure over integer positions, with one color axis.
+
+    Raises:
+        ValueError: there is no panel, or labels do not fit.
+    """
+    shape = next(iter(panels.values())).shape if panels else (0, 0)
+    n_rows, n_columns = shape
+    if not panels or any(panel.shape != shape for panel in panels.values()):
+        raise ValueError("There must be one panel at least, and all of one shape.")
+    if len(rows) not in (0, n_rows) or len(columns) not in (0, n_columns):
+        raise ValueError(
+            f"A panel has {n_rows} rows and {n_columns} columns, but there are {len(rows)} and {len(columns)} labels."
+        )
+    across, down = (1, len(panels)) if stacked else (len(panels), 1)
+    row = min(_ROW, _MOST_ROWS_HEIGHT / max(n_rows * down, 1))
+    is_slanted, above = _labels_above(columns, width, across)
+    named = _NAME if any(panels) else 0
+    top = _TOP + named + above
+    height = height or round(top + row * n_rows * down + (_NAME + _BELOW) * (down - 1) + _BOTTOM)
+    left = 14 + max((text_width(shorten(label)) for label in rows), default=24)
+    right = _BAR if with_colors else 10
+    inner = max(width - left - right, 1), max(height - top - _BOTTOM, 1)
+    pitch = (inner[0] - _GAP * (across - 1)) / (across * max(n_columns, 1))
+    row = (inner[1] - (_NAME + _BELOW) * (down - 1)) / (down * max(n_rows, 1))
+    low, high = limits or _limits(panels, diverging=diverging)
+    axis = "coloraxis3" if diverging else "coloraxis"
+    traces: list[Any] = []
+    layout: dict[str, Any] = {
+        "template": template(theme),
+        "title": heading(title),
+        "height": height,
+        "margin": {"l": left, "r": right, "t": top, "b": _BOTTOM},
+        "meta": {"textFromWidth": round(left + right + across * n_columns * _room(low, high, decimals))},
+        axis: _colors(low, high, decimals, diverging=diverging, is_shown=with_colors),
+        "annotations": [],
+    }
+    for i, (name, values) in enumerate(panels.items()):
+        number = str(i + 1) if i else ""
+        refs = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        place = (0, i) if stacked else (i, 0)
+        start = place[0] * (pitch * n_columns + _GAP) / inner[0]
+        end = 1 - place[1] * (row * n_rows + _NAME + _BELOW) / inner[1]
+        box = (start, min(start + pitch * n_columns / inner[0], 1.0)), (max(end - row * n_rows / inner[1], 0.0), end)
+        traces.append(_cells(name, values, rows, columns, row_name, column_name, decimals, axis, refs))
+        if with_numbers and n_rows * n_columns <= 400 and row >= LINE:
+            traces += _numbers(values, (low, high), decimals, diverging=diverging, refs=refs)
+        layout[f"xaxis{number}"] = _axis(column_name, columns, n_columns, pitch) | {
+            "domain": box[0],
+            "anchor": refs["yaxis"],
+            "side": "top",
+            "showticklabels": not place[1],
+            "tickangle": -45 if is_slanted else 0,
+            "title": {"text": ""},
+        }
+        layout[f"yaxis{number}"] = _axis(row_name, rows, n_rows, row) | {
+            "domain": box[1],
+            "range": [n_rows - 0.5, -0.5],
+            "anchor": refs["xaxis"],
+            "showticklabels": not place[0],
+            "title": {"text": ""},
+        }
+        at = {"x": sum(box[0]) / 2, "xref": "paper", "yref": "paper", "showarrow": False}
+        shift = 3 if place[1] else above
+        if name:
+            text = {"text": f"<b>{escape(name)}</b>", "y": box[1][1], "yshift": shift, "yanchor": "bottom"}
+            layout["annotations"].append(at | text)
+        if place[1] == down - 1:
+            text = {"text": escape(column_name), "y": 0, "yanchor": "top", "font": {"size": 12}}
+            layout["annotations"].append(at | text)
+    return go.Figure(data=traces, layout=layout)
+
+
+def _labels_above(columns: Sequence[str], width: int, n_panels: int) -> tuple[bool, float]:
+    """Return whether the columns' labels are slanted, and the px that they take."""
+    longest = max((text_width(shorten(label)) for label in columns), default=0.0)
+    is_slanted = longest > 0.75 * width / max(len(columns) * n_panels, 1)
+    return is_slanted, longest / math.sqrt(2) + 14 if is_slanted else LINE + 8
+
+
+def _room(low: float, high: float, decimals: int) -> float:
+    """Return the px that a number in a cell takes."""
+    return max(_NUMBER, *(0.82 * text_width(rounded(end, decimals)) for end in (low, high)))
+
+
+def _limits(panels: Mapping[str, np.ndarray], *, diverging: bool) -> tuple[float, float]:
+    seen = np.concatenate([values[np.isfinite(values)].ravel() for values in panels.values()])
+    top = float(np.abs(seen).max(initial=0.0)) or 1.0
+    return (-top if diverging else 0.0), top
+
+
+def _cells(
+    name: str,
+    values: np.ndarray,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    row_name: str,
+    column_name: str,
+    decimals: int,
+    axis: str,
+    refs: dict[str, str],
+) -> go.Heatmap:
+    of_rows, of_columns = _places(row_name, rows, len(values)), _places(column_name, columns, values.shape[1])
+    before = f"{escape(name)}, " if name else ""
+    told = [
+        [
+            f"{before}{row}, {column}: " + (rounded(value, decimals) if math.isfinite(value) else "\u2212∞")
+            for column, value in zip(of_columns, numbers, strict=True)
+        ]
+        for row, numbers in zip(of_rows, values.tolist(), strict=True)
+    ]
+    gap = 1 if max(values.shape) <= 32 else 0
+    return go.Heatmap(
+        name=escape(name),
+        z=np.where(np.isfinite(values), values, np.nan).astype(np.float32),
+        coloraxis=axis,
+        xgap=gap,
+        ygap=gap,
+        customdata=np.array(told, dtype=object),
+        hovertemplate="%{customdata}<extra></extra>",
+        hoverongaps=True,
+        **refs,
+    )
+
+
+def _places(name: str, labels: Sequence[str], n: int) -> list[str]:
+    """Return each row or column in words."""
+    if not labels:
+        return [f"{escape(name)} {i}" for i in range(n)]
+    return [f"{escape(name)} {i} '{escape(isolate(label))}'" for i, label in enumerate(labels)]
+
+
+def _numbers(
+    values: np.ndarray, limits: tuple[float, float], decimals: int, *, diverging: bool, refs: dict[str, str]
+) -> list[go.Scatter]:
+    low, high = limits
+    where_rows, where_columns = np.nonzero(np.isfinite(values))
+    seen = values[where_rows, where_columns]
+    texts = [rounded(value, decimals) for value in seen.tolist()]
+    is_deep = np.abs(seen) >= _DEEP_BOTH_WAYS * high if diverging else (seen - low) / (high - low) >= DEEP
+    return number_traces(where_columns, where_rows, texts, is_deep, **refs)
+
+
+def _axis(name: str, labels: Sequence[str], n: int, pitch: float) -> dict[str, Any]:
+    room = LINE + 2 if labels else max(LINE + 8, text_width(str(n)) + 16)  # also in a narrower place
+    step = max(1, math.ceil(room / max(pitch, 0.01)))
+    if not labels and step > 1:
+        step = next(s for s in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if s >= step)
+    places = list(range(0, n, step))
+    return {
+        "tickmode": "array",
+        "tickvals": places,
+        "ticktext": [escape(shorten(labels[place])) if labels else str(place) for place in places],
+        "tickfont": {"size": 12},
+        "ticks": "",
+        "ticklabelstandoff": 3,
+        "range": [-0.5, n - 0.5],
+    }
+
+
+def _colors(low: float, high: float, decimals: int, *, diverging: bool, is_shown: bool) -> dict[str, Any]:
+    values = [low, (low + high) / 2, high]
+    bar = COLORBAR | {"tickvals": values, "ticktext": [rounded(value, decimals) for value in values]}
+    scale = {"colorscale": diverging_scale()} if diverging else {}
+    return {"cmin": low, "cmax": high, "colorbar": bar, "showscale": is_shown} | scale

@@ -1,0 +1,288 @@
+"""From what is asked to a job: a new run, or one to go on with."""
+
+import platform
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.batching import refuse_stride
+from transformer_core.corpora.corpus import Corpus
+from transformer_core.corpora.prepare import tokenizer_of
+from transformer_core.corpora.reading import AS_MADE
+from transformer_core.corpora.storage.token_store import fingerprint_of_tokenizer, special_token
+from transformer_core.devices import choose_device
+from transformer_core.errors import ConfigError, RunError
+from transformer_core.model.presets import PRESETS
+from transformer_core.model.transformer import build
+from transformer_core.reasons import reason
+from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.guidance import refuse_unguidable
+from transformer_core.training.presets import TRAININGS
+from transformer_core.training.processes import ALONE, Processes
+from transformer_core.training.run.directory import Progress, RunDirectory, RunRequest
+from transformer_core.training.run.failures import is_short_of_memory, told
+from transformer_core.training.run.job import Job
+
+_CORPUS_SEED = 0  # the generated corpora are the same for every run; `--seed` is the training's
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a person sets apart from the preset; the names are fields of the configurations."""
+
+    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
+    training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of CorpusReading
+
+
+def begin(
+    path: Path,
+    *,
+    corpus_name: str,
+    preset: str,
+    settings: Settings,
+    device: str = "cpu",
+    processes: Processes = ALONE,
+) -> Job:
+    """Begin a run in a new folder; its status is "queued" until `work` begins.
+
+    Args:
+        path: the folder; it is made.
+        corpus_name: as `load_corpus` knows it.
+        preset: a name of `PRESETS` and `TRAININGS`.
+        settings: what differs from the preset.
+        device: where to train; the first weights are the same everywhere.
+        processes: those that train together.
+
+    Raises:
+        RunError: the folder is taken, or cannot be written; or there is too little memory for the model.
+        ConfigError: a setting that makes no sense.
+        CorpusError: an unknown corpus, or a pair that is longer than the model takes.
+    """
+    place = choose_device(device)
+    processes.join(place)
+    processes.first_alone(lambda: RunDirectory.refuse_if_taken(path))
+    request, corpus, tokenizer = processes.first_first(lambda: asked(path, corpus_name, preset, settings))
+    try:
+        model = build(request.model, seed=request.training.seed).to(place)
+    except (MemoryError, RuntimeError) as error:
+        if not is_short_of_memory(error):
+            raise
+        raise RunError(
+            "there is too little memory for such a model; choose a smaller d_model, d_ff or vocab_size, or fewer layers"
+        ) from error
+    job = Job(RunDirectory(path, request), corpus, tokenizer, model, processes=processes)
+    processes.first_alone(job.directory.create)  # only now: a run that cannot begin leaves no folder
+    return job
+
+
+def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tuple[RunRequest, Corpus, Tokenizer]:
+    """Return what is asked of a new run, with its corpus and tokenizer; nothing is written.
+
+    Raises:
+        ConfigError: a setting that makes no sense.
+        CorpusError: an unknown corpus.
+    """
+    training = replace(TRAININGS[preset](corpus_name), **settings.training)
+    reading = CorpusReading(**settings.reading)
+    if training.compile and reading.division != "stream":
+        raise ConfigError(
+            "compile pays only where all rows are of one length, as each new length takes a minute to compile; set "
+            "division=stream for a running text, or leave out compile"
+        )
+    corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
+    wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
+    tokenizer = tokenizer_of(corpus, wanted.architecture)
+    model = replace(
+        wanted,
+        vocab_size=tokenizer.vocab_size,
+        pad_id=tokenizer.pad_id,
+        bos_id=special_token(tokenizer.bos_id, "begins a text"),
+        eos_id=special_token(tokenizer.eos_id, "ends a text"),
+    )
+    refuse_stride(training.stride, corpus.train, max_seq_len=model.max_seq_len)
+    refuse_unguidable(training, model, corpus)
+    request = RunRequest(
+        corpus=corpus_name,
+        corpus_seed=_CORPUS_SEED,
+        corpus_fingerprint=corpus.fingerprint,
+        reading=asdict(reading),
+        tokenizer_fingerprint=fingerprint_of_tokenizer(tokenizer) if corpus.tokenizer_source else "",
+        preset=preset,
+        model=model,
+        training=training,
+        command=command(path, corpus_name, preset, model, training, reading),
+        versions={"python": platform.python_version()}
+        | {package: version(package) for package in ("torch", "numpy", "tokenizers", "safetensors")},
+    )
+    return request, corpus, tokenizer
+
+
+def go_on(
+    path: Path,
+    *,
+    corpus_name: str | None,
+    preset: str | None,
+    settings: Settings,
+    device: str = "cpu",
+    processes: Processes = ALONE,
+) -> Job:
+    """Go on with the run of a folder, from its last save, or from the start if it was never saved.
+
+    Args:
+        path: the folder.
+        corpus_name: None, or the corpus of the run.
+        preset: None, or the preset of the run.
+        settings: as the run has them; `steps` alone may differ, to train longer, unless the schedule depends on it.
+        device: where to train; it may be another one than before.
+        processes: those that train together; they may be more or fewer than before.
+
+    Raises:
+        RunError: there is no run, another process works on it, something differs from what the run was begun with, or
+            its files are damaged.
+    """
+    place = choose_device(device)
+    processes.join(place)
+    directory = RunDirectory.open(path)
+    request = directory.request
+    _refuse_changes(request, corpus_name, preset, settings)
+    corpus = processes.first_first(lambda: corpus_of(request))
+    if corpus.fingerprint != request.corpus_fingerprint:
+        raise RunError(
+            "the corpus {corpus!r} is no longer the one that {path} was begun with, so the run cannot go on; begin "
+            "a new one in another folder",
+            corpus=request.corpus,
+            path=path,
+        )
+    steps = settings.training.get("steps", request.training.steps)
+    if steps != request.training.steps:
+        _refuse_other_steps(request.training, steps, directory.progress())
+        training = replace(request.training, steps=steps)
+        request = asked_further(request, path, training)
+    processes.first_alone(directory.claim)
+    try:
+        processes.first_alone(lambda: _go_back(directory, request))
+        directory.request = request
+        return _job_as_saved(directory, corpus, place, processes)
+    except Exception as error:
+        status = directory.status()
+        step = 0 if status is None else status.step
+        failure = told(error, directory, step=step)
+        if processes.is_first:
+            with suppress(OSError):
+                directory.write_status("failed", step=step, reason=reason(failure))
+            directory.release()
+        if failure is error:
+            raise
+        raise failure from error
+
+
+def _go_back(directory: RunDirectory, request: RunRequest) -> None:
+    """Make a claimed run's folder what it was at its last save, asked to go on as is asked now."""
+    if request != directory.request:
+        directory.extend(request)
+    progress = directory.progress()
+    directory.rewind(step=-1 if progress is None else progress.step)
+
+
+def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, processes: Processes) -> Job:
+    """Return the job of a claimed run as it was at its last save."""
+    request = directory.request
+    saved = processes.first_first(directory.read_last)
+    if saved is None:
+        tokenizer = tokenizer_of(corpus, request.model.architecture)
+        if corpus.tokenizer_source and fingerprint_of_tokenizer(tokenizer) != request.tokenizer_fingerprint:
+            raise RunError(
+                "the tokenizer {source} is no longer the one that this run was begun with, so it cannot go on; "
+                "begin a new run in another folder",
+                source=corpus.tokenizer_source,
+            )
+        model = build(request.model, seed=request.training.seed).to(place)
+        return Job(directory, corpus, tokenizer, model, processes=processes)
+    job = Job(directory, corpus, saved.tokenizer, saved.model.to(place), processes=processes)
+    job.optimizer.load(saved.optimizer_tensors)
+    job.batches.seek(saved.progress.position)
+    job.step, job.seconds = saved.progress.step, saved.progress.seconds
+    job.metrics = saved.card["metrics"]
+    return job
+
+
+def asked_further(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
+    """Return the request of the same run with another training, and the command that makes it so from the start."""
+    reading = CorpusReading(**request.reading)
+    again = command(path, request.corpus, request.preset, request.model, training, reading)
+    return replace(request, training=training, command=again)
+
+
+def command(
+    path: Path, corpus_name: str, preset: str, model: ModelConfig, training: TrainingConfig, reading: CorpusReading
+) -> str:
+    """Return the command that makes the same run again, without what only this machine has."""
+    words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
+    words += ["--run", f"runs/{path.resolve().name}"]
+    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](corpus_name).to_dict() | asdict(AS_MADE)
+    for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
+        if value != usual[name] and name not in ("pad_id", "bos_id", "eos_id"):  # those are the tokenizer's
+            words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
+    return shlex.join(words)
+
+
+def _written(value: Any) -> str:
+    """Return a setting as `--set` takes it."""
+    if isinstance(value, str):
+        return value  # a path may have capitals
+    if isinstance(value, tuple):
+        return ",".join(f"{step}:{factor!r}" for step, factor in value)
+    return str(value).lower()
+
+
+def corpus_of(request: RunRequest) -> Corpus:
+    """Return the corpus that a run is trained on.
+
+    Raises:
+        CorpusError: it is not there any more.
+    """
+    reading = CorpusReading(**request.reading)
+    return load_corpus(request.corpus, seed=request.corpus_seed, reading=reading)
+
+
+def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
+    """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
+    asked = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
+    begun = {"corpus": request.corpus, "preset": request.preset}
+    begun |= request.model.to_dict() | request.training.to_dict() | dict(request.reading)
+    for name, value in asked.items():
+        if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
+            raise RunError(
+                "this run was begun with {name} = {begun}, which cannot change to {value} on the way; leave it out "
+                "to go on, or begin a new run in another folder",
+                name=name,
+                begun=begun[name],
+                value=value,
+            )
+
+
+def _refuse_other_steps(training: TrainingConfig, steps: int, progress: Progress | None) -> None:
+    """Check that a run may be asked for another number of steps: that its past would have been the same."""
+    if progress is None:
+        return
+    if steps <= progress.step:
+        raise RunError(
+            "this run has done {n:,} steps already; to train longer, --steps must be more than that", n=progress.step
+        )
+    if training.schedule == "cosine":
+        raise RunError(
+            "this run's learning rate falls to 0 at step {last:,}, so with more steps it would have been another "
+            "run; begin a new one with --steps {steps}",
+            last=training.steps,
+            steps=steps,
+        )

@@ -1,0 +1,317 @@
+"""The folder that a training lives in: what was asked, how it stands, what was measured, and where to go on.
+
+```
+run.json        what was asked: corpus and its hash, configurations, seed, versions
+status.json     queued | running | paused | stopped | finished | failed (with the reason), pid, heartbeat, step
+metrics.jsonl   one line a logged step, append-only; a torn last line is ignored
+commands/       what is asked of it while it is trained (commands.py)
+film/, now/     snapshots of the weights (film.py)
+last/           a checkpoint folder, and the state to go on from: optimizer.safetensors, training.json
+```
+
+Whoever watches a run reads this folder, at any time, and writes into `commands/` alone: what changes is replaced whole
+or appended to.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from transformer_core.checkpoints.checkpoint import load, read_card, write_parts
+from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import BatchPosition
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message, RunError
+from transformer_core.model.transformer import Transformer
+from transformer_core.reasons import reason
+from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.config import TrainingConfig
+from transformer_core.training.run import commands
+from transformer_core.training.run.film import Film
+from transformer_core.training.run.metrics import RecordFile
+from transformer_core.training.run.status import RunClaim, RunState, RunStatus, read_object, read_status, standing
+
+_KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, where no configuration checks them
+    str: ("corpus", "corpus_fingerprint", "preset", "command"),
+    int: ("corpus_seed",),
+    dict: ("model", "training", "versions"),
+}
+_BEFORE_A_RUN = (".lock", ".reserve", ".run.json.")  # what one that was killed before it began may leave
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What was asked of a run: all that its losses depend on, and what it was made with."""
+
+    corpus: str  # name, as `load_corpus` takes it
+    corpus_seed: int
+    corpus_fingerprint: str  # sha256 of all pairs
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of `CorpusReading`
+    tokenizer_fingerprint: str = ""  # of a tokenizer from elsewhere, as it is saved with the model; "": made here
+    preset: str  # name of the model preset and of its training
+    model: ModelConfig
+    training: TrainingConfig
+    command: str  # makes the same run again
+    versions: Mapping[str, str]  # of Python and the packages that the numbers depend on
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the request as plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a request from plain values.
+
+        Raises:
+            KeyError, TypeError, ValueError: a value is missing, unknown, or makes no sense.
+        """
+        for kind, names in _KINDS.items():
+            for name in names:
+                if not isinstance(values[name], kind):
+                    raise HeadlightError("{name} is {value!r}", name=name, value=values[name])
+        CorpusReading(**values.get("reading", {}))
+        model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
+        return cls(**{**values, "model": model, "training": training})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """Where a run stands, beside its weights and its optimizer."""
+
+    step: int  # steps done
+    seconds: float  # spent so far, over all sessions
+    position: BatchPosition  # in the data
+
+
+@dataclass(frozen=True, kw_only=True)
+class SavedRun:
+    """What `last/` holds."""
+
+    model: Transformer
+    tokenizer: Tokenizer
+    card: dict[str, Any]
+    optimizer_tensors: dict[str, Tensor]
+    progress: Progress
+
+
+class NotSavedError(RunError):
+    """A step could not be saved; the message says from which one the run can go on."""
+
+
+class RunDirectory:
+    """A run's folder; `create` makes a new one, `open` finds an old one, `claim` takes it over."""
+
+    def __init__(self, path: Path, request: RunRequest) -> None:
+        """Keep the folder and what was asked; nothing is written."""
+        self.path = path
+        self.request = request
+        self.metrics = RecordFile(path / "metrics.jsonl")
+        self.film = Film(path)
+        self._claim = RunClaim(path)
+
+    @staticmethod
+    def refuse_if_taken(path: Path) -> None:
+        """Check that a new run may begin in a folder: it is empty, or does not exist yet.
+
+        Raises:
+            RunError: it holds a run, or anything else.
+        """
+        if path.exists() and not path.is_dir():
+            raise RunError("{path} is a file; a run needs a folder of its own", path=path)
+        names = (
+            {entry.name for entry in path.iterdir()} if path.is_dir() else set()
+        )  # once: another may begin meanwhile
+        if "run.json" in names:
+            raise RunError("{path} already holds a run; go on with it by --resume, or choose another folder", path=path)
+        if not all(name.startswith(_BEFORE_A_RUN) for name in names):
+            raise RunError("{path} is not empty, and what it holds is not a run; choose another folder", path=path)
+
+    def create(self) -> None:
+        """Make the folder of a new run, and claim it.
+
+        Raises:
+            RunError: as `refuse_if_taken`; or the folder cannot be written.
+        """
+        self.refuse_if_taken(self.path)
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self._claim.take() or (self.path / "run.json").exists():  # of two that try at once, one is later
+                self.release()
+                raise RunError("another process has just begun a run in {path}; choose another folder", path=self.path)
+            write_json(self.path / "run.json", self.request.to_dict())
+            self.write_status("queued", step=0)
+        except OSError as error:
+            self.release()
+            raise RunError(
+                "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
+            ) from error
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Find a run that was created before.
+
+        Raises:
+            RunError: the folder holds no run, or its run.json cannot be read.
+        """
+        values = read_object(path / "run.json")
+        if values is None:
+            raise RunError("{path} holds no run; leave out --resume to begin one there", path=path)
+        try:
+            return cls(path, RunRequest.from_dict(values))
+        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
+            raise RunError(
+                "{path} was written by another version and cannot be used ({error})",
+                path=path / "run.json",
+                error=error,
+            ) from error
+
+    def claim(self) -> None:
+        """Make the run this process's own: refuse a live one, and clear away what a killed process left half done.
+
+        Raises:
+            RunError: another process works on the run, or the folder cannot be written.
+        """
+        status = None
+        with suppress(RunError):  # a damaged one is replaced below
+            status = self.status()
+        try:
+            is_taken = not self._claim.take()
+            if is_taken and status is not None:
+                raise RunError(
+                    "{path} is being trained by process {process} (step {step:,}); stop that one first",
+                    path=self.path,
+                    process=status.pid,
+                    step=status.step,
+                )
+            if is_taken:
+                raise RunError(
+                    "another process has just begun a run in {path}; wait a moment and look again", path=self.path
+                )
+            settle(self.path / "last")
+            commands.clear(self.path)
+            self.write_status("queued", step=0 if status is None else status.step)
+        except OSError as error:
+            raise RunError(
+                "{path} cannot be written ({error}); make room, and try again", path=self.path, error=reason(error)
+            ) from error
+
+    def release(self) -> None:
+        """Let others go on with the run."""
+        self._claim.release()
+
+    def extend(self, request: RunRequest) -> None:
+        """Replace run.json: the same run, asked to go further, or with another learning rate from now on."""
+        write_json(self.path / "run.json", request.to_dict())
+        self.request = request
+
+    def status(self) -> RunStatus | None:
+        """Return how the run stands as last written; None before the first time.
+
+        Raises:
+            RunError: status.json is damaged.
+        """
+        return read_status(self.path)
+
+    def standing(self) -> RunStatus | None:
+        """Return how the run truly stands: one whose process is gone has failed.
+
+        Raises:
+            RunError: status.json is damaged.
+        """
+        return standing(self.path)
+
+    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
+        """Replace status.json."""
+        self._claim.write(state, step=step, reason=reason)
+
+    def heartbeat(self, state: RunState = "running", *, step: int, reason: Message = NO_MESSAGE) -> None:
+        """Say that the run is alive; written every two seconds at most."""
+        self._claim.heartbeat(state, step=step, reason=reason)
+
+    def rewind(self, *, step: int) -> None:
+        """Forget what was logged and filmed after a step: a run that goes on from there does it again.
+
+        Raises:
+            RunError: the metrics are damaged.
+        """
+        self.metrics.rewind(step=step)
+        self.film.rewind(step=step)
+
+    def save(
+        self,
+        model: Transformer,
+        tokenizer: Tokenizer,
+        card: Mapping[str, Any],
+        optimizer_tensors: Mapping[str, Tensor],
+        progress: Progress,
+    ) -> None:
+        """Replace `last/`; a process killed at any moment leaves the former or the new one whole.
+
+        Raises:
+            RunError: there is no room, or the folder cannot be written; `last/` is as it was.
+        """
+        try:
+            with replacing(self.path / "last") as folder:
+                write_parts(folder, model, tokenizer, card)
+                save_file(dict(optimizer_tensors), folder / "optimizer.safetensors")
+                write_json(folder / "training.json", asdict(progress))
+        except (OSError, SafetensorError) as error:
+            raise NotSavedError(
+                "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
+                "with --resume",
+                step=progress.step,
+                path=self.path,
+                error=error,
+            ) from error
+
+    def progress(self) -> Progress | None:
+        """Return how far the last save is; None where nothing has been saved yet. Another process may work on the run.
+
+        Raises:
+            RunError: the training state is damaged.
+        """
+        return reading(self.path / "last", _read_progress)
+
+    def read_last(self) -> SavedRun | None:
+        """Return what `last/` holds; None where nothing has been saved yet. Another process may work on the run.
+
+        Raises:
+            RunError: the training state is damaged.
+            CheckpointError: the checkpoint is damaged.
+        """
+        return reading(self.path / "last", _read_saved)
+
+
+def _read_saved(last: Path) -> SavedRun | None:
+    progress = _read_progress(last)
+    if progress is None:
+        return None
+    model, tokenizer = load(last)
+    try:
+        tensors = load_file(last / "optimizer.safetensors")
+    except (OSError, SafetensorError) as error:
+        raise RunError(
+            "the training state in {folder} is damaged ({error}); the weights there can still be used",
+            folder=last,
+            error=error,
+        ) from error
+    return SavedRun(
+        model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
+    )
+
+
+def _read_progress(last: Path) -> Progress | None:
+    values = read_object(last / "training.json")
+    try:
+        return None if values is None else Progress(**{**values, "position": BatchPosition(**values["position"])})
+    except (KeyError, TypeError) as error:
+        raise RunError(
+            "{path} was written by another version ({error})", path=last / "training.json", error=error
+        ) from error

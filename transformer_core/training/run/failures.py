@@ -1,0 +1,58 @@
+"""What ended a training, in words: with what was saved, and what to try."""
+
+import errno
+from contextlib import suppress
+
+from transformer_core.errors import HeadlightError, Message, RunError
+from transformer_core.reasons import reason
+from transformer_core.training.run.directory import NotSavedError, RunDirectory
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # safetensors says the last one for all of them
+_NO_MEMORY = ("memory", "bad_alloc", "can't start new thread")  # what torch and Python say, in a RuntimeError
+
+
+def is_short_of_memory(error: Exception) -> bool:
+    """Return whether an error says that there is too little memory."""
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    words = str(error).lower()
+    return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(w in words for w in _NO_MEMORY))
+
+
+def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
+    """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours.
+
+    Args:
+        error: what ended the training.
+        directory: of the run.
+        step: steps done.
+    """
+    progress = None
+    with suppress(HeadlightError, OSError):
+        progress = directory.progress()
+    if progress is None:
+        saved = Message("Nothing had been saved yet")
+    else:
+        saved = Message("What was saved after step {step:,} is whole", step=progress.step)
+    if is_short_of_memory(error):
+        training = directory.request.training
+        return RunError(
+            "there is too little memory for step {step:,}. {saved}. Start a new run with a smaller batch_size (now "
+            "{batch_size:,}), with more parts by accumulate (now {accumulate}), or with a smaller model",
+            step=step + 1,
+            saved=saved,
+            batch_size=training.batch_size,
+            accumulate=training.accumulate,
+        )
+    if isinstance(error, OSError):
+        is_full = error.errno in _NO_ROOM
+        what = Message("there is no room left on the disk") if is_full else reason(error)
+        return RunError(
+            "{path} cannot be written: {what}. {saved}; make room, then go on with --resume",
+            path=directory.path,
+            what=what,
+            saved=saved,
+        )
+    if isinstance(error, RunError) and not isinstance(error, NotSavedError):
+        return type(error)(Message.joined(". ", (error, saved)))
+    return error

@@ -1,0 +1,120 @@
+"""One run at work: its folder, its data, its model, its optimizer, and how far it has come."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from transformer_core.corpora.batching import Batch, batches_for
+from transformer_core.corpora.corpus import Corpus
+from transformer_core.errors import Message
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import Tokenizer
+from transformer_core.training.optimizer import Adam
+from transformer_core.training.probes import N_PROBED
+from transformer_core.training.processes import ALONE, Processes
+from transformer_core.training.run.directory import Progress, RunDirectory
+
+
+class Job:
+    """One run at work; `begin` and `go_on` make it, `work` does it.
+
+    Args:
+        directory: the run's folder.
+        corpus: the data.
+        tokenizer: of the data.
+        model: on its device, trained in place.
+        processes: those that train together; the first alone writes.
+    """
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        corpus: Corpus,
+        tokenizer: Tokenizer,
+        model: Transformer,
+        *,
+        processes: Processes = ALONE,
+    ) -> None:
+        request = directory.request
+        self.directory = directory
+        self.corpus = corpus
+        self.tokenizer = tokenizer
+        self.model = model
+        self.processes = processes
+        self.optimizer = Adam(model, request.training)
+        self.batches = batches_for(
+            corpus.train,
+            tokenizer,
+            model.config.architecture,
+            max_seq_len=model.config.max_seq_len,
+            batch_size=request.training.batch_size,
+            seed=request.training.seed,
+            stride=request.training.stride,
+            with_antecedents=request.training.guided is not None,
+        )
+        self.step = 0  # steps done
+        self.seconds = 0.0  # spent by this session and those before it
+        self.metrics: Mapping[str, float] = {}  # of the last measurement
+
+    def probed_batch(self) -> Batch:
+        """Return a batch as the training has them, the same at each call."""
+        return next(
+            batches_for(
+                self.corpus.train[:N_PROBED],
+                self.tokenizer,
+                self.model.config.architecture,
+                max_seq_len=self.model.config.max_seq_len,
+                batch_size=N_PROBED,
+                seed=self.directory.request.training.seed,
+            )
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all steps are done."""
+        return self.step >= self.directory.request.training.steps
+
+    def card(self) -> dict[str, Any]:
+        """Return the card of the model as it is now."""
+        request, architecture = self.directory.request, self.model.config.architecture
+        title: str | dict[str, Any] = self.corpus.title
+        if architecture == "encoder_only":
+            title = Message("{title}, with gaps", title=title).as_json()
+        return {
+            "name": self.corpus.name,
+            "kind": architecture.replace("_", "-"),
+            "title": title,
+            "description": self.corpus.description.as_json(),
+            "corpus": {
+                "name": request.corpus,
+                "fingerprint": request.corpus_fingerprint,
+                "seed": request.corpus_seed,
+                "reading": dict(request.reading),
+            },
+            "examples": list(self.corpus.examples_for(architecture)),
+            "trained": {
+                "steps": self.step,
+                "seed": request.training.seed,
+                "minutes": round(self.seconds / 60, 2),
+                "command": request.command,
+            }
+            | self._guidance(),
+            "metrics": dict(self.metrics),
+            "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
+            "versions": dict(request.versions),
+        }
+
+    def _guidance(self) -> dict[str, Any]:
+        """Return which head was guided, and how strongly; nothing where none was."""
+        training = self.directory.request.training
+        if training.guided is None:
+            return {}
+        return {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
+
+    def save(self) -> None:
+        """Replace `last/` by the run as it stands.
+
+        Raises:
+            RunError: there is no room, or the folder cannot be written; `last/` is as it was.
+        """
+        progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
+        self.directory.save(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress)

@@ -1,0 +1,155 @@
+"""Trainings as processes of their own, started at once: one process is kept that has already imported everything."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from transformer_core.errors import NO_MESSAGE, Message, RunError
+from transformer_core.reasons import reason
+
+_ROOT = Path(__file__).resolve().parents[3]  # where `python -m transformer_core` finds the package
+_NICENESS = 5  # whoever looks at the app comes first
+_COMMAND = (sys.executable, "-P", "-m", "transformer_core", "ready")
+
+
+@dataclass(frozen=True)
+class Started:
+    """A training that was started, whether or not its folder is there yet."""
+
+    run: Path
+    log: Path
+    process: subprocess.Popen[str]
+    time: float  # when, seconds since 1970 (UTC)
+
+    def trouble(self) -> Message:
+        """Return why the process ended before its folder could say so; none while it works, or where it ended well."""
+        status = self.process.poll()
+        if status is None or status == 0:
+            return NO_MESSAGE
+        with suppress(OSError, TypeError, ValueError):
+            return Message.from_json(json.loads(error_file(self.log).read_text(encoding="utf-8")))
+        return Message(
+            "the training ended at once (exit status {status}); what it printed is in {log}",
+            status=status,
+            log=self.log,
+        )
+
+
+def forget_log(log: Path) -> None:
+    """Delete what a command printed, and its error."""
+    log.unlink(missing_ok=True)
+    error_file(log).unlink(missing_ok=True)
+
+
+def error_file(log: Path) -> Path:
+    """Return the file that takes the error that ends a command, beside the file that takes what it prints."""
+    return log.with_suffix(".error.json")
+
+
+class Launcher:
+    """Starts trainings; thread-safe.
+
+    The processes live on when this one ends: each is a session of its own, and prints into a file.
+
+    Args:
+        folder: where they run; relative paths among their arguments begin there.
+    """
+
+    def __init__(self, folder: Path = _ROOT) -> None:
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._ready: subprocess.Popen[str] | None = None
+        self._started: list[Started] = []
+
+    def warm_up(self) -> None:
+        """See that a process is ready, or getting ready."""
+        with self._lock:
+            self._see_to_ready()
+
+    def start(self, run: Path, arguments: Sequence[str]) -> Started:
+        """Start `python -m transformer_core ARGUMENTS`.
+
+        Args:
+            run: the folder of the training.
+            arguments: the command and its options, `--run` among them.
+
+        Raises:
+            RunError: no process can be started, or the runs' folder cannot be written.
+        """
+        log = run.parent / ".logs" / f"{run.name}.log"
+        with self._lock:
+            try:
+                log.parent.mkdir(parents=True, exist_ok=True)
+                forget_log(log)
+                process = self._hand_over(json.dumps({"arguments": [*arguments], "log": str(log)}))
+            except OSError as error:
+                raise RunError(
+                    "the training cannot be started ({error}); make room, or end other programs", error=reason(error)
+                ) from error
+            self._started = [
+                started for started in self._started if started.process.poll() is None or started.trouble()
+            ]
+            self._started.append(Started(run, log, process, time.time()))
+            return self._started[-1]
+
+    def started(self) -> list[Started]:
+        """Return the trainings that this launcher started and that work, or ended in trouble."""
+        with self._lock:
+            return [started for started in self._started if started.process.poll() is None or started.trouble()]
+
+    def forget(self, run: Path) -> None:
+        """Forget a training that ended in trouble."""
+        with self._lock:
+            self._started = [started for started in self._started if started.run != run]
+
+    def close(self) -> None:
+        """End the process that waits; trainings go on."""
+        with self._lock:
+            if self._ready is not None:
+                self._ready.kill()  # it has nothing to lose
+                self._ready.communicate()
+                self._ready = None
+
+    def _hand_over(self, line: str) -> "subprocess.Popen[str]":
+        """Give a line to the ready process; if that has died, to a new one."""
+        for _ in range(2):
+            process = self._see_to_ready()
+            self._ready = None
+            assert process.stdin is not None, "it was started with a pipe"
+            with suppress(BrokenPipeError), process.stdin:
+                process.stdin.write(line + "\n")
+                process.stdin.flush()
+                return process
+            process.wait()
+        raise OSError(Message("the process that was to train ended before it began"))
+
+    def _see_to_ready(self) -> "subprocess.Popen[str]":
+        if self._ready is not None and self._ready.poll() is not None:
+            with suppress(BrokenPipeError):
+                self._ready.communicate()
+            self._ready = None
+        if self._ready is None:
+            self._ready = subprocess.Popen(
+                _COMMAND,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                start_new_session=True,
+                cwd=self._folder,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *_python_path()])},
+            )
+            with suppress(OSError):
+                os.setpriority(os.PRIO_PROCESS, self._ready.pid, _NICENESS)
+        return self._ready
+
+
+def _python_path() -> list[str]:
+    return list(filter(None, [os.environ.get("PYTHONPATH", "")]))

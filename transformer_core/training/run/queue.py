@@ -1,0 +1,117 @@
+"""The queue: a machine trains a few models side by side; further ones wait, in the order in which they came.
+
+No process keeps the queue. Each run holds a file lock while it is trained or waits, and the system lets go of the locks
+of a process that ends, however it ends.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from transformer_core.corpora.storage.kept_arrays import cache_folder
+from transformer_core.errors import ConfigError
+
+_POLL_SECONDS = 0.2
+_TICKET_SECONDS = 5.0  # so long a new ticket may not be held yet
+_FEWEST_AT_ONCE = 2
+_RUNS = "places"  # the line of the runs, and its folder in the cache folder
+
+
+def n_at_once() -> int:
+    """Return how many runs a machine trains side by side: half as many as it has cores, or HEADLIGHT_RUNS_AT_ONCE.
+
+    Raises:
+        ConfigError: that variable is no number from 1 on.
+    """
+    wanted = os.environ.get("HEADLIGHT_RUNS_AT_ONCE", "")
+    if not wanted:
+        return max(_FEWEST_AT_ONCE, (os.cpu_count() or 1) // 2)
+    if not wanted.isdecimal() or int(wanted) < 1:
+        raise ConfigError("HEADLIGHT_RUNS_AT_ONCE must be a whole number from 1 on, got {wanted!r}", wanted=wanted)
+    return int(wanted)
+
+
+class Place:
+    """A place among the runs that are trained; `release` gives it to the next."""
+
+    def __init__(self, lock: FileLock | None) -> None:
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let the next run begin."""
+        if self._lock is not None:
+            self._lock.release()
+
+
+def take_place() -> Place | None:
+    """Return a free place, or None where there is none: for whoever does not wait."""
+    folder = _folder()
+    return Place(None) if folder is None else _free_place(folder)
+
+
+def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most: int | None = None) -> Place | None:
+    """Wait for a place.
+
+    Args:
+        is_wanted: asked five times a second, with how many runs wait before this one; False: wait no longer.
+        line: whose places; those who wait in another line do not count.
+        most: how many places the line has; None: as many as `n_at_once`.
+
+    Returns:
+        The place; None if it is wanted no longer.
+    """
+    folder = _folder(line)
+    if folder is None:  # nobody can wait there, so nobody needs to
+        return Place(None)
+    ticket = folder / f"ticket-{time.time_ns():020}-{os.getpid()}.lock"
+    mine = FileLock(ticket, thread_local=False, preserve_lock_file=True)
+    mine.acquire(timeout=_TICKET_SECONDS)
+    try:
+        while True:
+            n_before = sum(_is_held(other) for other in folder.glob("ticket-*.lock") if other.name < ticket.name)
+            place = _free_place(folder, most) if not n_before else None
+            if place is not None:
+                return place
+            if not is_wanted(n_before):
+                return None
+            time.sleep(_POLL_SECONDS)
+    finally:
+        mine.release()
+        ticket.unlink(missing_ok=True)
+
+
+def _folder(line: str = _RUNS) -> Path | None:
+    try:
+        folder = cache_folder() / line
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder if os.access(folder, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def _free_place(folder: Path, most: int | None = None) -> Place | None:
+    for number in range(n_at_once() if most is None else most):
+        lock = FileLock(folder / f"place-{number}.lock", thread_local=False, preserve_lock_file=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            continue
+        return Place(lock)
+    return None
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody still waits with this ticket; one of a process that is gone is thrown away."""
+    lock = FileLock(path, thread_local=False, preserve_lock_file=True)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        return True
+    lock.release()
+    is_new = time.time_ns() - int(path.name.split("-")[1]) < _TICKET_SECONDS * 1e9
+    if not is_new:
+        path.unlink(missing_ok=True)
+    return is_new

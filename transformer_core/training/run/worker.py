@@ -1,0 +1,248 @@
+"""The work of a training process: train, measure, film and save, all of it written to the run directory."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+from typing import Any, Literal
+
+import torch
+
+from transformer_core.errors import NO_MESSAGE, Message
+from transformer_core.reasons import reason
+from transformer_core.training.evaluate import evaluate
+from transformer_core.training.loop import StepRecord, train
+from transformer_core.training.probes import probe
+from transformer_core.training.run import commands, failures
+from transformer_core.training.run.begin import asked_further
+from transformer_core.training.run.control import Control, Wish
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.film import planned_moments
+from transformer_core.training.run.job import Job
+from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
+from transformer_core.training.run.status import RunState
+
+_FIRST_IN_LINE = Message("it begins when another ends: this machine trains {most} at once, and a paused one counts")
+_OTHERS_BEFORE = Message(
+    "it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} waits before it",
+    plural="it begins when another ends: this machine trains {most} at once, and a paused one counts; {n} wait before "
+    "it",
+)
+_MEASURING_PAIRS = Message("measuring on {n:,} held-out pairs")
+_MEASURING_TEXTS = Message("measuring on {n:,} held-out texts")
+_LOG_SECONDS = 1.0  # slow steps are logged each second, however rarely the configuration says
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What the model was worth on held-out pairs, or texts, at a step."""
+
+    step: int
+    n_items: int
+    of: Literal["pairs", "texts"]  # what the items are
+    metrics: Mapping[str, float]  # `loss` in nats per target that counts, the others in [0, 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moment:
+    """The film has a snapshot of the model as it is now."""
+
+    step: int
+
+
+Event = StepRecord | Measurement | Moment
+
+
+def work(
+    job: Job,
+    *,
+    stop_reason: Callable[[], str] = lambda: "",
+    waits: bool = False,
+    on_moment: Callable[[int], None] = lambda step: None,
+) -> Iterator[Event]:
+    """Train until all steps are done or somebody wants to stop; log, measure, film and save on the way.
+
+    Args:
+        job: from `begin` or `go_on`; changed in place.
+        stop_reason: asked after each step; a text means: save, and stop for that reason.
+        waits: whether the run waits in the queue while the machine trains enough others.
+        on_moment: called by the first process after each new moment of the film, with its step; what it raises ends
+            the run.
+
+    Yields:
+        Each step, each measurement, each moment of the film.
+
+    Raises:
+        RunError: the loss is not a number any more, or has exploded; or nothing can be saved, or there is too little
+            memory. The run's status says the same.
+    """
+    directory = job.directory
+    place: Place | None = None
+    try:
+        if job.is_complete:
+            _tell(job, "finished")
+            return
+        if job.processes.is_first:
+            place = _queue(directory, job.step, stop_reason) if waits else take_place()
+        if job.processes.agree(waits and job.processes.is_first and place is None):
+            _tell(job, "stopped", reason=Message("it was stopped while it waited"))
+            return
+        yield from _train(job, stop_reason, on_moment)
+    except Exception as error:
+        failure = failures.told(error, directory, step=job.step)
+        with suppress(OSError):  # of the two, the first failure is the one to tell
+            _tell(job, "failed", reason=reason(failure))
+        if failure is error:
+            raise
+        raise failure from error
+    finally:
+        if place is not None:
+            place.release()
+        if job.processes.is_first:
+            directory.release()
+
+
+def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], None]) -> Iterator[Event]:
+    torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
+    directory, first = job.directory, job.processes.is_first
+    unlogged: dict[str, Any] = {}  # the last step, as long as it is not logged
+    last_logged = perf_counter()
+
+    def log() -> None:
+        nonlocal last_logged
+        if unlogged:
+            directory.metrics.append(unlogged)
+            unlogged.clear()
+            last_logged = perf_counter()
+
+    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_moment, is_asked=True), log)
+    if first:
+        directory.film.begin(job.model, job.tokenizer, job.card())
+    _tell(job, "running")
+    moments = _planned(job)
+    if job.step in moments and job.step not in directory.film.moments():
+        yield from _film(job, on_moment)
+    session_start, seconds_before = perf_counter(), job.seconds
+
+    def clock() -> float:
+        return seconds_before + perf_counter() - session_start - control.paused_seconds
+
+    wish = Wish()
+    while not job.is_complete and not wish.stop:
+        config = directory.request.training
+        steps = train(
+            job.model, job.batches, config, optimizer=job.optimizer, steps_done=job.step, processes=job.processes
+        )
+        for record in steps:
+            job.step, job.seconds = record.step, clock()
+            is_measured = job.is_complete or job.step % config.evaluation_interval == 0
+            is_due = job.step == 1 or job.step % config.log_every == 0 or is_measured
+            if first:
+                unlogged.clear()
+                unlogged.update((name, value) for name, value in asdict(record).items() if value is not None)
+                unlogged["seconds"] = round(job.seconds, 3)
+                if is_due or perf_counter() - last_logged > _LOG_SECONDS:
+                    log()
+            yield record
+            if job.step in moments:
+                yield from _film(job, on_moment)
+            if is_measured:
+                yield _measure(job)
+            wish = Wish()
+            if not job.is_complete:
+                wish = job.processes.agree(control.between_steps() if first else wish)
+            job.seconds = clock()
+            if first:
+                directory.heartbeat(step=job.step)
+                if wish.stop or job.is_complete or job.step % config.save_every == 0:
+                    job.save()
+            if wish.rate_factor is not None:
+                _change_rate(job, wish.rate_factor)
+            if wish.stop or wish.rate_factor is not None:
+                break
+        steps.close()
+    if wish.stop:
+        if moments and job.step not in moments:  # the film ends with the model that is saved
+            yield from _film(job, on_moment)
+        _tell(job, "stopped", reason=wish.stop)
+    else:
+        _tell(job, "finished")
+
+
+def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
+    """Wait for a place among the runs of this machine; None: somebody wants to stop."""
+    told: list[Message] = []
+
+    def is_wanted(n_before: int) -> bool:
+        waits = Message(_OTHERS_BEFORE if n_before else _FIRST_IN_LINE, most=n_at_once(), n=n_before)
+        if told != [waits]:
+            told[:] = [waits]
+            directory.write_status("queued", step=step, reason=waits)
+        directory.heartbeat("queued", step=step, reason=waits)
+        return not stop_reason() and not commands.take(directory.path, names=("stop",))
+
+    return wait_for_place(is_wanted=is_wanted)
+
+
+def _planned(job: Job) -> frozenset[int]:
+    """Return the steps after which the film takes a snapshot."""
+    training = job.directory.request.training
+    n_bytes = sum(parameter.numel() * parameter.element_size() for parameter in job.model.parameters())
+    return planned_moments(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
+
+
+def _film(job: Job, on_moment: Callable[[int], None]) -> Iterator[Moment]:
+    _take_snapshot(job, on_moment)
+    yield Moment(step=job.step)
+
+
+def _take_snapshot(job: Job, on_moment: Callable[[int], None], *, is_asked: bool = False) -> None:
+    """Add this moment to the film, within its size."""
+    if job.processes.is_first:
+        film, training = job.directory.film, job.directory.request.training
+        is_new = job.step not in film.moments()
+        film.add(job.step, job.model, is_asked=is_asked)
+        film.thin(megabytes=training.film_megabytes, steps=training.steps)
+        if is_new:
+            on_moment(job.step)
+
+
+def _measure(job: Job) -> Measurement:
+    """Measure on held-out pairs: on all of them at the end, before that on some, spread evenly."""
+    held_out, n_items = job.corpus.held_out, job.directory.request.training.evaluate_pairs
+    pairs = held_out if job.is_complete else held_out[:: max(1, len(held_out) // n_items)][:n_items]
+    kind: Literal["pairs", "texts"] = "pairs" if job.corpus.is_pairs else "texts"
+    if job.processes.is_first:
+        n = len(pairs)
+        _tell(job, "running", reason=Message(_MEASURING_PAIRS if job.corpus.is_pairs else _MEASURING_TEXTS, n=n))
+        job.metrics = evaluate(
+            job.model, job.tokenizer, job.corpus, pairs, guided=job.directory.request.training.guided
+        )
+        tested = probe(job.model, job.tokenizer, job.probed_batch(), pairs)
+        held_out_metrics = {f"held_out_{name}": value for name, value in job.metrics.items()}
+        probes = {f"probe_{name}": value for name, value in tested.items()}
+        job.directory.metrics.append({"step": job.step, "held_out_pairs": len(pairs)} | held_out_metrics | probes)
+        _tell(job, "running")
+    job.metrics = job.processes.agree(job.metrics)
+    return Measurement(step=job.step, n_items=len(pairs), of=kind, metrics=job.metrics)
+
+
+def _change_rate(job: Job, factor: float) -> None:
+    """Multiply the scheduled learning rate from the next step on, and remember it: the run can be made again.
+
+    Changes that were planned for later are dropped: what is asked last counts.
+    """
+    request = job.directory.request
+    past = (change for change in request.training.rate_changes if change[0] <= job.step)
+    changes = (*past, (job.step + 1, factor))
+    training = replace(request.training, rate_changes=changes)
+    request = asked_further(request, job.directory.path, training)
+    if job.processes.is_first:
+        job.directory.extend(request)
+    job.directory.request = request
+
+
+def _tell(job: Job, state: RunState, *, reason: Message = NO_MESSAGE) -> None:
+    """Write how the run stands; the first process alone does."""
+    if job.processes.is_first:
+        job.directory.write_status(state, step=job.step, reason=reason)

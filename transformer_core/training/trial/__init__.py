@@ -1,0 +1,1 @@
+"""Several small trainings side by side that differ in one thing."""

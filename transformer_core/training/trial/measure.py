@@ -1,0 +1,79 @@
+"""What an arm of a trial is worth: on what was held out, at lengths that it never saw, and left to write freely.
+
+All of it is measured with the right masks and shifted targets, however an arm is trained: that is how a model is used.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from transformer_core.corpora.batching import IGNORED
+from transformer_core.corpora.corpus import Pair
+from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.model.transformer import Transformer
+from transformer_core.text.tokenizer import OwnTokenizer
+from transformer_core.training.evaluate import evaluate
+from transformer_core.training.trial.arms import Arm, TrialData, as_batch
+
+_MOST_WRITTEN = 24  # tokens of a sample: a model that cannot end writes without end
+
+
+class Measured(NamedTuple):
+    """What was measured of one arm."""
+
+    metrics: Mapping[str, float]  # as `evaluate` returns them: loss in nats, the others in [0, 1]
+    by_length: Sequence[float]  # share of right tokens in [0, 1], of each length that is tried
+    outputs: Sequence[str]  # what it writes of each sample
+
+
+def measure(arm: Arm, data: TrialData) -> Measured:
+    """Measure an arm as it is now; the model is left in training."""
+    metrics = evaluate(arm.model, data.tokenizer, data.corpus, data.held_out)
+    arm.model.eval()
+    by_length = accuracy_by_length(arm.model, data.tokenizer, data.by_length)
+    outputs = written(arm.model, data.tokenizer, data.samples)
+    arm.model.train()
+    return Measured(metrics, by_length, outputs)
+
+
+@torch.inference_mode()
+def accuracy_by_length(model: Transformer, tokenizer: OwnTokenizer, pairs: Mapping[int, Sequence[Pair]]) -> list[float]:
+    """Return, for pairs of each length, how many target tokens are the most probable one, the right ones before each.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's own.
+        pairs: by length.
+
+    Returns:
+        For each length, in order, a share in [0, 1]; the end of the text counts too.
+    """
+    if not pairs:
+        return []
+    rows = [pair for of_length in pairs.values() for pair in of_length]
+    batch = as_batch(rows, tokenizer, max_seq_len=model.config.max_seq_len)
+    counts = batch.targets != IGNORED  # [batch, tgt]
+    is_right = (model(*batch.inputs).argmax(dim=-1) == batch.targets) & counts
+    sizes = [len(of_length) for of_length in pairs.values()]
+    return _shares(is_right.sum(dim=1).split(sizes), counts.sum(dim=1).split(sizes))
+
+
+def written(model: Transformer, tokenizer: OwnTokenizer, pairs: Sequence[Pair]) -> list[str]:
+    """Return what a model makes of each source, left to itself, always the most probable token next.
+
+    Args:
+        model: in evaluation mode.
+        tokenizer: the model's own.
+        pairs: whose sources are read; at least one.
+    """
+    src = as_batch(pairs, tokenizer, max_seq_len=model.config.max_seq_len).inputs[0]
+    outputs = greedy_decode(model, src, max_new_tokens=min(_MOST_WRITTEN, model.config.max_seq_len - 1)).tokens
+    return [tokenizer.decode(output) for output in outputs.tolist()]
+
+
+def _shares(right: Sequence[Int[Tensor, " row"]], of: Sequence[Int[Tensor, " row"]]) -> list[float]:
+    """Return for each group of rows how many of its tokens are right."""
+    return [(ours.sum() / all_.sum()).item() for ours, all_ in zip(right, of, strict=True)]
