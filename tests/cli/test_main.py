@@ -76,3 +76,12 @@ def test_help_does_not_wait_for_torch():
     code = "import sys\nfrom transformer_core.cli.main import main\n"
     code += "try: main(['train', '--help'])\nexcept SystemExit: assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True)
+
+
+def test_who_stops_reading_what_is_printed_gets_no_traceback():
+    command = [sys.executable, "-m", "transformer_core", "inspect", "--corpus", "copy"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as asked:
+        assert asked.stdout is not None and asked.stderr is not None
+        asked.stdout.close()
+        assert asked.stderr.read() == b""
+    assert asked.returncode == 141

@@ -1,6 +1,7 @@
 """The commands, and what all of them share: how an error is told, and what the exit status says."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +15,12 @@ PROGRAM = "python -m transformer_core"
 def main(arguments: Sequence[str], program: str = PROGRAM) -> int:
     """Run a command; return 0 when done, 2 for an error that a person can mend, 128 + n where signal n stopped it."""
     try:
-        return run(arguments, program)
+        status = run(arguments, program)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # who read what is printed has seen enough, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what the interpreter still flushes
+        return 128 + 13  # SIGPIPE
     except HeadlightError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
