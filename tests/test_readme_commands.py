@@ -171,6 +171,7 @@ def test_variables_and_folders_that_it_names_are_read_somewhere():
     assert len(names) == 2 and all(f'"{name}"' in code for name in names)
 
 
+@pytest.mark.slow
 def test_the_catalogue_of_a_new_language_can_be_printed():
     (command,) = re.findall(r"`python (-m pages\.languages \w+)`", README)
     done = subprocess.run([sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True)
