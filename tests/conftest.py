@@ -5,9 +5,13 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import torch
 
 from tests import shapes
 
+if "PYTEST_XDIST_WORKER" in os.environ:  # tests that run side by side take one thread each, and so does what they start
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    torch.set_num_threads(1)
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test asks the real Hub; downloads come from a server of ours
 
 # Before the first import of the core: every annotated shape is checked by beartype, in the tests only.
@@ -18,15 +22,6 @@ ROOT = Path(__file__).resolve().parents[1]
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
-
-
-@pytest.fixture(scope="session", autouse=True)
-def one_thread_per_worker() -> None:
-    """Tests that run side by side take one torch thread each; a run on its own keeps torch's default."""
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        import torch
-
-        torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
