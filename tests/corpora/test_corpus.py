@@ -92,7 +92,7 @@ def test_every_example_can_be_read(name: str, made: Callable[[str], Corpus]) -> 
 
 @pytest.mark.parametrize("name", ["copy", "reverse", "sort", "addition", "dates", "brackets", "induction"])
 def test_the_seed_decides(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = import_module(f"transformer_core.corpora.{TASKS.get(name, name)}")
+    module = import_module(f"transformer_core.corpora.tasks.{TASKS.get(name, name)}")
     monkeypatch.setattr(module, "N_TRAIN", 60)
     monkeypatch.setattr(module, "N_HELD_OUT", 20)
     made = [CORPORA[name](seed=seed) for seed in (3, 3, 4)]
