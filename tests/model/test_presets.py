@@ -24,7 +24,7 @@ def n_parameters_by_formula(config: ModelConfig) -> int:
     """Vaswani et al. 2017, sec. 3, matrix by matrix."""
     d_model, d_ff = config.d_model, config.d_ff
     attention = 4 * (d_model * d_model + (d_model if config.attention_bias == "all" else 0))
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    feed_forward = (1 + config.gated) * (d_model * d_ff + d_ff) + d_ff * d_model + d_model
     norm = 2 * d_model
     encoder_block = attention + feed_forward + 2 * norm
     decoder_block = 2 * attention + feed_forward + 3 * norm

