@@ -1,6 +1,7 @@
 """What all tests share: shapes checked at run time, the data folder, hypothesis profiles."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
@@ -22,6 +23,13 @@ ROOT = Path(__file__).resolve().parents[1]
 hypothesis.settings.register_profile("here", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+
+@pytest.fixture(autouse=True)
+def smallest_numbers() -> Iterator[None]:
+    """A training rounds the smallest numbers to 0, in the whole process; the next test has them again."""
+    yield
+    torch.set_flush_denormal(False)
 
 
 @pytest.fixture(scope="session")
