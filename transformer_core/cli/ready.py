@@ -62,6 +62,11 @@ def import_all() -> None:
     """Import what a training needs, and let torch start its threads and load what it loads at the first step only."""
     import torch
 
+    import transformer_core.analysis.heads.measures
+    import transformer_core.training.run.begin
+    import transformer_core.training.run.worker
+    import transformer_core.training.trial.work  # noqa: F401
+
     torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum().backward()
 
 

@@ -196,7 +196,8 @@ def test_two_processes_at_once(cache: Path, processes: Callable[[str], subproces
 def test_a_process_that_is_killed_on_the_way_leaves_nothing_that_is_taken_for_whole(
     cache: Path, processes: Callable[[str], subprocess.Popen[str]]
 ):
-    program = "import os, signal\nfrom transformer_core.corpora import kept_corpora, load_corpus\n"
+    program = "import os, signal\nfrom transformer_core.corpora import load_corpus\n"
+    program += "from transformer_core.corpora.storage import kept_corpora\n"
     program += "write = kept_corpora.write_items\n"
     program += "def write_and_die(items, sinks):\n    write(items, sinks)\n    os.kill(os.getpid(), signal.SIGKILL)\n"
     program += "kept_corpora.write_items = write_and_die\nload_corpus('copy')"
