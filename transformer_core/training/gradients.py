@@ -18,7 +18,6 @@ _ON_A_CPU: dict[str, str | int | bool | Callable[..., Any]] = {
     "cpp_wrapper": True,  # the calls between the kernels are compiled too
     "cpp.enable_floating_point_contract_flag": "fast",  # a product and a sum are rounded once, as in other kernels
 }
-_NO_ZERO = 1e-6  # keeps a division whole, as torch's own clipping does
 
 _Inputs = tuple[Tensor, ...]
 _AddPart = Callable[[Part, bool], Tensor]
@@ -134,12 +133,9 @@ class Gradients:
 def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:
     """Shorten the gradient of all parameters together to a norm, if it is longer; return the norm that it had.
 
-    As `torch.nn.utils.clip_grad_norm_`, which multiplies whether it shortens or not.
-
     Source: Pascanu et al. 2013, algorithm 1.
     """
-    gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
-    norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients))).item()
-    if longest is not None and norm > longest:
-        torch._foreach_mul_(gradients, longest / (norm + _NO_ZERO))
-    return norm
+    norm = nn.utils.get_total_norm([parameter.grad for parameter in parameters if parameter.grad is not None])
+    if longest is not None:
+        nn.utils.clip_grads_with_norm_(parameters, longest, norm)
+    return norm.item()
