@@ -1,10 +1,13 @@
 """What a German reader reads of a message or an error."""
 
+from pages.languages import CATALOGUES
 from transformer_core.errors import HeadlightError, Message
-from transformer_core.language import say_message, speaking
+from transformer_core.language import add_catalogues, say_message, speaking
 
 
 def in_german(message: Message | HeadlightError) -> str:
     """Return the German words."""
+    for folder in CATALOGUES:
+        add_catalogues(folder)
     with speaking("de"):
         return say_message(message)

@@ -15,9 +15,9 @@ FLOORS = [
     ("pages.frame",),
     ("pages.<section>",),
     ("pages.shared",),
+    ("pages.learn.lesson_engine",),
     ("transformer_core.__main__", "transformer_core.cli"),
     ("transformer_core",),  # __init__.py, the table of contents
-    ("transformer_core.lessons",),
     ("transformer_core.figures",),
     ("transformer_core.analysis",),
     ("transformer_core.training",),
@@ -39,6 +39,7 @@ FLOORS = [
         "transformer_core.shipped",
     ),
 ]
+ENGINE = "pages.learn.lesson_engine"  # of the Tour; it computes, and knows no Streamlit
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # These may know plotly outside figures: one serves its JavaScript, one carries finished figures to the browser.
@@ -48,7 +49,6 @@ CARRY_PLOTLY = ("pages.shared.server", "pages.shared.components")
 SPEAK = (
     "transformer_core.language",
     "transformer_core.cli",
-    "transformer_core.lessons",
     "transformer_core.figures",
     "transformer_core.analysis",
     "transformer_core.training.diagnosis",
@@ -61,6 +61,8 @@ VAGUE_STEMS = ("util", "helper", "common", "manager", "misc")
 def room_of(module: str) -> str:
     """The room of a dotted module name, "" for modules that are not ours."""
     parts = module.split(".")
+    if f"{module}.".startswith(f"{ENGINE}."):
+        return ENGINE
     if parts[0] == "pages" and len(parts) > 1:
         return f"pages.{parts[1]}" if parts[1] in ("frame", "shared") else "pages.<section>"
     if parts[0] in ("app", "pages"):
@@ -169,8 +171,8 @@ def faults(path: Path, root: Path) -> Iterator[str]:
             yield f"{where}:{line}: {room} imports {name}, which lies above it"
         if in_core and target == "transformer_core.language" and not f"{module}.".startswith(may_speak):
             yield f"{where}:{line}: {room} knows no reader; give a Message, which a page says"
-        if in_core and library == "streamlit":
-            yield f"{where}:{line}: streamlit stops above transformer_core"
+        if (in_core or room == ENGINE) and library == "streamlit":
+            yield f"{where}:{line}: streamlit stops above transformer_core and the lesson engine"
         if library == "plotly" and room != "transformer_core.figures" and module not in CARRY_PLOTLY:
             yield f"{where}:{line}: plotly belongs in transformer_core/figures"
         if library == "torch" and room == "transformer_core.figures":
@@ -181,7 +183,7 @@ def faults(path: Path, root: Path) -> Iterator[str]:
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
                 yield f"{where}:{node.lineno}: only the command line prints"
-    if not in_core:
+    if not in_core and room != ENGINE:
         for line, name in imports(runs_at_import(ast.parse(source)), module, path.name == "__init__.py"):
             if name.split(".")[0] in ("torch", "transformers"):
                 yield f"{where}:{line}: {name} loads for seconds; import it where it is first needed"
@@ -242,6 +244,8 @@ def test_page_files_lie_in_a_section():
         ("pages/shared/readings.py", "import plotly.graph_objects as go", "plotly belongs"),
         ("transformer_core/figures/heatmap.py", "from torch import Tensor", "numpy arrays"),
         ("pages/explore/heads.py", "import torch", "no tensor arithmetic"),
+        ("pages/learn/lesson_engine/run.py", "import streamlit as st", "streamlit stops"),
+        ("pages/learn/lesson_engine/run.py", "from pages.shared import state", "lies above"),
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
         ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),
         ("transformer_core/training/loop.py", "def f():\n    from ..language import mark", "knows no reader"),
@@ -268,6 +272,7 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("pages/frame.py", "from pages.shared import state\nimport streamlit"),
         ("pages/explore/heads.py", "import transformer_core as tc\nfrom transformer_core.figures import theme"),
         ("pages/shared/loaders.py", "def load():\n    import torch"),
+        ("pages/learn/lesson_engine/run.py", "import torch\nfrom transformer_core.language import say"),
         (
             "pages/shared/loaders.py",
             "import typing\nif typing.TYPE_CHECKING:\n    import torch",

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.learn.lesson_engine.faults import LessonError
 from tests.german import in_german
 from transformer_core.config import ModelConfig
 from transformer_core.corpora.storage.pair_lines import BadLine, BadLinesError, PairLines
 from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message
-from transformer_core.lessons.faults import LessonError
 
 plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=9)
 nested = st.recursive(

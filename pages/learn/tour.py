@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.learn import tour_chapter, tour_contents, tour_writing
-from pages.shared import kept, lessons, prose, state, tour_state
+from pages.learn import tour_chapter, tour_contents, tour_lessons, tour_writing
+from pages.shared import kept, prose, state, tour_state
 from pages.shared.components import chapter
 from transformer_core.language import mark, say
 
 if TYPE_CHECKING:
-    from transformer_core.lessons.lesson import BrokenLesson, Lesson
+    from pages.learn.lesson_engine.lesson import BrokenLesson, Lesson
 
 LEAD = mark(
     "“Attention Is All You Need” from beginning to end, on models that run while you read. Each chapter asks you to "
@@ -28,7 +28,7 @@ def page() -> None:
 @st.fragment
 def tour() -> None:
     """Draw the contents and the open chapter; an answer, or another chapter, draws only this again."""
-    all_lessons = lessons.here()
+    all_lessons = tour_lessons.here()
     if not all_lessons:
         prose.note(say("There is no lesson here."))
         return
@@ -50,12 +50,12 @@ def tour() -> None:
 
 def _tell_of_others() -> None:
     """Name the files beside a teacher's lessons that are none, so that nobody waits for one in vain."""
-    if others := lessons.not_read():
+    if others := tour_lessons.not_read():
         named = ", ".join(others[:MOST_NAMED]) + (", …" if len(others) > MOST_NAMED else "")
         told = say(
             "In {folder}, only files that end in .md are lessons; not read: {files}. Give a lesson among them that "
             "ending, or move the file.",
-            folder=str(lessons.own_folder()),
+            folder=str(tour_lessons.own_folder()),
             files=named,
         )
         prose.note(told)

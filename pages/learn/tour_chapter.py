@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.learn import tour_checks, tour_figure, tour_question
-from pages.shared import lessons, prose, tour_state
+from pages.learn import tour_checks, tour_figure, tour_lessons, tour_question
+from pages.shared import prose, tour_state
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.lessons.evidence import Evidence
-    from transformer_core.lessons.lesson import BrokenLesson, FigureWish, Lesson, Part, Prose, Question
+    from pages.learn.lesson_engine.evidence import Evidence
+    from pages.learn.lesson_engine.lesson import BrokenLesson, FigureWish, Lesson, Part, Prose, Question
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Row:
 
 def show(lesson: "Lesson | BrokenLesson", *, place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
     """Draw a chapter, or what is wrong with it."""
-    from transformer_core.lessons.lesson import BrokenLesson
+    from pages.learn.lesson_engine.lesson import BrokenLesson
 
     _heading(lesson)
     if isinstance(lesson, BrokenLesson):
@@ -48,7 +48,7 @@ def _heading(lesson: "Lesson | BrokenLesson") -> None:
 
 def _parts(lesson: "Lesson") -> None:
     given = tour_state.answers(lesson.name)
-    evidence = lessons.evidence_of(lesson, seed=tour_state.seed(lesson.name) or 0)
+    evidence = tour_lessons.evidence_of(lesson, seed=tour_state.seed(lesson.name) or 0)
     seen = lesson.parts_up_to(len(given))
     number = 0
     for place, row in enumerate(_rows(seen)):
@@ -66,7 +66,7 @@ def _parts(lesson: "Lesson") -> None:
 
 def _left(lesson: "Lesson", part: "Prose | Question", evidence: "Evidence", number: int) -> int:
     """Draw a text or a question; return the number of the next question."""
-    from transformer_core.lessons.lesson import Prose
+    from pages.learn.lesson_engine.lesson import Prose
 
     if isinstance(part, Prose):
         _calmly(lesson, _prose, lesson, part, evidence)
@@ -76,7 +76,7 @@ def _left(lesson: "Lesson", part: "Prose | Question", evidence: "Evidence", numb
 
 
 def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
-    from transformer_core.lessons import judging
+    from pages.learn.lesson_engine import judging
 
     if judging.needs_training(part) and not tour_state.wants_training(lesson.name):
         told = say("Train the model, and you read here what it says.")
@@ -87,7 +87,7 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
 
 def _rows(parts: "Sequence[Part]") -> list[Row]:
     """Return the parts of a chapter row by row: behind a question a new one begins, where there are figures for it."""
-    from transformer_core.lessons.lesson import FigureWish, Prose, Question
+    from pages.learn.lesson_engine.lesson import FigureWish, Prose, Question
 
     rows = [Row()]
     asked = False
@@ -111,7 +111,7 @@ def _rows(parts: "Sequence[Part]") -> list[Row]:
 
 def _calmly(lesson: "Lesson", draw: Callable[..., None], *given: object) -> None:
     """Draw a part; what is wrong with it is said in its place, and the others are drawn all the same."""
-    from transformer_core.lessons.faults import LessonError
+    from pages.learn.lesson_engine.faults import LessonError
 
     try:
         draw(*given)
@@ -123,22 +123,22 @@ def _calmly(lesson: "Lesson", draw: Callable[..., None], *given: object) -> None
 
 def _links(lesson: "Lesson", seen: "Sequence[Part]") -> None:
     """Draw the links that open other pages in the matching state."""
-    from transformer_core.lessons.lesson import Link
+    from pages.learn.lesson_engine.lesson import Link
 
     found = [part for part in seen if isinstance(part, Link)]
     if not found:
         return
     try:
-        card = lessons.card_of(lesson)
+        card = tour_lessons.card_of(lesson)
     except HeadlightError:
         return  # said above
     with st.container(key="hl-tour-links", horizontal=True, gap="medium"):
         for link in found:
             st.page_link(
-                lessons.PAGES[link.page][0],
+                tour_lessons.PAGES[link.page][0],
                 label=prose.plain(link.label),
                 icon=":material/arrow_outward:",
-                query_params=lessons.view_of(lesson, link, card),
+                query_params=tour_lessons.view_of(lesson, link, card),
             )
 
 

@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import folded, lessons, prose
+from pages.learn import tour_lessons
+from pages.shared import folded, prose
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message, say_number
 
 if TYPE_CHECKING:
-    from transformer_core.lessons.evidence import Evidence
-    from transformer_core.lessons.lesson import Check, Lesson, Part
+    from pages.learn.lesson_engine.evidence import Evidence
+    from pages.learn.lesson_engine.lesson import Check, Lesson, Part
 
 CODE = """from functools import cache
 
 import transformer_core as tc
-from transformer_core.lessons.evidence import Evidence
-from transformer_core.lessons.run import run
-from transformer_core.lessons.six_words import train_six_words
+from pages.learn.lesson_engine.evidence import Evidence
+from pages.learn.lesson_engine.run import run
+from pages.learn.lesson_engine.six_words import train_six_words
 
 model, tokenizer = tc.load({path!r})
 evidence = Evidence(
@@ -39,7 +40,7 @@ for claim in (
 
 def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None:
     """Draw what was checked, and the lines that check it."""
-    from transformer_core.lessons.lesson import Check
+    from pages.learn.lesson_engine.lesson import Check
 
     found = [part for part in seen if isinstance(part, Check)]
     failed = [why for part in found if (why := _fault(lesson, part, evidence))]
@@ -63,13 +64,13 @@ def code_of(lesson: "Lesson", checks: "Sequence[Check]") -> str:
     from pages.shared import tour_state
 
     try:
-        card = lessons.card_of(lesson)
+        card = tour_lessons.card_of(lesson)
     except HeadlightError:
         return ""
     sources = [asked.source for check in checks for asked in check.holds] or ["d_model"]
     return CODE.format(
         path=card.path,
-        text=lessons.text_of(lesson, card),
+        text=tour_lessons.text_of(lesson, card),
         target=lesson.target,
         other=lesson.other,
         mistake=lesson.mistake,
@@ -80,8 +81,8 @@ def code_of(lesson: "Lesson", checks: "Sequence[Check]") -> str:
 
 def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:
     """Return why a check does not hold; "" where it does."""
-    from transformer_core.lessons import judging
-    from transformer_core.lessons.faults import LessonError
+    from pages.learn.lesson_engine import judging
+    from pages.learn.lesson_engine.faults import LessonError
 
     try:
         judging.check(check, evidence)

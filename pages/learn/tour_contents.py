@@ -11,7 +11,7 @@ from pages.shared import prose, tour_state
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.lessons.lesson import BrokenLesson, Lesson
+    from pages.learn.lesson_engine.lesson import BrokenLesson, Lesson
 
     Lessons = Sequence[Lesson | BrokenLesson]
 

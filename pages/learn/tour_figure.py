@@ -5,15 +5,16 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import lessons, tour_state
+from pages.learn import tour_lessons
+from pages.shared import tour_state
 from pages.shared.components.figures import live_figure
 from pages.shared.style import theme
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.lessons.drawn import Slider, Strip, Table
-    from transformer_core.lessons.evidence import Evidence
-    from transformer_core.lessons.lesson import FigureWish, Lesson
+    from pages.learn.lesson_engine.drawn import Slider, Strip, Table
+    from pages.learn.lesson_engine.evidence import Evidence
+    from pages.learn.lesson_engine.lesson import FigureWish, Lesson
 
 TOLD_EVERY = 8  # steps of a training
 
@@ -30,8 +31,8 @@ def show(lesson: "Lesson", wish: "FigureWish", evidence: "Evidence", name: str) 
     Raises:
         LessonError: it cannot be drawn from this model and text.
     """
-    from transformer_core.lessons.catalogue import KINDS, read_parameters
-    from transformer_core.lessons.drawn import Plot, Scene, Strip
+    from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
+    from pages.learn.lesson_engine.drawn import Plot, Scene, Strip
 
     kind, key = KINDS[wish.kind], f"tour-{lesson.name}-{name}"
     given = read_parameters(wish)
@@ -98,9 +99,9 @@ def _training(lesson: "Lesson", wish: "FigureWish", given: "dict[str, object]", 
     def tell(step: int, loss: float) -> None:
         if step % TOLD_EVERY == 0:
             told = say("Step {step}: loss {loss} nats a word", step=step, loss=f"{loss:.2f}")
-            place.progress(min(step / lessons.six_word_steps(), 1.0), text=told)
+            place.progress(min(step / tour_lessons.six_word_steps(), 1.0), text=told)
 
-    trained = lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
+    trained = tour_lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
     smoothing = given.get("smoothing", 0.0)
     trained.six_words(float(str(smoothing)))
     place.empty()

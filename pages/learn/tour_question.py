@@ -9,9 +9,9 @@ from pages.shared import prose, tour_state
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.lessons.evidence import Evidence
-    from transformer_core.lessons.judging import Verdict
-    from transformer_core.lessons.lesson import Lesson, Question
+    from pages.learn.lesson_engine.evidence import Evidence
+    from pages.learn.lesson_engine.judging import Verdict
+    from pages.learn.lesson_engine.lesson import Lesson, Question
 
 MOST_TYPED = 40  # characters of a number
 
@@ -83,7 +83,7 @@ def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evid
 
 def _number(lesson: "Lesson", number: int, key: str) -> None:
     """Ask for a number."""
-    from transformer_core.lessons.typed import number_typed
+    from pages.learn.lesson_engine.typed import number_typed
 
     def take() -> None:
         typed = str(st.session_state[key])[:MOST_TYPED]
@@ -107,7 +107,7 @@ def _number(lesson: "Lesson", number: int, key: str) -> None:
 
 
 def _answered(lesson: "Lesson", question: "Question", number: int, given: str | None, evidence: "Evidence") -> None:
-    from transformer_core.lessons.judging import judge
+    from pages.learn.lesson_engine.judging import judge
 
     with st.spinner(say("Computing …")):
         verdict = judge(question, evidence, given or "")

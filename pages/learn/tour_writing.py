@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 import streamlit as st
 
-from pages.shared import lessons, prose
+from pages.learn import tour_lessons
+from pages.shared import prose
 from transformer_core.language import mark, say
 
 EXAMPLE = """title: Where does it look?
@@ -47,7 +48,7 @@ def show() -> None:
     with st.expander(prose.plain(title), icon=":material/edit_note:", key="tour-writing", on_change="rerun") as folded:
         if not folded.open:
             return
-        told = say(HOW, folder=str(lessons.own_folder()))
+        told = say(HOW, folder=str(tour_lessons.own_folder()))
         st.html(f"<p class='hl-lead'>{html.escape(told)}</p>")
         st.code(EXAMPLE, language="markdown")
         for title, rows in _lists():
@@ -56,11 +57,11 @@ def show() -> None:
 
 def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     """Yield what a lesson can name: figures, quantities, functions, mistakes and pages."""
-    from transformer_core.lessons.catalogue import KINDS
-    from transformer_core.lessons.evidence import OF_SIX_WORDS
-    from transformer_core.lessons.functions import NAMES
-    from transformer_core.lessons.mistakes import MISTAKES
-    from transformer_core.lessons.quantities import QUANTITIES
+    from pages.learn.lesson_engine.catalogue import KINDS
+    from pages.learn.lesson_engine.evidence import OF_SIX_WORDS
+    from pages.learn.lesson_engine.functions import NAMES
+    from pages.learn.lesson_engine.mistakes import MISTAKES
+    from pages.learn.lesson_engine.quantities import QUANTITIES
 
     yield (
         say("Figures"),
@@ -77,7 +78,7 @@ def _lists() -> Iterable[tuple[str, list[tuple[str, str]]]]:
     ]
     yield say("Choosing and computing"), chosen
     yield say("Mistakes"), [(f"mistake: {name}", say(one.title)) for name, one in MISTAKES.items()]
-    yield say("Pages"), [(f"page: {name}", ", ".join(fields)) for name, (_, fields) in lessons.PAGES.items()]
+    yield say("Pages"), [(f"page: {name}", ", ".join(fields)) for name, (_, fields) in tour_lessons.PAGES.items()]
 
 
 def _table(rows: list[tuple[str, str]]) -> str:

@@ -17,7 +17,7 @@ from transformer_core import figures
 
 CORE = Path(tc.__file__).parent
 API = CORE.parent / "docs" / "api"
-INNER = {"__init__", "__main__", "cli", "language", "lessons", "process", "reasons", "shipped"}  # for the app alone
+INNER = {"__init__", "__main__", "cli", "language", "process", "reasons", "shipped"}  # for the app alone
 ROOMS = [
     f"transformer_core.{path.stem}"
     for path in sorted(CORE.iterdir())

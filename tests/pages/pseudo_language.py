@@ -11,8 +11,8 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict  # type: ignore[import-untyped]
 from streamlit.testing.v1 import AppTest
 
+from pages.learn.lesson_engine.six_words import WORDS
 from tests.pages.conftest import EXAMPLES, GAPS, PROMPTS, TARGETS
-from transformer_core.lessons.six_words import WORDS
 
 PLACES = re.compile(r"(\{[^{}]*\}|<[^>]+>|[“”])")  # of values, tags, and quotation marks
 NO_TEXT = {  # fields of Streamlit's elements that are for the browser, or hold what was typed

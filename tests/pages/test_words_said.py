@@ -11,13 +11,14 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import lessons, tongue
+from pages.learn import tour_lessons
+from pages.learn.lesson_engine.catalogue import KINDS
+from pages.shared import tongue
 from tests.pages.conftest import EXAMPLES, FRAME
 from tests.pages.learn.trial_pages import make
 from tests.pages.pseudo_language import Numbers, left_over, texts_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core import language
-from transformer_core.lessons.catalogue import KINDS
 from transformer_core.training.run.launch import Launcher
 from transformer_core.training.trial.trial import ARMS, TrialKind, TrialRequest
 
@@ -94,7 +95,7 @@ kind: loss
 
 IN_LESSONS = frozenset(  # what a lesson's lines begin with
     {"kind", *(name for kind in KINDS.values() for name in kind.parameters)}
-    | {name for _, names in lessons.PAGES.values() for name in names}
+    | {name for _, names in tour_lessons.PAGES.values() for name in names}
 )
 
 
@@ -184,7 +185,7 @@ def in_numbers(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> I
         patch.setattr(language, "_catalogue", cache(lambda _: Numbers()))
         patch.setattr(language, "_ask", lambda: "de")
         patch.setattr(tongue, "ask_for_language", lambda ask: None)
-        patch.setattr(lessons, "SHIPPED", folder / "lessons")
+        patch.setattr(tour_lessons, "SHIPPED", folder / "lessons")
         patch.setattr(Launcher, "warm_up", lambda self: None)
         patch.setenv("HEADLIGHT_LESSONS", str(folder / "none"))
         patch.setenv("HEADLIGHT_RUNS", str(folder))

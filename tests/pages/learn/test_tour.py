@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.learn import tour_lessons
 from pages.learn.tour_writing import EXAMPLE
-from pages.shared import lessons
 from tests.pages.conftest import shown_code, through_history, url_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -105,7 +105,7 @@ def test_a_teachers_lessons_and_a_broken_one(
         assert not app.exception
         assert told in html_of(app)
     (tmp_path / "2-bad.md").write_text(GOOD.format(name="mended").replace("{d_head}", "{{d_head}}"))
-    assert [lesson.title for lesson in lessons.here()][-3] == "My mended"
+    assert [lesson.title for lesson in tour_lessons.here()][-3] == "My mended"
 
 
 def test_the_example_for_teachers_is_a_lesson(

@@ -1,0 +1,190 @@
+"""The live figures that a lesson can have, by name: what each takes, what can be moved, and who draws it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from pages.learn.lesson_engine.faults import ExpressionError, LessonError
+from pages.learn.lesson_engine.parameters import (
+    ATTENTION,
+    EXPRESSION,
+    EXPRESSIONS,
+    PLACE,
+    WORDS,
+    YES,
+    Parameter,
+    number,
+    one_of,
+    whole,
+)
+from transformer_core.language import mark
+
+if TYPE_CHECKING:
+    from pages.learn.lesson_engine.drawn import Drawn, Scene, Slider
+    from pages.learn.lesson_engine.lesson import FigureWish
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of figure."""
+
+    parameters: Mapping[str, Parameter]
+    home: str  # the module that draws it
+    needs: tuple[str, ...] = ()  # parameters that must be there
+    trains: bool = False  # it shows a training, which begins when a person asks for it
+    meaning: str = ""  # for who writes lessons; said
+
+    def sliders(self, wish: "FigureWish") -> "tuple[Slider, ...]":
+        """Return what can be moved beneath the figure."""
+        found = getattr(import_module(self.home), "SLIDERS", {}).get(wish.kind)
+        return () if found is None else found(read_parameters(wish))
+
+    def draw(self, scene: "Scene") -> "Drawn":
+        """Draw the figure.
+
+        Raises:
+            LessonError: it cannot be drawn from this model and text.
+        """
+        draw: Callable[[Scene], Drawn] = getattr(import_module(self.home), f"draw_{scene.wish.kind.replace('-', '_')}")
+        return draw(scene)
+
+
+_HEAD: Mapping[str, Parameter] = {
+    "attention": ATTENTION,
+    "layer": whole(0, 200),
+    "head": whole(0, 200),
+    "title": WORDS,
+    "right": YES,
+    "other": YES,
+}
+_ROW = {"query": PLACE, "writing": PLACE}
+_HEADS, _NUMBERS, _LEARNING = (f"pages.learn.lesson_engine.drawing_{name}" for name in ("heads", "numbers", "learning"))
+
+KINDS: Mapping[str, Kind] = {
+    "head": Kind(
+        parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores"), "prompt": YES},
+        home=_HEADS,
+        meaning=mark("a head's pattern, or its scores, as a heatmap"),
+    ),
+    "heads": Kind(
+        parameters={"attention": ATTENTION, "layer": whole(0, 200), "title": WORDS, "right": YES, "other": YES},
+        home=_HEADS,
+        meaning=mark("the patterns of all heads, or of those of a layer"),
+    ),
+    "row": Kind(parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("where one query looks, a bar for each key")),
+    "lines": Kind(
+        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("a head's pattern as lines from queries to keys")
+    ),
+    "mask": Kind(
+        parameters={"attention": ATTENTION, "title": WORDS, "right": YES, "other": YES},
+        home=_HEADS,
+        meaning=mark("who may attend to whom"),
+    ),
+    "softmax": Kind(
+        parameters={**_HEAD, **_ROW, "scale": number(0, 20)},
+        home=_HEADS,
+        meaning=mark("a query's scores as weights, with a factor before the softmax to be moved"),
+    ),
+    "steps": Kind(
+        parameters={**_HEAD, **_ROW},
+        home=_HEADS,
+        meaning=mark("one query's way from q · k to weights, in numbers for each key"),
+    ),
+    "effects": Kind(
+        parameters={"title": WORDS}, home=_HEADS, meaning=mark("how much the loss rises where a head is switched off")
+    ),
+    "tokens": Kind(
+        parameters={
+            "side": one_of("source", "target"),
+            "values": EXPRESSION,
+            "numbers": YES,
+            "title": WORDS,
+            "other": YES,
+        },
+        home=_NUMBERS,
+        meaning=mark("the tokens in a row, with their numbers in the vocabulary, or with values"),
+    ),
+    "matrix": Kind(
+        parameters={"values": EXPRESSION, "title": WORDS, "numbers": YES, "signed": YES, "decimals": whole(0, 6)},
+        needs=("values",),
+        home=_NUMBERS,
+        meaning=mark("any numbers with two axes, as colors"),
+    ),
+    "bars": Kind(
+        parameters={
+            "values": EXPRESSION,
+            "beside": EXPRESSION,
+            "title": WORDS,
+            "names": WORDS,
+            "decimals": whole(0, 6),
+            "from": number(-1e6, 1e6),
+            "to": number(-1e6, 1e6),
+        },
+        needs=("values",),
+        home=_NUMBERS,
+        meaning=mark("any numbers with one axis, as bars; others beside them"),
+    ),
+    "positions": Kind(
+        parameters={
+            "n": whole(1, 512),
+            "width": whole(2, 1024),
+            "layout": one_of("interleaved", "halves"),
+            "numbers": YES,
+            "title": WORDS,
+        },
+        home=_NUMBERS,
+        meaning=mark("the table of sines and cosines"),
+    ),
+    "shapes": Kind(
+        parameters={"values": EXPRESSIONS, "title": WORDS},
+        home=_NUMBERS,
+        meaning=mark("the shapes of what passes through the model, on this text"),
+    ),
+    "beams": Kind(
+        parameters={"beams": whole(1, 8), "tokens": whole(1, 64), "title": WORDS},
+        home=_NUMBERS,
+        meaning=mark("the beginnings that a beam search considers, step by step"),
+    ),
+    "distributions": Kind(
+        parameters={"smoothing": number(0, 0.9), "title": WORDS},
+        home=_LEARNING,
+        trains=True,
+        meaning=mark("what the six-word model is to say, and what it says before and after its training"),
+    ),
+    "loss": Kind(
+        parameters={"smoothing": number(0, 0.9), "title": WORDS},
+        home=_LEARNING,
+        trains=True,
+        meaning=mark("the loss of the six-word model by step, trained while one looks"),
+    ),
+    "smoothing": Kind(
+        parameters={"smoothing": number(0, 0.9), "words": whole(2, 40), "title": WORDS},
+        home=_LEARNING,
+        meaning=mark("a smoothed target, with the smoothing to be moved"),
+    ),
+    "warm-up": Kind(
+        parameters={"width": whole(1, 8192), "steps": whole(1, 100_000), "title": WORDS},
+        home=_LEARNING,
+        meaning=mark("the learning rate by step, with d_model and the warm-up to be moved"),
+    ),
+}
+
+
+def read_parameters(wish: "FigureWish") -> dict[str, object]:
+    """Return a figure's parameters, each as its kind reads it.
+
+    Raises:
+        LessonError: one that is needed is missing, or one cannot be read.
+    """
+    kind = KINDS[wish.kind]
+    for name in kind.needs:
+        if name not in wish.parameters:
+            raise LessonError("the figure {kind} needs {name}: …", kind=wish.kind, name=name, line=wish.line)
+    found: dict[str, object] = {}
+    for name, text in wish.parameters.items():
+        try:
+            found[name] = kind.parameters[name].read(text)
+        except ExpressionError as error:
+            raise LessonError(error.message, line=wish.lines[name]) from error
+    return found
