@@ -51,7 +51,6 @@ SPEAK = (
     "transformer_core.cli",
     "transformer_core.figures",
     "transformer_core.analysis",
-    "transformer_core.training.diagnosis",
 )
 
 # Names that say nothing of what is in the file.
@@ -249,6 +248,7 @@ def test_page_files_lie_in_a_section():
         ("pages/shared/loaders.py", "import transformers", "loads for seconds"),
         ("transformer_core/model/block.py", "from transformer_core.language import say", "knows no reader"),
         ("transformer_core/training/loop.py", "def f():\n    from ..language import mark", "knows no reader"),
+        ("transformer_core/training/diagnosis/level.py", "from ...language import say", "knows no reader"),
         ("transformer_core/config.py", "from transformer_core import language", "knows no reader"),
         ("transformer_core/model/block.py", "print('here')", "only the command line prints"),
         ("transformer_core/model/utils.py", "", "name the file"),
@@ -286,7 +286,6 @@ def test_a_fault_is_seen(tmp_path: Path, file: str, source: str, fault: str):
         ("transformer_core/decoding/greedy.py", "from transformer_core import hooks"),
         ("transformer_core/figures/heatmap.py", "import plotly.graph_objects as go"),
         ("transformer_core/figures/heatmap.py", "from transformer_core.language import say"),
-        ("transformer_core/training/diagnosis/level.py", "from transformer_core.language import say"),
         ("transformer_core/training/loop.py", "from transformer_core.errors import Message"),
     ],
 )

@@ -92,7 +92,7 @@ def subheading(words: str, aside: str = "") -> None:
 
 def sentence(message: Message | HeadlightError) -> str:
     """Return a message, or what an error says, as a sentence in the reader's language."""
-    words = say_message(message)
+    words = say_message(message).rstrip(". ")
     return f"{words[:1].upper()}{words[1:]}."
 
 

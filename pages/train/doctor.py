@@ -48,8 +48,8 @@ def show(run: Run) -> None:
         return
     prose.subheading(say("Diagnosis"))
     items = "".join(
-        f"<div class='hl-{finding.severity}'><b>{html.escape(finding.title)}.</b> {html.escape(finding.evidence)} "
-        f"<i>{html.escape(finding.advice)}</i></div>"
+        f"<div class='hl-{finding.severity}'><b>{html.escape(prose.sentence(finding.title))}</b> "
+        f"{html.escape(prose.sentence(finding.evidence))} <i>{html.escape(prose.sentence(finding.advice))}</i></div>"
         for finding in findings
     )
     st.html(f"<div class='hl-findings'>{items}</div>")

@@ -40,3 +40,4 @@ def test_what_is_said_is_text(name: str, words: list[str], expected: str):
 def test_an_error_becomes_a_sentence():
     assert prose.sentence(TextError("this is no number")) == "This is no number."
     assert prose.sentence(TextError("/tmp is full")) == "/tmp is full."
+    assert prose.sentence(TextError("it failed. {way_out}", way_out="")) == "It failed."

@@ -2,9 +2,11 @@
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from transformer_core.training.diagnosis import Evidence, Finding, diagnose
+from transformer_core.training import diagnosis
+from transformer_core.training.diagnosis import Evidence
 
 STEPS = 1000
 
@@ -66,11 +68,36 @@ def evidence(metrics: list[dict[str, Any]], **changes: Any) -> Evidence:
     return Evidence(metrics=metrics, **given | changes)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A finding in English."""
+
+    kind: str
+    title: str
+    evidence: str
+    advice: str
+    severity: str
+
+
+def diagnose(evidence: Evidence) -> list[Told]:
+    """All findings, in English."""
+    return [
+        Told(
+            kind=found.kind,
+            title=str(found.title),
+            evidence=str(found.evidence),
+            advice=str(found.advice),
+            severity=found.severity,
+        )
+        for found in diagnosis.diagnose(evidence)
+    ]
+
+
 def kinds(evidence: Evidence) -> list[str]:
     return [finding.kind for finding in diagnose(evidence)]
 
 
-def the(kind: str, evidence: Evidence) -> Finding:
+def the(kind: str, evidence: Evidence) -> Told:
     """The finding of a kind, which must be there."""
     found = diagnose(evidence)
     assert kind in [finding.kind for finding in found]

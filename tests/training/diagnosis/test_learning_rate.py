@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, the
-from transformer_core.training.diagnosis import diagnose
+from tests.training.diagnosis.records import STEPS, diagnose, evidence, falling, kinds, logged, measured, the
 
 
 def test_a_loss_that_rises_again():

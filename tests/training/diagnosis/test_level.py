@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, the
-from transformer_core.training.diagnosis import diagnose
+from tests.training.diagnosis.records import STEPS, diagnose, evidence, falling, kinds, logged, measured, the
 
 
 def standing_at(loss: float, **changes):
@@ -73,7 +72,7 @@ def test_what_judges_outputs_goes_before_the_loss():
     log = logged(falling(1.0, half_life=40))
     good = evidence([*log, measured(STEPS, 1.0, exact_match=0.95, accuracy=0.99)])
     assert kinds(good) == ["well"]
-    assert diagnose(good)[0].evidence.startswith("95% exact match on held-out data; held-out loss is 1.00 nats")
+    assert diagnose(good)[0].evidence.startswith("95% exact match on held-out data. Held-out loss is 1.00 nats")
     assert "well" not in kinds(evidence([*log, measured(STEPS, 1.0, exact_match=0.3)]))
     assert "“coherent”" in the("well", evidence([*log, measured(STEPS, 1.0, coherent=0.9)])).evidence
     assert (

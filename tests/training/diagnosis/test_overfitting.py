@@ -1,7 +1,6 @@
 """Overfitting, and what only looks like it."""
 
-from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, probed, the
-from transformer_core.training.diagnosis import diagnose
+from tests.training.diagnosis.records import STEPS, diagnose, evidence, falling, kinds, logged, measured, probed, the
 
 
 def test_a_held_out_loss_that_rises_while_the_training_loss_falls():

@@ -54,7 +54,7 @@ def check(found: list[Finding]) -> None:
     assert ("well" in told) <= (found[0].severity != "problem")
     for finding in found:
         json.dumps(asdict(finding), allow_nan=False)
-        for sentence in (finding.evidence, finding.advice):
+        for sentence in (str(finding.evidence), str(finding.advice)):
             assert sentence.endswith(".") and not sentence.endswith("..")
             assert sentence[0] == sentence[0].upper()
         words = f"{finding.title} {finding.evidence} {finding.advice}".replace("-", " ").split()

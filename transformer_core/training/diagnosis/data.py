@@ -1,6 +1,6 @@
 """Whether the data leave anything to learn; told as soon as it was measured, however good the scores are."""
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import nats, percent
@@ -25,13 +25,13 @@ def _unknown(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="unknown_tokens",
-        title=say("Most tokens are unknown"),
-        evidence=say(
+        title=Message("Most tokens are unknown"),
+        evidence=Message(
             "{share} of the held-out tokens are not in the vocabulary and are replaced by <unk>; accuracy and exact "
             "match compare <unk> with <unk>.",
             share=percent(share),
         ),
-        advice=say("Use characters or subwords as tokens, or raise the vocabulary size."),
+        advice=Message("Use characters or subwords as tokens, or raise the vocabulary size."),
         severity="problem",
     )
 
@@ -47,9 +47,9 @@ def _empty(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="empty_targets",
-        title=say("Empty targets"),
-        evidence=say("{share} of the held-out targets are empty.", share=percent(share)),
-        advice=say("Check the file: each line must be a source, one tab, and a target."),
+        title=Message("Empty targets"),
+        evidence=Message("{share} of the held-out targets are empty.", share=percent(share)),
+        advice=Message("Check the file: each line must be a source, one tab, and a target."),
         severity="problem",
     )
 
@@ -61,16 +61,16 @@ def _constant(case: Case) -> Finding | None:
     """
     share, unigram = case.probes.get("same_target", 0.0), case.evidence.unigram_entropy
     if share >= _NEARLY_ALL and not _is_beaten(case, share):
-        sign = say("{share} of the held-out targets are the same.", share=percent(share))
+        sign = Message("{share} of the held-out targets are the same.", share=percent(share))
     elif unigram is not None and unigram < _NOTHING_OPEN:
-        sign = say("Token frequencies alone give a loss of {unigram}.", unigram=nats(unigram))
+        sign = Message("Token frequencies alone give a loss of {unigram}.", unigram=nats(unigram))
     else:
         return None
     return Finding(
         kind="constant_targets",
-        title=say("Nearly constant targets"),
+        title=Message("Nearly constant targets"),
         evidence=sign,
-        advice=say("Check the data: a good score says nothing here, since there is almost nothing to predict."),
+        advice=Message("Check the data: a good score says nothing here, since there is almost nothing to predict."),
         severity="problem",
     )
 

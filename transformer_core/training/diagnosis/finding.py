@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from transformer_core.errors import Message
+
 FindingKind = Literal[
     "failed",
     "unknown_tokens",
@@ -35,7 +37,7 @@ class Finding:
     """One thing that stands out."""
 
     kind: FindingKind
-    title: str  # a few words
-    evidence: str  # one sentence, with the numbers
-    advice: str  # one sentence: what to try, and with which control
+    title: Message  # a few words
+    evidence: Message  # one sentence, with the numbers
+    advice: Message  # one sentence: what to try, and with which control
     severity: Severity

@@ -1,6 +1,6 @@
 """Whether the model is given the answer that it is to predict."""
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import percent
@@ -24,22 +24,23 @@ def leaks(case: Case) -> Finding | None:
     exact_match = case.last.outputs.get("exact_match") if case.last else None
     if exact_match is not None and seen - exact_match < _GAP:
         return None
-    evidence = say(
+    evidence = Message(
         "On training data {seen} of the predicted tokens are right, but only {hidden} when the answers are hidden from "
         "the model.",
         seen=percent(seen),
         hidden=percent(hidden),
     )
     if exact_match is not None:
-        evidence = f"{evidence} {say('Exact match without teacher forcing is {share}.', share=percent(exact_match))}"
+        without = Message("Exact match without teacher forcing is {share}.", share=percent(exact_match))
+        evidence = Message.joined(" ", (evidence, without))
     return Finding(
         kind="target_leakage",
-        title=say("Possible target leakage"),
+        title=Message("Possible target leakage"),
         evidence=evidence,
         advice=(
-            say("Check the masked tokens: each must be replaced in the input, and count as a target.")
+            Message("Check the masked tokens: each must be replaced in the input, and count as a target.")
             if case.evidence.architecture == "encoder_only"
-            else say(
+            else Message(
                 "Check that the decoder input is the target shifted right by one, <bos> first, and that the causal "
                 "mask hides later tokens."
             )

@@ -2,7 +2,7 @@
 
 from statistics import fmean
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.curves import change
 from transformer_core.training.diagnosis.finding import Finding
@@ -33,9 +33,9 @@ def too_high(case: Case) -> Finding | None:
     lower = setting(min(factor / 3, case.usual_factor))
     return Finding(
         kind="learning_rate_too_high",
-        title=say("Learning rate too high"),
+        title=Message("Learning rate too high"),
         evidence=sign,
-        advice=say(
+        advice=Message(
             "Learning rate: try {lower} (now {factor}), in a new run; a longer warm-up (now {steps:,} steps) helps "
             "too.",
             lower=lower,
@@ -58,29 +58,29 @@ def too_low(case: Case) -> Finding | None:
     if evidence.warmup_steps > _LATE_WARMUP * evidence.steps and case.rate_ratio < 1:
         return Finding(
             kind="learning_rate_too_low",
-            title=say("Warm-up too long"),
-            evidence=say(
+            title=Message("Warm-up too long"),
+            evidence=Message(
                 "The warm-up is {warmup_steps:,} steps long and the training {steps:,}, so most of it runs at a low "
                 "learning rate.",
                 warmup_steps=evidence.warmup_steps,
                 steps=evidence.steps,
             ),
-            advice=say("Warm-up: try {steps:,} steps, a tenth of all.", steps=max(1, evidence.steps // 10)),
+            advice=Message("Warm-up: try {steps:,} steps, a tenth of all.", steps=max(1, evidence.steps // 10)),
             severity="problem",
         )
     if case.rate_ratio > _TOO_LOW_RATIO or case.is_rate_rising or case.trend == "rising":
         return None
     return Finding(
         kind="learning_rate_too_low",
-        title=say("Learning rate too low"),
-        evidence=say(
+        title=Message("Learning rate too low"),
+        evidence=Message(
             "At its highest the learning rate was {rate}, {share} of what is usual for a width of {width:,}, and the "
             "loss falls slowly or not at all.",
             rate=number(case.highest_rate or 0.0),
             share=percent(case.rate_ratio),
             width=evidence.d_model,
         ),
-        advice=say(
+        advice=Message(
             "Learning rate: try {usual} (now {factor}).",
             usual=setting(case.usual_factor),
             factor=setting(evidence.learning_rate_factor),
@@ -89,7 +89,7 @@ def too_low(case: Case) -> Finding | None:
     )
 
 
-def _sign_of_runaway(case: Case) -> str | None:
+def _sign_of_runaway(case: Case) -> Message | None:
     """The loss ends clearly above its best."""
     windows = [
         case.curves.losses(i * case.steps_done / _N_WINDOWS, (i + 1) * case.steps_done / _N_WINDOWS)
@@ -103,7 +103,7 @@ def _sign_of_runaway(case: Case) -> str | None:
     if rise.now - rise.before <= max(_RISE_NATS, _RISE_SHARE * rise.before):
         return None
     step = round((best + 1) * case.steps_done / _N_WINDOWS)
-    return say(
+    return Message(
         "Training loss was {before} around step {step:,} and has risen to {now} since.",
         before=nats(rise.before),
         step=step,
@@ -111,7 +111,7 @@ def _sign_of_runaway(case: Case) -> str | None:
     )
 
 
-def _stuck_at_high_rate(case: Case) -> str | None:
+def _stuck_at_high_rate(case: Case) -> Message | None:
     """Little has been learnt, at a rate far above what is usual."""
     if case.rate_ratio is None or case.rate_ratio < _TOO_HIGH_RATIO or case.loss is None or not case.is_late:
         return None
@@ -119,7 +119,7 @@ def _stuck_at_high_rate(case: Case) -> str | None:
         return None
     if not case.is_poor and case.trend == "falling" and case.rate_ratio < _FAR_TOO_HIGH_RATIO:
         return None
-    return say(
+    return Message(
         "At its highest the learning rate was {rate}, {times} what is usual for a width of {width:,}, and the loss is "
         "still {loss}.",
         rate=number(case.highest_rate or 0.0),

@@ -1,6 +1,8 @@
 """What a loss amounts to: what else would reach it."""
 
-from transformer_core.language import ENGLISH, language, say
+from typing import Any
+
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
@@ -18,13 +20,13 @@ def too_little_learnt(case: Case) -> Finding | None:
     if case.is_good or not case.is_poor:
         return None
     severity: Severity = "note" if case.level == "one_back" else case.severity
-    kinds: dict[str, tuple[FindingKind, str]] = {
-        "guessing": ("no_better_than_guessing", say("No better than random guessing")),
-        "frequency": ("unigram_baseline", say("No better than the unigram baseline")),
-        "one_back": ("bigram_baseline", say("No better than the bigram baseline")),
+    kinds: dict[str, tuple[FindingKind, Message]] = {
+        "guessing": ("no_better_than_guessing", Message("No better than random guessing")),
+        "frequency": ("unigram_baseline", Message("No better than the unigram baseline")),
+        "one_back": ("bigram_baseline", Message("No better than the bigram baseline")),
     }
     kind, title = kinds[case.level or ""]
-    evidence = say("{loss}; {comparison}.", loss=_loss_in_words(case), comparison=_comparison(case))
+    evidence = Message("{loss}; {comparison}.", loss=_loss_in_words(case), comparison=_comparison(case))
     return Finding(kind=kind, title=title, evidence=evidence, advice=_advice(case), severity=severity)
 
 
@@ -32,91 +34,81 @@ def well(case: Case) -> Finding | None:
     """Say so where the model has learnt its task, with the number."""
     if not case.is_good:
         return None
-    loss = f"{_loss_in_words(case)}."
+    loss = _loss_in_words(case)
     if case.bigram and case.level == "beyond":
-        loss = say(
-            "{loss}, below the bigram baseline of {bigram}.",
-            loss=_loss_in_words(case),
-            bigram=nats(case.bigram),
-        )
-    if case.judged:
-        loss = f"{_success(*case.judged)}; {_within(loss)}"
+        loss = Message("{loss}, below the bigram baseline of {bigram}", loss=loss, bigram=nats(case.bigram))
+    told = [_success(*case.judged), loss] if case.judged else [loss]
     return Finding(
         kind="well",
-        title=say("The training looks healthy"),
-        evidence=loss,
-        advice=say("Save it as a model, and look at its heads on the page Heads."),
+        title=Message("The training looks healthy"),
+        evidence=Message.joined("", (Message.joined(". ", told), ".")),
+        advice=Message("Save it as a model, and look at its heads on the page Heads."),
         severity="fine",
     )
 
 
 def nothing_unusual(case: Case) -> Finding:
     """Say that nothing stands out, where there is no more to say."""
-    loss = _loss_in_words(case) if case.loss is not None else say("No loss was measured")
+    loss = _loss_in_words(case) if case.loss is not None else Message("No loss was measured")
     return Finding(
         kind="nothing_unusual",
-        title=say("Nothing unusual"),
-        evidence=say("{loss}, and nothing in the curves or in what it writes points to a fault.", loss=loss),
-        advice=say("If that is not enough yet, {steps}.", steps=_within(more_steps(case))),
+        title=Message("Nothing unusual"),
+        evidence=Message("{loss}, and nothing in the curves or in what it writes points to a fault.", loss=loss),
+        advice=Message("{steps}, if that is not enough yet.", steps=more_steps(case)),
         severity="note",
     )
 
 
-def _success(measure: str, share: float) -> str:
+def _success(measure: str, share: float) -> Message:
     if measure == "determined_accuracy":
-        return say("{share} accuracy on the tokens that the text determines", share=percent(share))
+        return Message("{share} accuracy on the tokens that the text determines", share=percent(share))
     if measure == "exact_match":
-        return say("{share} exact match on held-out data", share=percent(share))
-    return say(
+        return Message("{share} exact match on held-out data", share=percent(share))
+    return Message(
         "{share} of the outputs are right by the measure “{measure}”",
         share=percent(share),
-        measure=say(measure.replace("_", " ")),
+        measure=Message(measure.replace("_", " ")),
     )
 
 
-def _loss_in_words(case: Case) -> str:
+def _loss_in_words(case: Case) -> Message:
     if case.last:
-        return say("Held-out loss is {loss} at step {step:,}", loss=nats(case.last.loss), step=case.last.step)
-    values = {"loss": nats(case.training_loss or 0.0), "step": case.steps_done}
+        return Message("Held-out loss is {loss} at step {step:,}", loss=nats(case.last.loss), step=case.last.step)
+    values: dict[str, Any] = {"loss": nats(case.training_loss or 0.0), "step": case.steps_done}
     if case.evidence.label_smoothing:
-        return say("Training loss is at most {loss} without smoothing at step {step:,}", **values)
-    return say("Training loss is {loss} without smoothing at step {step:,}", **values)
+        return Message("Training loss is at most {loss} without smoothing at step {step:,}", **values)
+    return Message("Training loss is {loss} without smoothing at step {step:,}", **values)
 
 
-def _comparison(case: Case) -> str:
+def _comparison(case: Case) -> Message:
     even, unigram, bigram = nats(case.evidence.even_entropy), case.unigram, case.bigram
     if case.level == "guessing":
-        return say("random guessing among {n:,} tokens gives {even}", even=even, n=case.evidence.vocab_size)
+        return Message("random guessing among {n:,} tokens gives {even}", even=even, n=case.evidence.vocab_size)
     if case.level == "frequency":
-        return say("the unigram baseline is {unigram}", unigram=nats(unigram or 0.0))
-    return say(
+        return Message("the unigram baseline is {unigram}", unigram=nats(unigram or 0.0))
+    return Message(
         "the unigram baseline is {unigram}, the bigram baseline {bigram}",
         unigram=nats(unigram or 0.0),
         bigram=nats(bigram or 0.0),
     )
 
 
-def _advice(case: Case) -> str:
+def _advice(case: Case) -> Message:
     ratio = case.rate_ratio
     if ratio is not None and not 1 / _NEAR <= ratio <= _NEAR and not case.is_rate_rising:
-        return say(
+        return Message(
             "Learning rate: try {usual} (now {factor}), which is usual for a model of this width.",
             usual=setting(case.usual_factor),
             factor=setting(case.evidence.learning_rate_factor),
         )
     if case.trend == "falling":
-        return say("{steps}; the loss is still falling.", steps=more_steps(case))
+        return Message("{steps}; the loss is still falling.", steps=more_steps(case))
     if not case.is_settled:
-        return say("{steps}; it may only be the beginning.", steps=more_steps(case))
+        return Message("{steps}; it may only be the beginning.", steps=more_steps(case))
     if case.level == "guessing":
-        return say("Check that the parameters are trained, and that targets and masks are right.")
+        return Message("Check that the parameters are trained, and that targets and masks are right.")
     if case.evidence.architecture == "encoder_decoder":
-        return say("Check that each target depends on its source, and that cross-attention sees the whole source.")
-    return say(
+        return Message("Check that each target depends on its source, and that cross-attention sees the whole source.")
+    return Message(
         "The data may hold no longer dependencies; else check that the mask shows earlier tokens, and try more layers."
     )
-
-
-def _within(text: str) -> str:
-    """Return a sentence as a part of another; German nouns keep their capital."""
-    return text[0].lower() + text[1:] if language() == ENGLISH else text

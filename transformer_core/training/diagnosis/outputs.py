@@ -1,6 +1,6 @@
 """What is wrong with free-running outputs, by tests on held-out data; samples are too few to tell."""
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent
@@ -28,12 +28,12 @@ def _ends_at_once(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="ends_at_once",
-        title=say("Outputs end too early"),
-        evidence=say(
+        title=Message("Outputs end too early"),
+        evidence=Message(
             "The probability of <eos> is {probability} on average where held-out texts continue.",
             probability=percent(probability),
         ),
-        advice=say("Check the training data for empty or cut texts; {steps}.", steps=more_steps(case)),
+        advice=Message("Check the training data for empty or cut texts; {steps}.", steps=more_steps(case)),
         severity=case.severity,
     )
 
@@ -49,9 +49,9 @@ def _never_ends(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="never_ends",
-        title=say("Outputs do not end"),
-        evidence=say("{share} of the outputs have no <eos>, though there is room for it.", share=percent(share)),
-        advice=say("{steps}; if that does not help, check that the targets end in <eos>.", steps=more_steps(case)),
+        title=Message("Outputs do not end"),
+        evidence=Message("{share} of the outputs have no <eos>, though there is room for it.", share=percent(share)),
+        advice=Message("{steps}; if that does not help, check that the targets end in <eos>.", steps=more_steps(case)),
         severity=case.severity,
     )
 
@@ -70,12 +70,12 @@ def _ignores_source(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="ignores_source",
-        title=say("Output ignores the source"),
-        evidence=say(
+        title=Message("Output ignores the source"),
+        evidence=Message(
             "Held-out loss is {loss}; with the source of another pair it changes by {gain} only.",
             loss=nats(loss),
             gain=nats(max(gain, 0.0)),
         ),
-        advice=say("Check that each target depends on its source; then try another learning rate, or more steps."),
+        advice=Message("Check that each target depends on its source; then try another learning rate, or more steps."),
         severity=case.severity,
     )

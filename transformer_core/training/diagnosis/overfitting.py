@@ -1,6 +1,6 @@
 """Whether what was learnt carries over to held-out data."""
 
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.curves import change
 from transformer_core.training.diagnosis.finding import Finding
@@ -29,24 +29,28 @@ def overfitting(case: Case) -> Finding | None:
     dropout = min(_HIGHEST_DROPOUT, evidence.dropout + 0.1)
     controls = []
     if _risen(case) and best is not None and best.step:
-        controls.append(say("Steps: stop near {step:,}", step=best.step))
+        controls.append(Message("Steps: stop near {step:,}", step=best.step))
     if dropout > evidence.dropout:
         now = setting(evidence.dropout)
-        controls.append(say("Dropout: try {dropout} (now {now})", dropout=setting(dropout), now=now))
-    controls.append(say("more training data, or a smaller model"))
+        controls.append(Message("Dropout: try {dropout} (now {now})", dropout=setting(dropout), now=now))
+    controls.append(Message("more training data, or a smaller model"))
     if best is not None and case.unigram is not None and best.loss >= case.unigram:
-        controls.append(say("check that training and held-out data follow the same rule, for nothing carries over"))
-    again = say("; the training data were seen {times}", times=times(evidence.epochs)) if evidence.epochs else ""
+        controls.append(Message("check that training and held-out data follow the same rule, for nothing carries over"))
+    again = (
+        Message("; the training data were seen {times}", times=times(evidence.epochs))
+        if evidence.epochs
+        else NO_MESSAGE
+    )
     return Finding(
         kind="overfitting",
-        title=say("Overfitting"),
-        evidence=f"{sign}{again}.",
-        advice=f"{'; '.join(controls)}.",
+        title=Message("Overfitting"),
+        evidence=Message.joined("", (sign, again, ".")),
+        advice=Message.joined("", (Message.joined("; ", controls), ".")),
         severity="note" if case.is_good or _writes_as_well_as_at_best(case) else "problem",
     )
 
 
-def _risen(case: Case) -> str | None:
+def _risen(case: Case) -> Message | None:
     """The held-out loss has risen from its best while the training loss fell, and now lies above it."""
     best, last = case.best, case.last
     if best is None or last is None:
@@ -61,7 +65,7 @@ def _risen(case: Case) -> str | None:
     training = change(then, now)
     if training is None or not training.is_fall or last.loss - case.unsmoothed(training.now) < least:
         return None
-    return say(
+    return Message(
         "Held-out loss was lowest at step {step:,} ({best}) and is now {rise} higher, while training loss fell from "
         "{before} to {now}",
         step=best.step,
@@ -72,14 +76,14 @@ def _risen(case: Case) -> str | None:
     )
 
 
-def _far_above(case: Case) -> str | None:
+def _far_above(case: Case) -> Message | None:
     """The held-out loss is far above the training loss, and the training data were seen several times."""
     last, training, epochs = case.last, case.probes.get("training_loss", case.training_loss), case.evidence.epochs
     if case.is_good or last is None or training is None or (epochs is not None and epochs < _GAP_EPOCHS):
         return None
     if last.loss - training < _GAP_NATS or training > _GAP_SHARE * last.loss:
         return None
-    return say(
+    return Message(
         "Training loss is {training}, held-out loss {held_out} at step {step:,}",
         training=nats(training),
         held_out=nats(last.loss),

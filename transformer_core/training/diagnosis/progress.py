@@ -1,6 +1,6 @@
 """How far a training has come: broken off, too early to judge, still learning, or standing still."""
 
-from transformer_core.language import say, say_message
+from transformer_core.errors import NO_MESSAGE, Message
 from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
@@ -21,12 +21,12 @@ def failed(case: Case) -> Finding | None:
     if not reason and step is None:
         return None
     has_diverged = step is not None or str(reason).startswith(_DIVERGED)
-    evidence = say_message(reason) or say("at step {step:,} loss or gradient is no finite number", step=step)
+    evidence = reason or Message("At step {step:,} loss or gradient is no finite number.", step=step)
     if has_diverged:
-        evidence = evidence.split(". ")[0]  # the loop's own advice comes after it
+        evidence = _without_advice(evidence)
     factor = case.evidence.learning_rate_factor
     lower = setting(min(factor / 3, case.usual_factor))
-    slower = say(
+    slower = Message(
         "Learning rate: try {lower} (now {factor}), or a longer warm-up (now {steps:,} steps), in a new run.",
         lower=lower,
         factor=setting(factor),
@@ -34,9 +34,9 @@ def failed(case: Case) -> Finding | None:
     )
     return Finding(
         kind="failed",
-        title=say("Training diverged") if has_diverged else say("Training failed"),
-        evidence=f"{evidence[0].upper()}{evidence[1:].rstrip('.')}.",
-        advice=slower if has_diverged else say("Fix that, then resume the run from its last checkpoint."),
+        title=Message("Training diverged") if has_diverged else Message("Training failed"),
+        evidence=evidence,
+        advice=slower if has_diverged else Message("Fix that, then resume the run from its last checkpoint."),
         severity="problem",
     )
 
@@ -47,18 +47,20 @@ def too_early(case: Case) -> Finding | None:
         return None
     steps, warmup_steps = case.evidence.steps, case.evidence.warmup_steps
     so_far = (
-        say("Step {step:,} of {steps:,}", step=case.steps_done, steps=steps)
+        Message("Step {step:,} of {steps:,}", step=case.steps_done, steps=steps)
         if case.steps_done
-        else say("Nothing of {steps:,} steps has been logged", steps=steps)
+        else Message("Nothing of {steps:,} steps has been logged", steps=steps)
     )
     is_warming = 0 < case.steps_done <= warmup_steps
-    warming = say(", during the warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else ""
+    warming = Message(", during the warm-up of {steps:,} steps", steps=warmup_steps) if is_warming else NO_MESSAGE
     return Finding(
         kind="too_early",
-        title=say("Too early to tell"),
-        evidence=say("{so_far}{warming}: too few for a trend.", so_far=so_far, warming=warming),
+        title=Message("Too early to tell"),
+        evidence=Message("{so_far}{warming}: too few for a trend.", so_far=so_far, warming=warming),
         advice=(
-            f"{more_steps(case)}." if case.evidence.is_stopped else say("Let it run; there is nothing to change yet.")
+            Message.joined("", (more_steps(case), "."))
+            if case.evidence.is_stopped
+            else Message("Let it run; there is nothing to change yet.")
         ),
         severity="note",
     )
@@ -74,19 +76,19 @@ def undertrained(case: Case) -> Finding | None:
     if case.is_good or not (case.trend == "falling" or has_no_curve):
         return None
     if has_no_curve or case.recent is None:
-        evidence = say(
+        evidence = Message(
             "The training ended after {steps:,} steps, which are too few for a curve.", steps=case.steps_done
         )
     elif case.recent.is_fall or case.best is None:
         before, now = nats(case.recent.before), nats(case.recent.now)
-        evidence = say(
+        evidence = Message(
             "In the last third of {steps:,} steps the training loss went from {before} to {now}.",
             steps=case.steps_done,
             before=before,
             now=now,
         )
     else:
-        evidence = say(
+        evidence = Message(
             "Held-out loss was lowest recently: {loss} at step {step:,}.",
             loss=nats(case.best.loss),
             step=case.best.step,
@@ -94,9 +96,11 @@ def undertrained(case: Case) -> Finding | None:
     is_over = case.is_over
     return Finding(
         kind="undertrained",
-        title=say("Stopped while still improving") if is_over or case.evidence.is_stopped else say("Still learning"),
+        title=Message("Stopped while still improving")
+        if is_over or case.evidence.is_stopped
+        else Message("Still learning"),
         evidence=evidence,
-        advice=_less_dropout(case) or f"{more_steps(case)}.",
+        advice=_less_dropout(case) or Message.joined("", (more_steps(case), ".")),
         severity="problem" if is_over and (has_no_curve or case.level in ("guessing", "frequency")) else "note",
     )
 
@@ -110,7 +114,7 @@ def plateau(case: Case) -> Finding | None:
     if case.is_good or not case.is_late or case.trend not in ("flat", "rising") or case.recent is None:
         return None
     factor = case.evidence.learning_rate_factor
-    rates = say(
+    rates = Message(
         "Learning rate: try {half} and {double} (now {now})",
         half=setting(factor / 2),
         double=setting(factor * 2),
@@ -119,16 +123,16 @@ def plateau(case: Case) -> Finding | None:
     if less_dropout := _less_dropout(case):
         advice = less_dropout
     elif case.is_poor:
-        advice = say(
+        advice = Message(
             "{rates}; if neither helps, train longer: attention to earlier tokens often emerges late.", rates=rates
         )
     else:
-        advice = say("{rates}, or a wider model with more layers; more training data help too.", rates=rates)
+        advice = Message("{rates}, or a wider model with more layers; more training data help too.", rates=rates)
     before, now = nats(case.recent.before), nats(case.recent.now)
     return Finding(
         kind="plateau",
-        title=say("Loss has plateaued"),
-        evidence=say(
+        title=Message("Loss has plateaued"),
+        evidence=Message(
             "In the last third of {steps:,} steps the training loss was {now}, before that {before}.",
             steps=case.steps_done,
             now=now,
@@ -151,25 +155,32 @@ def exposure_gap(case: Case) -> Finding | None:
         return None
     return Finding(
         kind="exposure_gap",
-        title=say("Token accuracy far above exact match"),
-        evidence=say(
+        title=Message("Token accuracy far above exact match"),
+        evidence=Message(
             "With teacher forcing {accuracy} of the tokens are right, and {exact_match} of the outputs match exactly: "
             "one wrong token spoils an output.",
             accuracy=percent(accuracy),
             exact_match=percent(exact_match),
         ),
         advice=(
-            say("{steps}: the last errors disappear late.", steps=more_steps(case))
+            Message("{steps}: the last errors disappear late.", steps=more_steps(case))
             if case.trend == "falling"
-            else say("More steps help little now; more layers or more data may.")
+            else Message("More steps help little now; more layers or more data may.")
         ),
         severity="note",
     )
 
 
-def _less_dropout(case: Case) -> str:
-    """Propose less dropout where there is much of it; "" where there is little, or where the training goes on."""
+def _without_advice(reason: Message) -> Message:
+    """Return the training loop's words without its own advice, which the finding's replaces."""
+    if "way_out" in reason.values:
+        return Message(reason, way_out="")
+    return reason if reason.values else Message(str(reason).split(". ")[0])  # of older files, which have no values
+
+
+def _less_dropout(case: Case) -> Message:
+    """Propose less dropout where there is much of it; nothing where there is little, or where the training goes on."""
     dropout = case.evidence.dropout
     if dropout <= _HIGH_DROPOUT or not case.is_over:
-        return ""
-    return say("Dropout: try 0.1 (now {now}), which leaves the model more to learn with.", now=setting(dropout))
+        return NO_MESSAGE
+    return Message("Dropout: try 0.1 (now {now}), which leaves the model more to learn with.", now=setting(dropout))

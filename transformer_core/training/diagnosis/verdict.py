@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import get_args
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis import learning_rate, level, progress
 from transformer_core.training.diagnosis.case import Case, open_case
 from transformer_core.training.diagnosis.data import nothing_to_learn
@@ -66,7 +66,7 @@ def _findings(case: Case) -> list[Finding]:
 
 def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
     """Return findings as what comes of a problem that is told before them; their own advice would lead astray."""
-    advice = say("Fix the problem above first: it may be the cause.")
+    advice = Message("Fix the problem above first: it may be the cause.")
     return [replace(finding, advice=advice, severity="note") for finding in _there(findings)]
 
 

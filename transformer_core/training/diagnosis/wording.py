@@ -1,15 +1,14 @@
 """Numbers as a person reads them."""
 
-from transformer_core.language import say
+from transformer_core.errors import Message
 from transformer_core.training.diagnosis.case import Case
 
 _LEGIBLE = 1e6  # from here on digits are counted, not read
-_QUOTED = 40  # characters of an output that are shown
 
 
-def nats(value: int | float) -> str:
+def nats(value: int | float) -> Message:
     """Write a loss or an entropy, with its unit."""
-    return say("{number} nats", number=number(value))
+    return Message("{number} nats", number=number(value))
 
 
 def number(value: int | float) -> str:
@@ -21,12 +20,12 @@ def number(value: int | float) -> str:
     return f"{value:.1e}" if abs(value) < 1e-4 else f"{value:.2g}"
 
 
-def count(value: int | float) -> str:
+def count(value: int | float) -> Message | str:
     """Write a count: small ones in full, large ones in thousands, millions or billions."""
     if value >= 1e9:
-        return say("{n:,.1f} billion", n=value / 1e9)
+        return Message("{n:,.1f} billion", n=value / 1e9)
     if value >= 1e6:
-        return say("{n:,.1f} million", n=value / 1e6)
+        return Message("{n:,.1f} million", n=value / 1e6)
     return f"{value:,.0f}"
 
 
@@ -35,11 +34,11 @@ def percent(share: int | float) -> str:
     return f"{share:.1%}" if 0.99 < share < 1 or 0 < share < 0.01 else f"{share:.0%}"
 
 
-def times(ratio: int | float) -> str:
+def times(ratio: int | float) -> Message:
     """Write how many times."""
     if ratio >= 10:
-        return say("{n} times", n=count(ratio))
-    return say("once") if round(ratio, 1) == 1 else say("{ratio:.1f} times", ratio=ratio)
+        return Message("{n} times", n=count(ratio))
+    return Message("once") if round(ratio, 1) == 1 else Message("{ratio:.1f} times", ratio=ratio)
 
 
 def setting(value: int | float) -> str:
@@ -47,19 +46,13 @@ def setting(value: int | float) -> str:
     return f"{float(f'{value:.2g}'):g}"
 
 
-def quoted(text: str) -> str:
-    """Quote a text in one line, its end left out where it is long."""
-    line = " ".join(text.split())
-    return f"“{line[:_QUOTED].rstrip()}…”" if len(line) > _QUOTED else f"“{line}”"
-
-
-def more_steps(case: Case) -> str:
+def more_steps(case: Case) -> Message:
     """Propose twice the steps; or, before those that are planned are done, to wait for them, or to go on with them."""
     steps = case.evidence.steps
     if case.evidence.is_stopped and not case.is_over:
-        return say("Go on with it: {steps:,} steps are planned", steps=steps)
+        return Message("Go on with it: {steps:,} steps are planned", steps=steps)
     return (
-        say("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)
+        Message("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)
         if case.is_over
-        else say("Wait for all {steps:,} steps", steps=steps)
+        else Message("Wait for all {steps:,} steps", steps=steps)
     )
