@@ -112,6 +112,11 @@ NO_MESSAGE = Message("")
 """Where there is nothing to say; false, as an empty text is."""
 
 
+def mark(text: str) -> str:
+    """Return a text as it is: a note for translators that it will be said, as it is or with values."""
+    return text
+
+
 class HeadlightError(ValueError):
     """Base of every error with a message meant for a person; anything else that is raised is a defect of ours.
 

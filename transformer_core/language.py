@@ -28,11 +28,6 @@ LANGUAGES = {ENGLISH: "English", "de": "Deutsch"}
 _THIN_SPACE = "\u202f"
 
 
-def mark(text: str) -> str:
-    """Return a text as it is: a note for translators that `say` will be asked for it."""
-    return text
-
-
 def say(text: str, /, **values: Any) -> str:
     """Return a text in the reader's language.
 

@@ -21,8 +21,8 @@ from pages.shared import compare_state, folded, kept, models, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.state import box
 from transformer_core.analysis import HeadName
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 LEAD = mark(
     "Two sides, A and B: another text, another head, another model, a moment of a training, or the same model with a "

@@ -12,9 +12,10 @@ from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.flow.divergence import ranked
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import changes
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.hues import STRONG
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 MOST_LISTED = 12
 UNCHANGED = 0.005  # nats^0.5: a distance below it is none in two digits

@@ -16,8 +16,8 @@ from pages.shared.runs import Run
 from pages.shared.sources import parse_change
 from pages.shared.state import box
 from transformer_core.analysis import HeadName
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

@@ -11,8 +11,9 @@ from pages.shared import models, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.bars.label_bars import label_bars
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.flow.effect import Effect, OutputTokens

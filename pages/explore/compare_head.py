@@ -19,9 +19,10 @@ from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.heads.table import pattern_arrays
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 from transformer_core.analysis.texts.token_alignment import AlignedPatterns, TokenAlignment
+from transformer_core.errors import mark
 from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
 from transformer_core.figures.labels import shorten, text_width
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 WIDTH, HEIGHT = 370, 400  # px that each picture is laid out for
 LINK = "compare"

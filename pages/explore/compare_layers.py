@@ -14,8 +14,9 @@ from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.texts.token_alignment import TokenAlignment, align_tokens
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.layer_matrix import layer_matrix
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

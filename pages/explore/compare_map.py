@@ -15,10 +15,10 @@ from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.likeness import MIXED, ClusterName
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.head_map import head_map_figure
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import say, say_number
 
 HEIGHT = 520  # px
 MOST_OPENED = 24  # heads of a cluster that have a button

@@ -14,8 +14,8 @@ from transformer_core.analysis import ATTENTIONS, HeadName
 from transformer_core.analysis.heads.likeness import ClusterName, HeadMap, clusters, head_map, name_clusters
 from transformer_core.analysis.heads.text_measures import measure_text
 from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking, distances_by_writing
-from transformer_core.errors import ConfigError
-from transformer_core.language import mark, say
+from transformer_core.errors import ConfigError, mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

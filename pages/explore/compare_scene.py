@@ -10,8 +10,8 @@ from pages.explore.compare_sides import Side, led
 from pages.shared import kept, state, takeaway
 from pages.shared.components import figures
 from transformer_core.analysis.texts.side_by_side import SharedTokens
+from transformer_core.errors import mark
 from transformer_core.figures import Figure
-from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

@@ -16,9 +16,9 @@ from pages.shared.state import box
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.bars.spread import texts_spread
-from transformer_core.language import mark, say, say_message, say_number
+from transformer_core.language import say, say_message, say_number
 
 MOST_MIB = 16  # of all heads that were measured on a text
 N_TOLD = 3  # texts at each end, and in the middle

@@ -20,8 +20,8 @@ from pages.shared import decoding_state, folded, kept, models, prose, state
 from pages.shared.answer import NO_HEAD
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 LEAD = mark(
     "The model writes one token at a time. At each step it looks back, finds every token of its vocabulary more or "

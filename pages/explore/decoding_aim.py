@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.shared import decoding_state, state
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Aim

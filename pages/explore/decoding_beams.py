@@ -12,8 +12,9 @@ from pages.explore.decoding_scene import FIRST_LENGTH, N_ALTERNATIVES, Scene
 from pages.shared import decoding_state, kept, models, prose
 from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
 from pages.shared.fields import Field
+from transformer_core.errors import mark
 from transformer_core.figures import isolate
-from transformer_core.language import language, mark, say
+from transformer_core.language import language, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.beam_tree import BeamCandidate

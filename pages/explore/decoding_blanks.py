@@ -12,8 +12,8 @@ from pages.shared.answer import probability
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.style import theme
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Candidate

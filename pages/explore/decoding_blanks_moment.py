@@ -10,8 +10,8 @@ from pages.explore import decoding_aim
 from pages.shared import code, decoding_state, kept, models, prose, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
-from transformer_core.errors import TextError
-from transformer_core.language import mark, say
+from transformer_core.errors import TextError, mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.filling import BlankOutlook, Filling, FillingState, FillingStep, FillingTree

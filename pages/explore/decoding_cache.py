@@ -14,8 +14,9 @@ from pages.shared import state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Outlook

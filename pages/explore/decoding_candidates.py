@@ -11,9 +11,9 @@ from pages.shared import decoding_state, prose
 from pages.shared.components.candidates import Moment, candidates, sent_sampling, sent_token
 from pages.shared.fields import Field
 from transformer_core.decoding.settings import Sampling
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingStep

@@ -14,9 +14,10 @@ from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.bars.step_rows import LayerRows, layer_rows, step_rows
 from transformer_core.figures.labels import isolate, shorten
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind

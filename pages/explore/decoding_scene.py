@@ -12,7 +12,8 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     import numpy as np

@@ -10,9 +10,9 @@ from pages.explore.decoding_code import opening
 from pages.explore.decoding_scene import Scene
 from pages.shared import answer, decoding_state, models, prose, state
 from transformer_core.decoding.settings import GREEDY
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.outlook import Candidate

@@ -10,8 +10,9 @@ from pages.explore.decoding_nodes import given_nodes, numbers, text_of
 from pages.explore.decoding_scene import Scene
 from pages.shared import decoding_state
 from pages.shared.components.branches import BranchEnd, Kind, Node, branches, sent_node
+from transformer_core.errors import mark
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.session import Comparison

@@ -12,9 +12,10 @@ from pages.shared import components, folded, heads_state, kept, models, overview
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
 from transformer_core.analysis.heads.text_measures import MEASURES
+from transformer_core.errors import mark
 from transformer_core.figures import isolate
 from transformer_core.figures.categories import category_hues
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from typing import Literal

@@ -13,8 +13,9 @@ from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import pattern_csv
 from transformer_core.analysis.heads.table import pattern_arrays
+from transformer_core.errors import mark
 from transformer_core.figures import attention_heatmap
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.flow.across_layers import AcrossLayers, Method, Part

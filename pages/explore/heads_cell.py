@@ -13,10 +13,11 @@ from pages.shared.style import theme
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.heads.picture import HeadPicture, cell_in_all_heads
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.bars.row_bars import row_bars
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.labels import shorten
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 HEIGHT = 270  # px
 MOST_IN_ALL = 2048  # tokens: of longer texts, a row of every head takes seconds

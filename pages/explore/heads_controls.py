@@ -14,8 +14,9 @@ from pages.shared.fields import Field
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadShare
 from transformer_core.analysis.heads.text_measures import MEASURES
+from transformer_core.errors import mark
 from transformer_core.figures.quantities import QUANTITIES
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 WIDTH = 340  # px, of what is folded up
 DRAWINGS = {"heatmap": mark("Heatmap"), "lines": mark("Lines")}

@@ -9,8 +9,9 @@ from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Wish, picture
+from transformer_core.errors import mark
 from transformer_core.figures.quantities import QUANTITIES
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

@@ -13,8 +13,9 @@ from pages.shared import heads_state, kept, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.attended import PooledHeads

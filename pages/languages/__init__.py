@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("pages", "transformer_core")
 CATALOGUES = tuple(ROOT / room / "languages" for room in ROOMS)
 _FIRST_TEXT = {"say": 0, "mark": 0, "say_number": 1}  # which argument it is; of messages and errors the first
+_THEIR_MODULES = ("transformer_core.language", "transformer_core.errors")
 
 
 def said(files: Sequence[Path] = ()) -> Catalog:
@@ -73,8 +74,9 @@ def _of_module(file: Path) -> Iterator[tuple[int, str | tuple[str, str]]]:
 
 def calls_for_people(tree: ast.Module) -> Iterator[ast.Call]:
     """Yield the calls that say, mark or raise a text for a person."""
-    speaks = any(isinstance(n, ast.ImportFrom) and n.module == "transformer_core.language" for n in ast.walk(tree))
-    names = {*error_classes(), "Message", *(_FIRST_TEXT if speaks else ())}  # others have a `say` of another meaning
+    imported = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module in _THEIR_MODULES]
+    ours = {alias.name for n in imported for alias in n.names}  # others have a `say` of another meaning
+    names = {*error_classes(), "Message", *(_FIRST_TEXT.keys() & ours)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and called(node) in names:
             yield node

@@ -14,8 +14,8 @@ from pages.learn.architecture_scene import MOST_TOKENS, Scene
 from pages.shared import architecture_state, folded, kept, models, prose, state
 from pages.shared.components.drawing import drawing
 from pages.shared.models import ModelCard
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 LEAD = mark(
     "Figure 1 of the paper, drawn from this model: every block that it has, and none that it has not. Choose one to "

@@ -17,9 +17,9 @@ from pages.shared.style import theme
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES, Stage, stages
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.architecture.activation import activation_figure
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer

@@ -12,8 +12,8 @@ from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.shapes import in_numbers, input_site, stages
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.analysis.blueprint.words import does, sources
-from transformer_core.errors import HeadlightError
-from transformer_core.language import grouped, mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import grouped, say
 
 VIEWS = {
     "shapes": mark("Shapes"),

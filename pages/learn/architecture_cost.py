@@ -21,10 +21,11 @@ from transformer_core.analysis.blueprint.forward_cost import (
 )
 from transformer_core.analysis.blueprint.weights import n_parameters
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.architecture.cost import cost_curves, share_areas
 from transformer_core.figures.architecture.hues import COST_HUES
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, say
 
 NAMES = {
     "projections": mark("projections"),

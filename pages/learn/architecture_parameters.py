@@ -17,8 +17,9 @@ from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
 from transformer_core.figures.architecture.parameters import in_words, parameter_bars, parameter_shares
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, say
 from transformer_core.model.presets import transformer_base, transformer_big
 
 PAPER = {mark("the paper’s base"): transformer_base, mark("the paper’s big"): transformer_big}

@@ -9,7 +9,8 @@ from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.analysis.blueprint.words import does, title
 from transformer_core.config import ModelConfig
-from transformer_core.language import grouped, mark, say, say_number
+from transformer_core.errors import mark
+from transformer_core.language import grouped, say, say_number
 
 ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}

@@ -12,7 +12,7 @@ from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import sizes
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     import numpy as np

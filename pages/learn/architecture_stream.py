@@ -13,10 +13,10 @@ from pages.shared import prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.architecture.stream import stream_figure
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.blueprint.stream import Stream

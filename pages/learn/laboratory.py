@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pages.shared.trials import Trial
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 from transformer_core.training.trial.trial import TrialKind, TrialRequest
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from pages.learn import masks_controls, masks_dropout, masks_edit, masks_inferen
 from pages.learn.masks_scene import MOST_TOKENS, Scene
 from pages.shared import kept, masks_state, models, prose, state
 from pages.shared.answer import NO_HEAD
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 LEAD = mark(
     "A mask says which keys a query may look at. Where it forbids, the score becomes −∞ before the softmax, and so the "

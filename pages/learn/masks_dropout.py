@@ -16,8 +16,9 @@ from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.number_panels import number_panels
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.masks.dropout import DropoutOutcome

@@ -14,7 +14,8 @@ from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask
 from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import presets_of
-from transformer_core.language import mark, say, say_number
+from transformer_core.errors import mark
+from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.masks.run import MaskOutcome

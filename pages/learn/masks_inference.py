@@ -13,8 +13,9 @@ from pages.shared import folded, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.masks.inference import Steps

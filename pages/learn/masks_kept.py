@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pages.shared import kept, models, readings
 from pages.shared.sources import Source
 from pages.shared.state import View
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis.masks.text import MaskText

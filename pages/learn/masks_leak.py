@@ -14,9 +14,10 @@ from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.analysis.masks.presets import PRESETS
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.mask_moved import in_words, moved_pair
 from transformer_core.figures.labels import isolate
-from transformer_core.language import mark, say, say_number
+from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.masks.leak import Change, Leak

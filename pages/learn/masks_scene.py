@@ -21,7 +21,8 @@ from transformer_core.analysis.masks.presets import (
     padded_sides,
     presets_of,
 )
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     import numpy as np

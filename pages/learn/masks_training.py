@@ -9,8 +9,9 @@ from pages.learn import trials
 from pages.learn.laboratory import Laboratory
 from pages.shared import prose
 from pages.shared.trials import Trial
+from transformer_core.errors import mark
 from transformer_core.figures.curves.trial_curves import arm_hues
-from transformer_core.language import mark, say
+from transformer_core.language import say
 from transformer_core.training.trial.trial import TrialRequest
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from pages.learn.masks_scene import Scene, ends
 from pages.shared import folded, masks_state, prose
 from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 WHICH = "masks-which"
 USUAL = {  # what the model's own mask is, and why

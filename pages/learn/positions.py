@@ -14,8 +14,8 @@ from pages.learn import (
 from pages.learn.positions_code import lines_of
 from pages.learn.positions_scene import Scene, in_words
 from pages.shared import folded, kept, models, positions_state, prose, state
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 LEAD = mark(
     "Attention by itself sees a heap of tokens without an order. What tells it where each one stands is put in by an "

@@ -11,11 +11,12 @@ from pages.learn.positions_scene import USUAL_HEADS, Scene
 from pages.shared import positions_state, prose, state
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves
 from transformer_core.figures.heatmaps.position_matrix import Side
 from transformer_core.figures.hues import layer_hues
 from transformer_core.figures.theme import KEY, QUERY
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 HEIGHT = 400  # px
 MOST_NAMED = 12  # heads that all have a place in the legend

@@ -7,7 +7,8 @@ import streamlit as st
 from pages.learn.positions_scene import NAMES, Scene, in_words
 from pages.shared import positions_state, prose, state
 from pages.shared.models import ModelCard
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 PART_NAMES = {
     "table": mark("Table"),

@@ -13,8 +13,9 @@ from pages.shared import positions_state, prose, state
 from pages.shared.components import positions_dials as component
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line, position_curves
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.dials import Dials

@@ -16,9 +16,10 @@ from pages.shared.models import ModelCard
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures import head_grid
 from transformer_core.figures.curves.position_parts import part_shares, position_parts
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.share import PartName, ScoreParts

@@ -8,11 +8,12 @@ import streamlit as st
 from pages.learn.positions_drawing import draw_curves, draw_matrix, side_by_side
 from pages.learn.positions_scene import Scene, computed
 from pages.shared import positions_state, prose, state
+from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line
 from transformer_core.figures.heatmaps.position_matrix import Side
 from transformer_core.figures.hues import FAINT, STRONG
 from transformer_core.figures.theme import KEY, QUERY
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 HEIGHT = 440  # px
 MOST_DRAWN = 32  # numbers of the matrix of a shift

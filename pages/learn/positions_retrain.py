@@ -10,7 +10,8 @@ from pages.learn.laboratory import Laboratory
 from pages.shared import components
 from pages.shared.style import theme
 from pages.shared.trials import Trial
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 from transformer_core.training.trial.trial import LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
 
 if TYPE_CHECKING:

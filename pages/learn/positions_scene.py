@@ -13,8 +13,9 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures import Figure
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.tables import PositionTable, Stack

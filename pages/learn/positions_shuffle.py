@@ -13,8 +13,9 @@ from pages.shared import positions_state, prose
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures import attention_heatmap, head_grid
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.shuffled_words import ShuffledWords

@@ -9,8 +9,9 @@ from pages.learn.positions_scene import Scene, in_words
 from pages.shared import prose
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.position_matrix import Side, position_matrix
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.tables import Column

@@ -8,9 +8,9 @@ from pages.learn import steps_figure, steps_number, steps_proof, steps_why
 from pages.learn.steps_code import code_of
 from pages.learn.steps_scene import MOST_SHOWN, Scene
 from pages.shared import folded, kept, models, prose, state, steps_state
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 LEAD = mark(
     "Follow one token through one head: what it asks, what the others offer, how much it takes from each, and what "

@@ -9,7 +9,8 @@ from pages.learn.steps_scene import Scene
 from pages.shared import prose, state, steps_state
 from pages.shared.components.steps import At, attention_steps
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 MOST_BESIDE = 8  # layers or heads side by side; more are folded up
 

@@ -7,7 +7,8 @@ import streamlit as st
 from pages.learn.steps_scene import Scene
 from pages.shared import steps_state
 from pages.shared.components.steps_number import steps_number
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 ASK = mark("Click any number, in the figure or below it, and its formula opens here with the numbers it was made of.")
 

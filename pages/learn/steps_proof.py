@@ -5,7 +5,8 @@ import html
 import streamlit as st
 
 from pages.learn.steps_scene import Scene
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 VERIFIED = mark(
     "Every number on this page verified: {n:,} numbers, largest error {largest} against float64, {torch} against "

@@ -10,11 +10,11 @@ from pages.learn.steps_scene import Scene
 from pages.shared import prose, state, takeaway
 from pages.shared.components.figures import live_figure
 from transformer_core.analysis.heads.table import matrix_csv
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 from transformer_core.figures.bars.score_sources import score_sources_heatmap
 from transformer_core.figures.quantities import rounded
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough.sources import ScoreSources

@@ -7,7 +7,8 @@ import streamlit as st
 from pages.learn import tour_chapter, tour_contents, tour_lessons, tour_writing
 from pages.shared import kept, prose, state, tour_state
 from pages.shared.components import chapter
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from pages.learn.lesson_engine.lesson import BrokenLesson, Lesson

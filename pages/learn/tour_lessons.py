@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pages.shared import kept, models, state
 from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.sources import Source
-from transformer_core.errors import HeadlightError
-from transformer_core.language import language, mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import language, say
 
 if TYPE_CHECKING:
     from pages.learn.lesson_engine.evidence import Evidence

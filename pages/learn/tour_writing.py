@@ -7,7 +7,8 @@ import streamlit as st
 
 from pages.learn import tour_lessons
 from pages.shared import prose
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 EXAMPLE = """title: Where does it look?
 model: en-fr

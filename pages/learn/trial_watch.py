@@ -10,8 +10,8 @@ from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import components, folded, prose, trials
 from pages.shared.style import theme
 from pages.shared.trials import Trial
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say, say_message, say_number
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_message, say_number
 from transformer_core.training.trial.trial import TrialRequest
 
 if TYPE_CHECKING:

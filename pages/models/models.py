@@ -9,8 +9,8 @@ import streamlit as st
 from pages.shared import models, prose, shelf, state
 from pages.shared.models import ModelCard
 from transformer_core.devices import in_words
-from transformer_core.errors import HeadlightError, Message
-from transformer_core.language import grouped, mark, say, say_message, say_number
+from transformer_core.errors import HeadlightError, Message, mark
+from transformer_core.language import grouped, say, say_message, say_number
 
 LEAD = mark(
     "Every model that is here, and what it is good for. Look at one from all sides, download it as a file, or import "

@@ -8,7 +8,8 @@ import streamlit as st
 
 from pages.shared import continuing, state
 from pages.shared.models import ModelCard
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Blank, Reading

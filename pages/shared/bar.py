@@ -8,9 +8,9 @@ import streamlit as st
 
 from pages.shared import answer, continuing, models, prose, readings, state, style, tongue
 from pages.shared.models import ModelCard
-from transformer_core.errors import HeadlightError, TextError
+from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.figures import isolate
-from transformer_core.language import language, mark, say, say_message
+from transformer_core.language import language, say, say_message
 from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 

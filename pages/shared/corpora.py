@@ -12,8 +12,8 @@ import streamlit as st
 from pages.shared import analyses, prose
 from transformer_core.config import Architecture
 from transformer_core.corpora.watched import STAGES, WatchedFolder
-from transformer_core.errors import HeadlightError
-from transformer_core.language import grouped, mark, say, say_message
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import grouped, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.corpora.portrait import CorpusPortrait

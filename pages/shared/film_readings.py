@@ -14,9 +14,8 @@ from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
 from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
 from transformer_core.config import ModelConfig
-from transformer_core.errors import CheckpointError, RunError
+from transformer_core.errors import CheckpointError, RunError, mark
 from transformer_core.figures import isolate
-from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis.texts.fixed_text import FixedText

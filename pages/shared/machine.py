@@ -5,7 +5,8 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.shared import models, prose, state
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 WIDTH = 320  # px
 ABOUT = mark(

@@ -17,8 +17,8 @@ from transformer_core.analysis import Attention, attentions_of
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.checkpoints.folder import reading
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError, Message
-from transformer_core.language import ENGLISH, language, mark, say, say_message, say_number
+from transformer_core.errors import HeadlightError, Message, mark
+from transformer_core.language import ENGLISH, language, say, say_message, say_number
 from transformer_core.model.presets import transformer_base
 from transformer_core.shipped import APP, IS_INSTALLED, MODELS, shipped_model
 

@@ -7,8 +7,8 @@ import numpy as np
 from pages.shared import kept, readings
 from pages.shared.sources import Source
 from transformer_core.analysis import ATTENTIONS
+from transformer_core.errors import mark
 from transformer_core.figures import isolate, levels
-from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

@@ -6,8 +6,8 @@ from pages.shared import kept, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.overview import thumbnail_side
-from transformer_core.language import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

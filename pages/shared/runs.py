@@ -17,8 +17,8 @@ import streamlit as st
 
 from pages.shared import models
 from transformer_core.config import ModelConfig
-from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
-from transformer_core.language import mark, say
+from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError, mark
+from transformer_core.language import say
 from transformer_core.reasons import reason
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run.launch import Launcher, Started

@@ -19,7 +19,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pages.shared import prose, style
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 FRAME = Path(__file__).parents[1] / "frame.py"
 

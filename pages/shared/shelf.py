@@ -15,8 +15,8 @@ import streamlit as st
 
 from pages.shared import models
 from pages.shared.models import ModelCard
-from transformer_core.errors import CheckpointError, HeadlightError, Message
-from transformer_core.language import mark, say, say_message
+from transformer_core.errors import CheckpointError, HeadlightError, Message, mark
+from transformer_core.language import say, say_message
 from transformer_core.reasons import reason
 from transformer_core.text.load import load_tokenizer
 

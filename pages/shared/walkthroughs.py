@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from pages.shared import kept, models, readings
 from pages.shared.sources import Source
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

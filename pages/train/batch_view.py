@@ -15,8 +15,8 @@ from pages.train import batch_probabilities
 from pages.train.batch_probabilities import N_ROWS
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from pages.train import film_stage
 from pages.train.film_scene import far_in_words
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say, say_number
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_number
 
 LEAD = mark(
     "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any "

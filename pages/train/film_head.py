@@ -9,12 +9,12 @@ from pages.shared import components, prose, run_readings, run_state
 from pages.shared.answer import probability
 from pages.train.film_scene import Scene, head_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
-from transformer_core.errors import HeadlightError
+from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, isolate
 from transformer_core.figures.heatmaps.attention import heatmap_frame
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.quantities import QUANTITIES
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, say
 
 TITLE = mark("Attention pattern after step {step}: {head}")
 LED = {  # how the moments are made alike

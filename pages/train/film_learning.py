@@ -11,8 +11,8 @@ from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train.film_scene import Scene, head_in_words
 from pages.train.words import MEASURES, UNIT, UNITS
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say
 
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 

@@ -13,8 +13,8 @@ from pages.shared.runs import Run
 from pages.train import film_head, film_learning, film_pair, film_seeds
 from pages.train.film_scene import Scene
 from transformer_core.config import ModelConfig
-from transformer_core.errors import HeadlightError, TextError
-from transformer_core.language import grouped, mark, say, say_message
+from transformer_core.errors import HeadlightError, TextError, mark
+from transformer_core.language import grouped, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.analysis.training.head_history import Appearance

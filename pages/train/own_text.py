@@ -10,8 +10,8 @@ from pages.shared import models, own_texts, prose, run_state
 from pages.shared.corpora import TOKENS, Choice
 from pages.shared.own_texts import OwnText
 from transformer_core.corpora.storage.pair_lines import BadLinesError, pair_in_words
-from transformer_core.errors import CorpusError, HeadlightError
-from transformer_core.language import mark, say, say_message, say_number
+from transformer_core.errors import CorpusError, HeadlightError, mark
+from transformer_core.language import say, say_message, say_number
 
 OWN = "train-own"  # session key: the text that is chosen; None after one was refused
 DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}

@@ -8,8 +8,8 @@ import streamlit as st
 from pages.shared import prose, run_state, runs
 from pages.shared.runs import Run
 from pages.train.words import duration, loss_in_digits
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say, say_message
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_message
 
 FACTORS = {"× 0.1": 0.1, "× 0.3": 0.3, "× 0.5": 0.5, "× 1": 1.0, "× 2": 2.0, "× 3": 3.0}
 

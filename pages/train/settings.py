@@ -9,7 +9,8 @@ import streamlit as st
 from pages.shared import models
 from pages.shared.corpora import Choice
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.presets import TRAININGS

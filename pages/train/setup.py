@@ -13,8 +13,8 @@ from pages.train import batch_view, own_text, settings
 from pages.train.words import duration
 from transformer_core.analysis.heads.inventory import parameters_by_part
 from transformer_core.config import Activation, Architecture, ModelConfig, Norm, NormPosition, Positions
-from transformer_core.errors import ConfigError, HeadlightError
-from transformer_core.language import mark, say, say_message
+from transformer_core.errors import ConfigError, HeadlightError, mark
+from transformer_core.language import say, say_message
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
 from transformer_core.training.presets import TRAININGS

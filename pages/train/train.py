@@ -7,7 +7,8 @@ import streamlit as st
 
 from pages.shared import prose, run_state, runs
 from pages.train import setup, watch
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 LEAD = mark(
     "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this "

@@ -13,8 +13,8 @@ from pages.train import doctor, keep, run_head
 from pages.train.look import Sample, look_at
 from pages.train.rest import rested
 from pages.train.words import MEASURES, UNIT, UNITS
-from transformer_core.errors import HeadlightError
-from transformer_core.language import language, mark, say
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import language, say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading

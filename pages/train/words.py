@@ -2,7 +2,7 @@
 
 import math
 
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 MEASURES = {
     "relative_entropy": mark("Entropy"),

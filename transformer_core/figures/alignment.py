@@ -7,13 +7,14 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces
 from transformer_core.figures.heatmaps.cells import words as cell_words
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 TRUE, MOST = mark("truly depends on"), mark("looks at most")
 Cells = Collection[tuple[int, int]]

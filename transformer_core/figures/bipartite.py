@@ -7,10 +7,11 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.labels import escape, heading, shorten, text_width
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 LEAST = 0.005  # weights below are "0.00", and are not drawn
 _ROW = 19  # px from one token to the next

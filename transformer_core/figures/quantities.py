@@ -8,9 +8,10 @@ from typing import Any, Literal
 import numpy as np
 from jaxtyping import Bool, Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.hues import diverging_scale
 from transformer_core.figures.theme import DEEP
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 QuantityName = Literal["pattern", "scores", "log", "values", "written"]
 COLORBAR = {"thickness": 10, "len": 0.5, "y": 1, "yanchor": "top", "tickvals": [0, 0.5, 1]}

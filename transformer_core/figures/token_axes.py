@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from transformer_core.errors import mark
 from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
 from transformer_core.figures.theme import KEY, QUERY, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 WIDTH, HEIGHT = 600, 540  # px
 _TITLE = 24  # px: the height of a title

@@ -18,7 +18,7 @@ from pages.learn.lesson_engine.parameters import (
     one_of,
     whole,
 )
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from pages.learn.lesson_engine.drawn import Drawn, Scene, Slider

@@ -15,8 +15,8 @@ from pages.learn.lesson_engine.run import Run
 from pages.learn.lesson_engine.six_words import STEPS, WORDS, SixWords
 from pages.learn.lesson_engine.syntax import Expression
 from pages.learn.lesson_engine.value import Axis, Result, Values
-from transformer_core.errors import HeadlightError
-from transformer_core.language import mark, say_message
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say_message
 
 OF_SIX_WORDS = {
     "untrained": mark("what the six-word model says before its training [pos, vocab]"),

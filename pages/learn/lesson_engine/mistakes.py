@@ -13,10 +13,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer_core.errors import ConfigError
+from transformer_core.errors import ConfigError, mark
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
-from transformer_core.language import mark
 from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.masks import look_ahead_mask
 from transformer_core.model.norms import LayerNorm

@@ -27,7 +27,7 @@ from pages.learn.lesson_engine.getters import (
 )
 from pages.learn.lesson_engine.run import Run
 from pages.learn.lesson_engine.value import Result
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,9 +11,10 @@ from typing import Any, Literal
 import streamlit as st
 
 from pages.shared.components.mounting import component
+from transformer_core.errors import mark
 from transformer_core.figures import THEMES, sequential_scale
 from transformer_core.figures.theme import DEEP
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 Kind = Literal["given", "written", "forced", "kept", "ended", "dropped"]
 

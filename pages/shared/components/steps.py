@@ -14,9 +14,10 @@ from jaxtyping import Float
 from pages.shared.components.mounting import component
 from pages.shared.components.packing import packed
 from transformer_core.analysis.walkthrough import Quantity, Stage, formula_tree
+from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 SHORT = {  # what the line of stages calls each; marked English, or a formula
     "input": mark("input"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from transformer_core.analysis.blueprint.plan import Box, has_added_positions
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 PROBABILITIES = "softmax"
 """What the last box gives, which is no hook point: the softmax of `hook_logits`."""

@@ -2,7 +2,7 @@
 
 from transformer_core.analysis.blueprint.plan import Box, has_added_positions
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 _TITLES = {
     "segments": mark("Segment embedding"),

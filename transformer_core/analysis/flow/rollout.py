@@ -21,7 +21,7 @@ from jaxtyping import Float
 from scipy.sparse import csr_array  # type: ignore[import-untyped]
 from scipy.sparse.csgraph import maximum_flow  # type: ignore[import-untyped]
 
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 RESIDUAL = 0.5  # of a position's new state, the share that it had before; Abnar and Zuidema 2020, eq. (1)
 

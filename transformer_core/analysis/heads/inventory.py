@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 from transformer_core.model.transformer import assemble
 
 PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to

@@ -9,7 +9,7 @@ from scipy.cluster.hierarchy import fcluster, linkage  # type: ignore[import-unt
 from scipy.spatial.distance import squareform  # type: ignore[import-untyped]
 
 from transformer_core.analysis.flow.divergence import entropy
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 MIXED = mark("mixed")
 

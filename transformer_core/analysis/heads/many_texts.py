@@ -8,8 +8,7 @@ from jaxtyping import Bool, Float
 
 from transformer_core.analysis.flow.divergence import entropy
 from transformer_core.analysis.trace.cells import Cell, strongest_cell
-from transformer_core.errors import ConfigError
-from transformer_core.language import mark
+from transformer_core.errors import ConfigError, mark
 
 MEASURES: Mapping[str, str] = {
     "entropy": mark("mean entropy, nats"),

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 
 @dataclass(frozen=True, kw_only=True)

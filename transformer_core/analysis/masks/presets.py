@@ -6,7 +6,7 @@ from typing import Literal
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 Kind = Literal["own", "padding", "look_ahead", "padding_look_ahead", "window", "prefix", "block", "none", "flipped"]
 """How the mask of one attention is made; `rules.MaskRule` says how."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 ELSEWHERE = mark("elsewhere")
 

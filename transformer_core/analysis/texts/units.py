@@ -6,8 +6,7 @@ from typing import TypeVar
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
-from transformer_core.errors import ConfigError, Message, TextError
-from transformer_core.language import mark
+from transformer_core.errors import ConfigError, Message, TextError, mark
 
 Label = TypeVar("Label")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from transformer_core.config import ModelConfig
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transformer_core.analysis.heads.measures import ENTROPIES, SHARES, HeadMeasures, HeadName, Share
-from transformer_core.errors import RunError
-from transformer_core.language import mark, say
+from transformer_core.errors import RunError, mark
+from transformer_core.language import say
 
 PARTS = ("score", "chance", "spread")  # of a share: the fields of `Share`
 _DIGITS = 4  # behind the point, as measures are written to a file

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from transformer_core.analysis.walkthrough.arithmetic import Weights
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.recomputing import AllHeads
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 MODULE = "torch.nn.MultiheadAttention"
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import ModelConfig
-from transformer_core.errors import SiteError
-from transformer_core.language import mark
+from transformer_core.errors import SiteError, mark
 
 NO_ATTENTION = mark("this model has no attention {name}; it has {there}")
 NO_LAYER = mark("there is no layer {given}; this attention has layers 0 to {last}")

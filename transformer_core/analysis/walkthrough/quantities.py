@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.language import mark, say
+from transformer_core.errors import mark
+from transformer_core.language import say
 
 PLACE_WORDS: Mapping[str, str] = {  # what a row or a column is, and where it stands
     "query": mark("query {place}"),

@@ -1,6 +1,6 @@
 """Why a cell of the mask, of the scores or of the pattern is what it is; and what rotary positions leave as it is."""
 
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 MAY_LOOK = mark("allowed: the query may look at this key")
 IS_LATER = mark("not allowed: this key comes after the query")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.records import Stage
-from transformer_core.language import mark
+from transformer_core.errors import mark
 
 TITLES: Mapping[str, str] = {
     "input": mark("What goes in"),

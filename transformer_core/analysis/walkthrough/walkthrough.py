@@ -15,8 +15,7 @@ from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, Descr
 from transformer_core.analysis.walkthrough.recomputing import Given, Recomputed, recompute
 from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage
 from transformer_core.analysis.walkthrough.stages import stages_of
-from transformer_core.errors import SiteError
-from transformer_core.language import mark
+from transformer_core.errors import SiteError, mark
 
 NO_QUANTITY = mark("this walk has no quantity {name}; it has {there}")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")

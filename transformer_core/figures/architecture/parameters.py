@@ -6,11 +6,12 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.hues import FAINT
 from transformer_core.figures.labels import escape, heading
 from transformer_core.figures.theme import LIGHT, Theme, template
-from transformer_core.language import grouped, mark, say
+from transformer_core.language import grouped, say
 
 STACKS = {
     "encoder": mark("encoder"),

@@ -8,10 +8,11 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.hues import FAINT, STRONG, translucent
 from transformer_core.figures.labels import escape, heading, isolate, shorten
 from transformer_core.figures.theme import LIGHT, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 _PANEL = 210  # px: the least width of a panel
 _BAR, _HEADER, _BELOW = 22, 44, 10  # px: of a bar, of a panel's two lines, and what parts two rows of panels

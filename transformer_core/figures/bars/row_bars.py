@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO
 from transformer_core.figures.hues import translucent
@@ -15,7 +16,7 @@ from transformer_core.figures.labels import LINE, escape, heading, isolate, shor
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
 from transformer_core.figures.theme import KEY, LIGHT, Theme, template
 from transformer_core.figures.token_axes import WIDTH, Places
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 _ROOM = 0.08  # of the range, so that a number stands above the highest bar
 _BESIDE = 60  # px, for the axis of the weights

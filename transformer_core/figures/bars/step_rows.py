@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import (
     MOST_TOLD,
     NUMBERS_UP_TO,
@@ -21,7 +22,7 @@ from transformer_core.figures.labels import escape
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 MEAN = mark("mean")
 

@@ -9,12 +9,13 @@ from jaxtyping import Float, Int
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.training.curves import Curve, thinned
+from transformer_core.errors import mark
 from transformer_core.figures.curves.panels import Panel, panels_over_steps, wrapped
 from transformer_core.figures.heatmaps.attention import escape
 from transformer_core.figures.hues import FAINT, layer_hues, translucent
 from transformer_core.figures.step_axis import STEP, places
 from transformer_core.figures.theme import LIGHT, Theme
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 Head = tuple[str, int, int]
 """Its attention's name in ATTENTIONS, its layer, its number."""

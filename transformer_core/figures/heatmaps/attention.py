@@ -7,6 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
 from transformer_core.figures.hues import WARM
@@ -14,7 +15,7 @@ from transformer_core.figures.labels import escape, isolate
 from transformer_core.figures.quantities import COLORBAR, QUANTITIES, QuantityName
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 __all__ = ["COLORBAR", "attention_heatmap", "escape", "heatmap_frame", "isolate"]
 

@@ -26,11 +26,12 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float, Int
 
+from transformer_core.errors import mark
 from transformer_core.figures.hues import WARM
 from transformer_core.figures.quantities import BELOW
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 DIVIDER = "#7a7f87"  # between a text and what the model wrote after it; seen on light and on dark ground
 

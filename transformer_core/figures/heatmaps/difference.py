@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
 from transformer_core.figures.hues import diverging_scale
@@ -13,7 +14,7 @@ from transformer_core.figures.labels import escape
 from transformer_core.figures.quantities import COLORBAR, MINUS
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 _WRITTEN = 0.05  # from this difference on, it is written into its cell
 _DEEP = 0.9  # from this difference on, a cell is written on in the color of the background

@@ -7,12 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.label_room import label_sides
 from transformer_core.figures.labels import escape, heading, text_width
 from transformer_core.figures.theme import LIGHT, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
 """The marks of the models, in their order."""

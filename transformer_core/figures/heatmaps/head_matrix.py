@@ -4,10 +4,11 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.attention import COLORBAR, escape
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.theme import LIGHT, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 _LABELS_UP_TO = 40  # heads a side up to which each is labelled, not each layer
 

@@ -7,12 +7,13 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Int
 
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import MOST_TOLD
 from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
 from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
 from transformer_core.figures.theme import KEY, LIGHT, VALUE, Theme, template
 from transformer_core.figures.token_axes import Places
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 _LEAST_ROOM = 16  # positions that there is room for at least; beyond, the room doubles
 _PARTED = 0.04  # of the width, between the source and what was read behind it

@@ -8,11 +8,12 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
+from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, number_traces
 from transformer_core.figures.labels import LINE, escape, heading, text_width
 from transformer_core.figures.quantities import COLORBAR
 from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
-from transformer_core.language import mark, say
+from transformer_core.language import say
 
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows
 _NUMBER = 30  # px that a number in a cell takes
