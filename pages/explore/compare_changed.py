@@ -15,7 +15,7 @@ from transformer_core.analysis.texts.side_by_side import changes
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.hues import STRONG
-from transformer_core.language import say
+from transformer_core.language import say, say_message
 
 MOST_LISTED = 12
 UNCHANGED = 0.005  # nats^0.5: a distance below it is none in two digits
@@ -165,7 +165,7 @@ def _list(found: Arrays, most: float) -> None:
                     width="content",
                 )
                 st.button(
-                    prose.plain(head.in_words()),
+                    prose.plain(say_message(head.in_words())),
                     key=f"compare-open-{compare_state.head_in_words(head)}",
                     type="tertiary",
                     on_click=compare_state.open_both,

@@ -18,7 +18,7 @@ from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.analysis.heads.table import pattern_arrays
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
-from transformer_core.analysis.texts.token_alignment import AlignedPatterns, TokenAlignment
+from transformer_core.analysis.texts.token_alignment import ELSEWHERE, AlignedPatterns, TokenAlignment
 from transformer_core.errors import mark
 from transformer_core.figures import Figure, attention_heatmap, difference_heatmap, isolate
 from transformer_core.figures.labels import shorten, text_width
@@ -91,7 +91,7 @@ def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
         cell = None
     mask_a, mask_b = _elsewhere_allowed(pair, shared)
     own = [_own_labels(scene, side, shared, pair) for side in (0, 1)]
-    replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, pair.key_labels)
+    replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, _key_labels(pair))
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
     options: dict[str, Any] = {"theme": theme(), "width": WIDTH, "height": HEIGHT, "marked": cell or (None, None)}
@@ -116,6 +116,11 @@ def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
     ):
         with column:
             _draw(scene, figure, name, values, labels, mask, cell)
+
+
+def _key_labels(pair: AlignedPatterns) -> tuple[str, ...]:
+    """Return the labels of the columns; the one of all other keys in the reader's language."""
+    return (*pair.key_labels[:-1], say(ELSEWHERE)) if pair.has_elsewhere else pair.key_labels
 
 
 def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -179,7 +184,7 @@ def _own_labels(
         tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
         for labels, paired in ((queries, shared.queries), (keys, shared.keys))
     )
-    return own_queries, (*own_keys, *pair.key_labels[len(own_keys) :])
+    return own_queries, (*own_keys, *_key_labels(pair)[len(own_keys) :])
 
 
 def _apart(scene: Scene) -> None:

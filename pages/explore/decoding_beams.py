@@ -14,7 +14,7 @@ from pages.shared.components.branches import BranchEnd, Node, branches, sent_nod
 from pages.shared.fields import Field
 from transformer_core.errors import mark
 from transformer_core.figures import isolate
-from transformer_core.language import language, say
+from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.beam_tree import BeamCandidate
@@ -47,7 +47,7 @@ class Search:
     """What is drawn of a search: of torch it holds nothing."""
 
     nodes: tuple[Node, ...]
-    ends: tuple[BranchEnd, ...]
+    ends: dict[int, tuple[float, float | None]]  # of each last node the total and the score, nats
     paths: dict[int, tuple[int, ...]]  # of each node, the tokens that were written up to it
     dropped: frozenset[int]
     best: tuple[int, ...]
@@ -67,13 +67,22 @@ def show(scene: Scene) -> None:
     }
     searches: kept.Store[Search] = kept.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     with st.spinner(say("Searching …"), show_time=True):
-        key = (scene.source, scene.view.text, *arguments.values(), language())  # an empty text is told in words
+        key = (scene.source, scene.view.text, *arguments.values())
         found = searches.get(key, lambda: _search(scene, arguments))
     written = numbers(found.nodes[len(scene.given) - 1].id, [step.token for step in scene.written])
     branches(
         nodes=found.nodes,
         at=next(node for node in reversed(written) if node in found.paths),
-        ends=found.ends,
+        ends=[
+            BranchEnd(
+                id=node,
+                text=text_of(scene, found.paths[node]),
+                total=total,
+                n_tokens=len(found.paths[node]),
+                score=score,
+            )
+            for node, (total, score) in found.ends.items()
+        ],
         key=KEY,
         on_node=lambda: _open(found),
         height=HEIGHT,
@@ -126,7 +135,7 @@ def _search(scene: Scene, arguments: dict[str, Any]) -> Search:
         greedy = [*DecodingSession.of(scene.tree).follow({}, max_new_tokens=arguments["max_new_tokens"])]
     nodes = given_nodes(scene)
     paths: dict[int, tuple[int, ...]] = {node.id: () for node in nodes}
-    ids, dropped, ends = {scene.tree.start: nodes[-1].id}, set[int](), list[BranchEnd]()
+    ids, dropped, ends = {scene.tree.start: nodes[-1].id}, set[int](), dict[int, tuple[float, float | None]]()
     best = tuple(step.token for step in tree.best.written())
     on_path = {*numbers(nodes[-1].id, best)}
     for level in tree.levels:
@@ -144,12 +153,10 @@ def _search(scene: Scene, arguments: dict[str, Any]) -> Search:
             else:
                 ids[one.step] = node
             if one.fate == "ended":
-                text = text_of(scene, paths[node])
-                end = BranchEnd(id=node, text=text, total=one.total, n_tokens=len(paths[node]), score=one.score)
-                ends.append(end)
+                ends[node] = one.total, one.score
     return Search(
         nodes=tuple(nodes),
-        ends=tuple(ends),
+        ends=ends,
         paths=paths,
         dropped=frozenset(dropped),
         best=best,
@@ -198,13 +205,13 @@ def _open(found: Search) -> None:
 
 def _in_words(scene: Scene, found: Search) -> str:
     """Say what was found, and what always taking the most probable token gives instead."""
-    best = next(end for end in found.ends if found.paths[end.id] == found.best)
-    assert best.score is not None, "it was searched for"
+    best_total, best_score = next(end for node, end in found.ends.items() if found.paths[node] == found.best)
+    assert best_score is not None, "it was searched for"
     text = say(
         "“{text}” ({total} nats, score {score})",
-        text=isolate(best.text),
-        total=signed(best.total),
-        score=signed(best.score),
+        text=isolate(text_of(scene, found.best)),
+        total=signed(best_total),
+        score=signed(best_score),
     )
     tokens, total = found.greedy
     if tokens == found.best:

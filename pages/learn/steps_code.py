@@ -24,7 +24,7 @@ from transformer_core.figures.bars.score_sources import score_sources_heatmap
 inputs = [{inputs}]
 split = score_sources(model, inputs, attention={attention!r}, layer={layer}, head={head})
 values = split.cell({query}, {key})  # [source of the query, source of the key]
-names = [[source.label() for source in side] for side in (split.sources_of_query, split.sources_of_key)]
+names = [[str(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)]
 figure = score_sources_heatmap(values, *names, query={query_words!r}, key={key_words!r}, title={title!r})
 page = offline_page(figure, title={title!r}, about={text!r})
 Path({file!r}).write_text(page, encoding="utf-8")

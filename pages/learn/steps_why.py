@@ -14,7 +14,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 from transformer_core.figures.bars.score_sources import score_sources_heatmap
 from transformer_core.figures.quantities import rounded
-from transformer_core.language import say
+from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.analysis.walkthrough.sources import ScoreSources
@@ -48,7 +48,9 @@ def show(scene: Scene) -> None:
             (mark("query {token}"), mark("key {token}")), (scene.query, scene.key), scene.labels, strict=True
         )
     )
-    of_query, of_key = ([source.label() for source in side] for side in (split.sources_of_query, split.sources_of_key))
+    of_query, of_key = (
+        [say_message(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)
+    )
     title = say("Score: {query} → {key}, {head}", query=query, key=key, head=scene.who)
     figure = score_sources_heatmap(values, of_query, of_key, query=query, key=key, title=title)
     name = f"why-{scene.view.attention}-{scene.view.layer}-{scene.view.head}-{scene.query}-{scene.key}"

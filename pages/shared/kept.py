@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import streamlit as st
 from cachetools import LRUCache
 
-from transformer_core.language import language, say
+from transformer_core.language import say
 
 MIB = 1 << 20
 T = TypeVar("T")
@@ -32,7 +32,7 @@ class Store(Generic[T]):
         self._n_bytes = n_bytes
         self._things: LRUCache[Hashable, T] = LRUCache(most_mib * MIB, getsizeof=n_bytes)
         self._large: dict[Hashable, T] = {}  # one at most
-        self._making: dict[Hashable, tuple[Future[T], str]] = {}  # with the language of who makes it
+        self._making: dict[Hashable, Future[T]] = {}
         self._lock = Lock()
 
     @property
@@ -53,8 +53,7 @@ class Store(Generic[T]):
         """Return the thing of a key; who asks for it while another makes it waits for that.
 
         Raises:
-            Exception: whatever `make` raises, to all who wait and read the same language; others make it themselves,
-                as an error is worded for its reader. Nothing is kept, and the next who asks tries again.
+            Exception: whatever `make` raises, to all who wait. Nothing is kept, and the next who asks tries again.
         """
         while True:
             with self._lock:
@@ -63,16 +62,12 @@ class Store(Generic[T]):
                 being_made = self._making.get(key)
                 if being_made is None:
                     own: Future[T] = Future()
-                    self._making[key] = own, language()
+                    self._making[key] = own
                     break
-            made_by_another, their_language = being_made
             try:
-                return made_by_another.result()
+                return being_made.result()
             except CancelledError:
                 continue  # who made it was called off, as when a page is left
-            except Exception:
-                if their_language == language():
-                    raise
         return self._make(key, make, own)
 
     def measure(self, key: Hashable) -> None:

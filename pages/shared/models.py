@@ -327,7 +327,7 @@ def _does(head: Mapping[str, Any]) -> str:
 
         with suppress(KeyError, TypeError, ValueError):  # a card that somebody else wrote
             known = {field.name: head[field.name] for field in fields(HeadScore) if field.name in head}
-            return HeadScore(**known).sentence()
+            return say_message(HeadScore(**known).sentence())
     return str(head["does"])
 
 

@@ -77,7 +77,11 @@ def configuration_table(card: ModelCard) -> pd.DataFrame:
     """Return every setting that shapes the model, with what it means."""
     from transformer_core.analysis.heads.inventory import settings
 
-    return pd.DataFrame(settings(card.config), columns=["setting", "value", "meaning"])
+    rows = [
+        (name, say_message(value) if isinstance(value, Message) else value, say_message(meaning))
+        for name, value, meaning in settings(card.config)
+    ]
+    return pd.DataFrame(rows, columns=["setting", "value", "meaning"])
 
 
 def tokenizer_fact(card: ModelCard) -> str:

@@ -12,7 +12,7 @@ from pages.shared.style import theme
 from pages.train.film_scene import Scene, head_in_words
 from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import say
+from transformer_core.language import say, say_message
 
 NARROWEST = 350  # px: the column of the loss, where the window is as narrow as two have room in
 
@@ -67,7 +67,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
     curves = losses(scene.run)
     figure = training_curves(
         curves,
-        appearances=[(appearance.step, appearance.in_words()) for appearance in found],
+        appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in found],
         moment=scene.step,
         n_steps=scene.run.n_steps,
         theme=theme(),
@@ -109,7 +109,9 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
         threshold=LEAST_SHARE if is_habit else None,
         chosen=scene.head,
         appearances=[
-            ((a.name.attention, a.name.layer, a.name.head), a.step, a.in_words()) for a in found if a.measure == measure
+            ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
+            for a in found
+            if a.measure == measure
         ],
         moment=scene.step,
         n_steps=scene.run.n_steps,
@@ -135,7 +137,7 @@ def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
     from transformer_core.analysis.training.head_history import rule
 
     prose.subheading(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
-    st.html(f"<p class='hl-small'>{html.escape(rule())}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(say_message(rule()))}</p>")
     if not found:
         st.html(f"<p class='hl-look'>{say('No head of this training took up one of these habits.')}</p>")
         return
@@ -145,7 +147,7 @@ def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
                 f"**{prose.plain(_when(appearance))}** {prose.plain(_what(appearance))}",
                 key=f"film-appearance-{i}",
                 type="tertiary",
-                help=prose.plain(appearance.in_words()),
+                help=prose.plain(say_message(appearance.in_words())),
                 on_click=run_state.go_to,
                 args=(_moment_of(scene, appearance), *appearance.name),
             )
@@ -156,7 +158,7 @@ def marks(scene_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tup
     by_place: dict[int, list[str]] = {}
     for appearance in found:
         place = min(range(len(scene_steps)), key=lambda i: abs(scene_steps[i] - appearance.step))
-        by_place.setdefault(place, []).append(appearance.in_words())
+        by_place.setdefault(place, []).append(say_message(appearance.in_words()))
     return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]
 
 

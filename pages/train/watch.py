@@ -14,7 +14,7 @@ from pages.train.look import Sample, look_at
 from pages.train.rest import rested
 from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError, mark
-from transformer_core.language import language, say
+from transformer_core.language import language, say, say_message
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
@@ -224,7 +224,7 @@ def _heads_over_time(run: Run) -> None:
             threshold=LEAST_SHARE if measure in HABITS else None,
             chosen=chosen,
             appearances=[
-                ((a.name.attention, a.name.layer, a.name.head), a.step, a.in_words())
+                ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
                 for a in found
                 if a.measure == measure
             ],
@@ -242,7 +242,7 @@ def _heads_over_time(run: Run) -> None:
         key=run_state.HEADS_FIGURE,
         height=figure.layout.height,
     )
-    _appeared([appearance.in_words() for appearance in found])
+    _appeared([say_message(appearance.in_words()) for appearance in found])
 
 
 def _history(run: Run) -> "tuple[HeadHistory, list[Appearance]]":

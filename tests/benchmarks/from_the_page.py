@@ -119,7 +119,7 @@ def fallen(path: Path) -> str:
 def appeared(path: Path) -> str:
     """Say which head appeared first as an induction head."""
     history = HeadHistory.from_records(RunDirectory.open(path).film.heads.read())
-    return next((one.in_words() for one in appearances(history) if one.measure == "induction"), "")
+    return next((str(one.in_words()) for one in appearances(history) if one.measure == "induction"), "")
 
 
 def row(name: str, seconds: float, note: str = "") -> Row:

@@ -1,7 +1,7 @@
 """What is kept in memory: bounded, each thing made once however many ask, and nothing of what failed."""
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from threading import Barrier, BrokenBarrierError, Event
 from typing import Any
@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 
 from pages.shared import kept
 from pages.shared.kept import MIB, Store
-from transformer_core.errors import TextError
-from transformer_core.language import say, speaking
 
 N_THREADS = 10
 
@@ -182,40 +180,3 @@ def test_all_sessions_share_the_stores_and_the_page_says_how_full_they_are():
 def test_ten_who_ask_for_a_store_at_once_share_it():
     stores = at_once(lambda i: kept.store("texts", most_mib=1, n_bytes=len))
     assert len({id(store) for store in stores}) == 1
-
-
-def test_an_error_is_worded_for_each_who_waits_in_their_own_language():
-    """Two readers wait for the same text: what is wrong with it is said to each in the language that they chose."""
-    store, first_is_at_work, second_waits = a_store(), Event(), Event()
-
-    def fail() -> bytes:
-        first_is_at_work.set()
-        second_waits.wait(10)
-        raise TextError(say("the text is empty; give a sentence to decode"))
-
-    def ask(reader: str) -> str:
-        with speaking(reader):
-            try:
-                store.get("a", fail)
-            except TextError as error:
-                return str(error)
-        raise AssertionError("nothing was wrong")
-
-    class Waited(Future[bytes]):
-        """Tells that somebody has begun to wait."""
-
-        def result(self, timeout: float | None = None) -> bytes:
-            second_waits.set()
-            return super().result(timeout)
-
-    with ThreadPoolExecutor(2) as threads, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kept, "Future", Waited)
-        german = threads.submit(ask, "de")
-        assert first_is_at_work.wait(10)
-        english = threads.submit(ask, "en")
-        told = {"de": german.result(10), "en": english.result(10)}
-    with speaking("de"):
-        in_german = say("the text is empty; give a sentence to decode")
-    assert in_german != "the text is empty; give a sentence to decode"  # there is such a line in the catalogue
-    assert told == {"de": in_german, "en": "the text is empty; give a sentence to decode"}
-    assert len(store) == 0 and not store._making

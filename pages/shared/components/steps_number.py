@@ -7,7 +7,7 @@ from pages.shared.components.mounting import component
 from transformer_core.analysis.walkthrough import Number, formula_tree
 from transformer_core.figures import isolate
 from transformer_core.figures.theme import KEY, QUERY, VALUE
-from transformer_core.language import say
+from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ def steps_number(number: Number, *, torch_name: str, key: str) -> None:
 def number_data(number: Number, torch_name: str) -> dict[str, Any]:
     """Return a number as the component reads it: the formula and the symbols in it as trees of MathML."""
     return {
-        "place": isolate(number.place),
+        "place": isolate(say_message(number.place)),
         "formula": formula_tree(number.formula),
         "factors": [{"symbol": factor, "hue": HUES.get(factor, "")} for factor in number.factors],
         "terms": [

@@ -65,7 +65,7 @@ def test_each_source_is_there_once_and_wrote_before(kind: str, attention: str, l
             if config.d_ff and i < n_layers[side]:
                 expected.append(SourceName(kind="feed_forward", layer=i))
         assert [name for name in names if name.kind != "bias"] == expected
-        assert len({name.label() for name in names}) == len(names)
+        assert len({str(name.label()) for name in names}) == len(names)
 
 
 def test_in_the_first_layer_of_the_paper_the_parts_are_the_embeddings_projected():

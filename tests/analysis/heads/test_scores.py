@@ -138,7 +138,7 @@ def test_where_pronouns_look_cell_by_cell(tokenizer: tc.Tokenizer):
         effect=0.2,
         antecedent=0.9,
     )
-    assert told.habit == "looks from pronouns at what they stand for with 90% of its attention"
+    assert str(told.habit) == "looks from pronouns at what they stand for with 90% of its attention"
 
 
 def test_a_card_names_what_stands_out_the_most_needed_first():

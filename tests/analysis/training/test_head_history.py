@@ -162,16 +162,16 @@ def test_the_earliest_comes_first():
 
 def test_in_words():
     (one,) = appearances(history_of([0.1, 0.2, 0.712, 0.8], chance=0.119))
-    assert one.in_words() == (
+    assert str(one.in_words()) == (
         "Cross-attention, layer 1, head 0 appears as an alignment head at step 20: 0.71 of its attention lies on what "
         "truly determines the next token; shuffled tokens: 0.12."
     )
     (one,) = appearances(history_of([0.5, 0.5], measure="previous"))
-    assert one.in_words() == (
+    assert str(one.in_words()) == (
         "Cross-attention, layer 1, head 0 is a previous-token head already at step 0: 0.50 of its attention lies on "
         "the token before; shuffled tokens: 0.10."
     )
-    assert rule() == (
+    assert str(rule()) == (
         "A head appears at the first of 2 moments in a row at which at least 0.3 of its attention lies where its habit "
         "lays it, 4 standard deviations or more above what shuffled tokens would get."
     )

@@ -41,7 +41,7 @@ def test_terms_and_constants_make_each_number(kind: str, attention: str, layer: 
             assert number.recomputed == pytest.approx(number.value, rel=1e-4, abs=2e-5), name
             assert number.difference < 1e-4
             assert number.mha is None or number.mha == pytest.approx(number.value, rel=1e-4, abs=2e-5)
-            assert number.place.startswith(quantity.symbol)
+            assert str(number.place).startswith(quantity.symbol)
 
 
 @each_place

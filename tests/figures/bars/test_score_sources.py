@@ -80,7 +80,8 @@ def test_input_is_not_changed_and_the_theme_is_only_in_the_template():
 
 def test_in_a_narrow_window_the_rows_can_be_told_apart_and_have_their_numbers():
     """A window of 1024 px leaves the figure about 690."""
-    names = [SourceName(kind="head", layer=0, head=head, attention="cross").label() for head in range(MOST_SOURCES)]
+    sources = [SourceName(kind="head", layer=0, head=head, attention="cross") for head in range(MOST_SOURCES)]
+    names = [str(source.label()) for source in sources]
     values = np.arange(MOST_SOURCES**2, dtype=np.float64).reshape(MOST_SOURCES, MOST_SOURCES)
     figure = drawn(values, names, names)
     assert figure.layout.yaxis.ticktext[:-1] == tuple(names)

@@ -16,6 +16,7 @@ from pages.explore import decoding_beams, decoding_tree
 from pages.shared.components.branches import Node
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, url_of, words_of
 from tests.pages.explore import decoding_parts
+from transformer_core import language
 from transformer_core.decoding.beam import beam_search, length_penalty
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -230,3 +231,11 @@ def test_the_controls_are_kept_in_the_address_and_the_search_is_made_again(drawn
     alright(app.slider(key="decoding-penalty-choice").set_value(1.5).run())
     assert url_of(app)["penalty"] == "1.5"
     assert "length_penalty=1.5" in app.code[0].value
+
+
+def test_readers_of_two_languages_share_a_search(drawn: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    opened(**PAIR, part="beams", beams="2")
+    nodes = drawn["nodes"]
+    monkeypatch.setattr(language, "_ask", lambda: "de")
+    opened(**PAIR, part="beams", beams="2")
+    assert drawn["nodes"] is nodes

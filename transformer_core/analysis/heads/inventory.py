@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from transformer_core.config import ModelConfig
-from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.errors import Message, mark
 from transformer_core.model.transformer import assemble
 
 PARTS: Mapping[str, str] = {  # of a parameter's name, what it belongs to
@@ -37,8 +36,8 @@ class Setting(NamedTuple):
     """A field of a configuration, its value for the screen, and what it means."""
 
     name: str
-    value: str
-    meaning: str
+    value: str | Message
+    meaning: Message
 
 
 def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
@@ -68,7 +67,7 @@ def settings(config: ModelConfig) -> list[Setting]:
     values = config.to_dict() | {"d_head": config.head_width, "n_kv_heads": config.n_key_value_heads}
     idle = _idle(config)
     notes = field_notes()
-    return [Setting(name, _written(value), say(notes[name])) for name, value in values.items() if name not in idle]
+    return [Setting(name, _written(value), Message(notes[name])) for name, value in values.items() if name not in idle]
 
 
 def field_notes() -> dict[str, str]:
@@ -98,10 +97,10 @@ def _idle(config: ModelConfig) -> set[str]:
     return idle
 
 
-def _written(value: object) -> str:
+def _written(value: object) -> str | Message:
     """Return a value for the screen."""
     if value is None:
-        return say("none")
+        return Message("none")
     if isinstance(value, bool):
-        return say("yes") if value else say("no")
+        return Message("yes") if value else Message("no")
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.language import say
+from transformer_core.errors import Message
 
 ENTROPIES = ("entropy", "relative_entropy")  # the fields of `HeadMeasures` that are plain numbers
 SHARES = ("diagonality", "previous", "induction", "aligned")  # those that are a `Share`
@@ -21,10 +21,10 @@ class HeadName(NamedTuple):
     layer: int
     head: int
 
-    def in_words(self) -> str:
+    def in_words(self) -> Message:
         """Return the head as it is called on the screen."""
-        attention = say(ATTENTIONS[self.attention].title)
-        return say("{attention}, layer {layer}, head {head}", attention=attention, layer=self.layer, head=self.head)
+        attention = Message(ATTENTIONS[self.attention].title)
+        return Message("{attention}, layer {layer}, head {head}", attention=attention, layer=self.layer, head=self.head)
 
 
 @dataclass(frozen=True, kw_only=True)

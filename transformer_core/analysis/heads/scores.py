@@ -29,7 +29,6 @@ from transformer_core.corpora.corpus import Pair, Text
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import zero_heads
-from transformer_core.language import ENGLISH, speaking
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -78,17 +77,12 @@ def known_heads(scores: Sequence[HeadScore], *, n_most: int = 6) -> list[dict[st
 
     The most needed come first.
     """
-    with speaking(ENGLISH):  # a card is read by everybody
-        return _known_heads(scores, n_most)
-
-
-def _known_heads(scores: Sequence[HeadScore], n_most: int) -> list[dict[str, Any]]:
     telling = (score for score in scores if np.isfinite(score.effect) and score.in_words())
     needed = sorted(telling, key=lambda score: -score.effect)
     without_habit = [score for score in needed if not score.habit][:2]
     return [
         {
-            "does": s.sentence(),
+            "does": str(s.sentence()),  # a card is read by everybody
             **{k: round(v, 4) if isinstance(v, float) else v for k, v in asdict(s).items()},
         }
         for s in [score for score in needed if score.habit or score in without_habit][:n_most]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from transformer_core.analysis.heads.habits import NEAR
 from transformer_core.analysis.heads.measures import HeadName
-from transformer_core.language import say
+from transformer_core.errors import NO_MESSAGE, Message
 
 _NOTABLE_SHARE, _NOTABLE_SHARE_NEAR, _NOTABLE_EFFECT = 0.4, 0.6, 0.04
 
@@ -24,8 +24,8 @@ class HeadScore:
     antecedent: float | None = None  # of pronouns of a source, on what they stand for; None where that is not known
 
     @property
-    def habit(self) -> str:
-        """What it does with most of its attention, and with how much; "" where it has none of the plain habits."""
+    def habit(self) -> Message:
+        """What it does with most of its attention, and with how much; nothing where it has none of the plain habits."""
         shares = {
             "antecedent": self.antecedent,
             "aligned": self.aligned,
@@ -36,30 +36,33 @@ class HeadScore:
         name, share = max(known, key=lambda found: found[1], default=("", 0.0))  # in cross-attention there may be none
         if share >= _NOTABLE_SHARE:
             if name == "antecedent":
-                return say("looks from pronouns at what they stand for with {share:.0%} of its attention", share=share)
+                return Message(
+                    "looks from pronouns at what they stand for with {share:.0%} of its attention", share=share
+                )
             if name == "aligned":
-                return say("looks at what determines the next token with {share:.0%} of its attention", share=share)
+                return Message("looks at what determines the next token with {share:.0%} of its attention", share=share)
             if name == "previous":
-                return say("looks at the token before with {share:.0%} of its attention", share=share)
-            return say("rests on the first token with {share:.0%} of its attention", share=share)
+                return Message("looks at the token before with {share:.0%} of its attention", share=share)
+            return Message("rests on the first token with {share:.0%} of its attention", share=share)
         if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR:
-            return say("stays within {n} tokens with {share:.0%} of its attention", n=NEAR, share=self.near)
-        return ""
+            return Message("stays within {n} tokens with {share:.0%} of its attention", n=NEAR, share=self.near)
+        return NO_MESSAGE
 
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """Return what the head does, with its name, as a model's card has it."""
-        return f"{HeadName(self.attention, self.layer, self.head).in_words()}: {self.in_words()}."
+        name = HeadName(self.attention, self.layer, self.head)
+        return Message.joined("", (name.in_words(), ": ", self.in_words(), "."))
 
-    def in_words(self) -> str:
-        """Return one sentence about what the head does, or "" where nothing stands out."""
+    def in_words(self) -> Message:
+        """Return one sentence about what the head does, or nothing where nothing stands out."""
         if not self.habit and self.effect < _NOTABLE_EFFECT:
-            return ""
-        habit = self.habit or say("has none of the plain habits and is needed all the same")
-        return f"{habit}; {self._loss_in_words()}"
+            return NO_MESSAGE
+        habit = self.habit or Message("has none of the plain habits and is needed all the same")
+        return Message.joined("; ", (habit, self._loss_in_words()))
 
-    def _loss_in_words(self) -> str:
+    def _loss_in_words(self) -> Message:
         if abs(self.effect) < 0.005:
-            return say("without it the loss stays as it is")
+            return Message("without it the loss stays as it is")
         if self.effect > 0:
-            return say("without it the loss rises by {effect:.2f} nats", effect=self.effect)
-        return say("without it the loss falls by {effect:.2f} nats", effect=-self.effect)
+            return Message("without it the loss rises by {effect:.2f} nats", effect=self.effect)
+        return Message("without it the loss falls by {effect:.2f} nats", effect=-self.effect)

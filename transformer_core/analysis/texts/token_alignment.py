@@ -9,7 +9,6 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer_core.errors import mark
-from transformer_core.language import say
 
 ELSEWHERE = mark("elsewhere")
 
@@ -127,7 +126,7 @@ def aligned_patterns(
         mask_a=allowed_a[:, :n_columns],
         mask_b=allowed_b[:, :n_columns],
         query_labels=queries.labels,
-        key_labels=(*keys.labels, say(ELSEWHERE))[:n_columns],
+        key_labels=(*keys.labels, ELSEWHERE)[:n_columns],
         has_elsewhere=has_elsewhere,
     )
 

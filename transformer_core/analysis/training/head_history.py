@@ -8,8 +8,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from transformer_core.analysis.heads.measures import ENTROPIES, SHARES, HeadMeasures, HeadName, Share
-from transformer_core.errors import RunError, mark
-from transformer_core.language import say
+from transformer_core.errors import Message, RunError, mark
 
 PARTS = ("score", "chance", "spread")  # of a share: the fields of `Share`
 _DIGITS = 4  # behind the point, as measures are written to a file
@@ -24,9 +23,9 @@ _HABITS = {
 }
 
 
-def rule() -> str:
+def rule() -> Message:
     """Return when a head is said to appear."""
-    return say(
+    return Message(
         "A head appears at the first of {n} moments in a row at which at least {share} of its attention lies where "
         "its habit lays it, {spreads} standard deviations or more above what shuffled tokens would get.",
         n=N_MOMENTS,
@@ -49,18 +48,18 @@ class Appearance:
     chance: float  # what shuffled tokens would get
     is_from_start: bool  # the head had the habit already when it was first measured
 
-    def in_words(self) -> str:
+    def in_words(self) -> Message:
         """Return one sentence for the screen."""
-        kind, where = map(say, _HABITS[self.measure])
-        values = {"head": self.name.in_words(), "kind": kind, "step": self.step, "score": self.score}
+        kind, where = map(Message, _HABITS[self.measure])
+        values: dict[str, Any] = {"head": self.name.in_words(), "kind": kind, "step": self.step, "score": self.score}
         values |= {"where": where, "chance": self.chance}
         if self.is_from_start:
-            return say(
+            return Message(
                 "{head} is {kind} already at step {step:,}: {score:.2f} of its attention lies on {where}; shuffled "
                 "tokens: {chance:.2f}.",
                 **values,
             )
-        return say(
+        return Message(
             "{head} appears as {kind} at step {step:,}: {score:.2f} of its attention lies on {where}; shuffled "
             "tokens: {chance:.2f}.",
             **values,

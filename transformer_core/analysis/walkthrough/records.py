@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.errors import mark
-from transformer_core.language import say
+from transformer_core.errors import Message, mark
 
 PLACE_WORDS: Mapping[str, str] = {  # what a row or a column is, and where it stands
     "query": mark("query {place}"),
@@ -82,11 +81,11 @@ class Number:
         return 0.0 if self.value == self.recomputed else abs(self.value - self.recomputed)
 
     @property
-    def place(self) -> str:
-        """Where the number stands, in the reader's words: "Q, query 3 'it', dimension 12 of the head"."""
-        row = say(PLACE_WORDS[self.row_kind], place=self.row_place)
-        column = say(PLACE_WORDS[self.column_kind], place=self.column_place)
-        return f"{say(self.symbol)}, {row}, {column}"
+    def place(self) -> Message:
+        """Where the number stands: "Q, query 3 'it', dimension 12 of the head"."""
+        row = Message(PLACE_WORDS[self.row_kind], place=self.row_place)
+        column = Message(PLACE_WORDS[self.column_kind], place=self.column_place)
+        return Message.joined(", ", (Message(self.symbol), row, column))
 
 
 @dataclass(frozen=True, kw_only=True)
