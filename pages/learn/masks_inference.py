@@ -118,7 +118,7 @@ def _figure(scene: Scene, steps: "Steps") -> None:
         ),
         "tolerance": steps.tolerance,
     }
-    figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), width=620, height=470)
+    figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), height=470)
     name = scene.file_name("growing")
 
     def files() -> Mapping[str, bytes]:

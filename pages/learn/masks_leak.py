@@ -149,14 +149,7 @@ def _figure(
         "note": say("grey: exactly 0"),
         "tolerance": 0.0,
     }
-    figure = moved_pair(
-        (own.moved, changed.moved),
-        **told,
-        chosen=place,
-        theme=theme(),
-        width=700,  # of a narrow window: labels are thinned out for it
-        height=500,
-    )
+    figure = moved_pair((own.moved, changed.moved), **told, chosen=place, theme=theme(), height=500)
     name = scene.file_name("leak")
 
     def files() -> Mapping[str, bytes]:

@@ -49,30 +49,41 @@ function fitColumns({ data, layout }, width) {
   // Each matrix of a figure has a part of its width, and labels of its own.
   const isGrid = data.some(({ type }) => type === "heatmap");
   const least = LAYOUT.least[isGrid ? "grid" : "plain"];
-  for (const [name, axis] of Object.entries(layout)) {
-    if (!/^xaxis\d*$/.test(name) || !axis.ticktext?.length) continue;
-    const { l = 80, r = 80 } = layout.margin ?? {};
-    const [from, to] = axis.domain ?? [0, 1];
-    const room = (width - (axis.domain ? l + r : axis.tickangle === 0 || !isGrid ? least : LAYOUT.beside)) * (to - from);
-    fitLabels(layout, name, room);
-  }
+  const { l = 80, r = 80, t } = layout.margin ?? {};
+  const roomOf = ({ domain, tickangle }) => {
+    const beside = isGrid && (!domain || layout.yaxis?.automargin) && tickangle !== 0 ? LAYOUT.beside : domain ? l + r : least;
+    return (width - beside) * spanOf({ domain });
+  };
+  const more = axesOf(layout, "x").map((name) => fitLabels(layout, name, roomOf(layout[name])));
+  if (t) layout.margin = { ...layout.margin, t: t + Math.max(0, ...more) };
 }
 
 function fitRows({ data, layout }, height) {
   const { t = 100, b = 80 } = layout.margin ?? {};
-  if (data.some(({ type }) => type === "heatmap") && !layout.yaxis?.domain) fitLabels(layout, "yaxis", height - t - b);
+  if (!data.some(({ type }) => type === "heatmap")) return;
+  for (const name of axesOf(layout, "y")) fitLabels(layout, name, (height - t - b) * spanOf(layout[name]));
 }
 
-function evenHeight(w, { xaxis, yaxis }) {
-  // px, of cells about as high as wide, in a plot that is w px wide.
+function axesOf(layout, letter = "[xy]") {
+  return Object.keys(layout).filter((name) => new RegExp(`^${letter}axis\\d*$`).test(name));
+}
+
+function spanOf({ domain: [from, to] = [0, 1] }) {
+  return to - from;
+}
+
+function evenHeight(w, { xaxis, yaxis }, label = 0) {
+  // px, of cells about as high as wide, and as their labels, in a plot that is w px wide.
   const [across, down] = [xaxis, yaxis].map(({ range: [first, last] }) => Math.abs(last - first));
-  return Math.min(Math.max((w * down) / across, Math.min(0.4 * w, LAYOUT.row * (1 + down))), 1.5 * w);
+  const labels = Math.max(Math.min(0.4 * w, LAYOUT.row * (1 + down)), LAYOUT.upright * label * down);
+  return Math.min(Math.max((w * down) / across, labels), 1.5 * w);
 }
 
 function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   // Labels become smaller, and turn, before some are left out; that of a chosen row or column never is.
+  // Returns the px that they are higher than the figure was laid out for.
   const axis = layout[name];
-  if (axis?.tickmode !== "array" || !axis.range || axis.tickvals.length < 2) return;
+  if (axis?.tickmode !== "array" || !axis.range || axis.tickvals.length < 2 || axis.showticklabels === false) return 0;
   const pixels = room / Math.abs(axis.range[1] - axis.range[0]); // of a place
   const spacing = pixels * Math.min(...axis.tickvals.slice(1).map((place, i) => Math.abs(place - axis.tickvals[i])));
   const longest = Math.max(...widths(axis.ticktext, layout.font?.family)); // in sizes
@@ -87,8 +98,8 @@ function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   const fits = ({ angle, size }) => apart(size, angle) <= spacing;
   const form = forms.filter(isLegible).find(fits) ?? forms.at(-1);
   axis.tickfont = { ...axis.tickfont, size: form.size };
-  if (!isRow) turn(layout, axis, form, longest * form.size);
   if (!fits(form)) thinOut(axis, apart(form.size, form.angle) / pixels, layout.meta?.chosen?.[name]);
+  return isRow ? 0 : turn(axis, form.angle, longest * form.size);
 }
 
 function widths(texts, font = "sans-serif") {
@@ -98,14 +109,14 @@ function widths(texts, font = "sans-serif") {
   return texts.map((text) => brush.measureText(plain(String(text))).width / 100);
 }
 
-function turn(layout, axis, { angle }, longest) {
-  // Turned labels are higher than the figure was laid out for.
+function turn(axis, angle, longest) {
+  // Returns the px above the cells that turned labels take more; below them plotly makes room.
   const high = (angle) => Math.abs(Math.sin((angle * Math.PI) / 180)) * longest;
-  const more = high(angle) - high(axis.tickangle);
+  const more = high(angle) - high(axis.tickangle ?? 0);
   axis.tickangle = angle;
-  if (axis.automargin || !(more > 0)) return;
-  if (axis.side !== "top") axis.automargin = true;
-  else if (layout.margin?.t) layout.margin = { ...layout.margin, t: layout.margin.t + more };
+  if (axis.automargin || !(more > 0)) return 0;
+  axis.automargin = axis.side !== "top";
+  return axis.automargin ? 0 : more;
 }
 
 function thinOut(axis, apart, chosen) {

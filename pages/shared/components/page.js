@@ -16,7 +16,7 @@ async function makePage({ figure, templates, height, about }) {
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const HEIGHT = ${height}, WIDEST = ${WIDEST};`,
     ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, dropTightTexts].map(String),
-    ...[fitColumns, fitRows, evenHeight, fitLabels, widths, plain, turn, thinOut, drawPage].map(String),
+    ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, thinOut, drawPage].map(String),
     "drawPage();",
   ].join("\n");
   return [

@@ -41,6 +41,14 @@ def test_matrices_do_not_overlap():
     assert down[3][1] < down[0][0] and all(0 <= end <= 1 for domain in (*across, *down) for end in domain)
 
 
+def test_all_tokens_are_named_at_the_edges():
+    tokens = [f"token{number}" for number in range(30)]
+    matrix = np.ones((30, 30))
+    layout = position_parts({"a": matrix}, {"a": 1.0}, matrix, matrix > 0, tokens, tokens, title="T").layout
+    assert list(layout.yaxis.ticktext) == list(layout.xaxis.ticktext) == list(layout.xaxis2.ticktext) == tokens
+    assert list(layout.yaxis2.ticktext) == []
+
+
 def test_bars_go_both_ways_and_nothing_is_said_to_be_nothing():
     figure = part_shares(SHARES, title="T")
     assert tuple(figure.data[0].x) == (1.25, -0.25)

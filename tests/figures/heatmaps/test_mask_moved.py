@@ -64,6 +64,25 @@ def test_rounding_looks_like_zero_and_what_is_not_there_like_neither():
     assert written == {(0, 0): "0", (0, 1): "0", (1, 1): "≈0"}
 
 
+def test_all_tokens_are_named_and_the_browser_is_told_which_must_be():
+    tokens = [f"token{number}" for number in range(40)]
+    matrix = np.zeros((40, 40), dtype=np.float32)
+    layout = moved_pair(
+        (matrix, matrix),
+        titles=("own", "other"),
+        rows=tokens,
+        columns=tokens,
+        row_name="output",
+        column_name="changed",
+        hover=HOVER,
+        chosen=37,
+        title="What moves",
+    ).layout
+    for axis in (layout.xaxis, layout.xaxis2, layout.yaxis):
+        assert list(axis.tickvals) == list(range(40)) and list(axis.ticktext) == tokens
+    assert layout.meta["chosen"] == {"xaxis": 37, "xaxis2": 37}
+
+
 def test_nothing_at_all_has_a_scale():
     assert drawn(np.zeros((2, 2), dtype=np.float32), np.zeros((2, 2), dtype=np.float32)).layout.coloraxis.cmax == 1
 

@@ -93,8 +93,6 @@ def activation_figure(
     bottom = _SPREAD + _BETWEEN
     across = [0, 1 - _BESIDE - 0.03] if lengths is not None else [0, 1]
     top = _top(subtitle, column_name, column_tokens)
-    step = max(1, -(-n_rows * LINE // int((height - top - _BOTTOM) * (1 - bottom))))
-    labels = [*range(0, n_rows, step)]
     layout: dict[str, Any] = {
         "template": template(theme),
         "title": heading(title, subtitle),
@@ -109,8 +107,8 @@ def activation_figure(
             "domain": [bottom, 1],
             "automargin": True,
             "tickmode": "array",
-            "tickvals": labels,
-            "ticktext": [escape(isolate(shorten(tokens[place], _LABEL))) for place in labels],
+            "tickvals": [*range(n_rows)],
+            "ticktext": [escape(isolate(shorten(token, _LABEL))) for token in tokens],
             "tickfont": {"size": 11},
             "ticks": "",
             "title": {"text": escape(row_name), "standoff": 4, "font": {"size": 12}},

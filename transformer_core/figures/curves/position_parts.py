@@ -35,7 +35,6 @@ def position_parts(
     query_name: str = "query",
     key_name: str = "key",
     theme: Theme = LIGHT,
-    width: int = 1100,
 ) -> go.Figure:
     """Draw a matrix for each part and one for the scores, all on one scale.
 
@@ -50,7 +49,6 @@ def position_parts(
         query_name: what the rows are.
         key_name: what the columns are.
         theme: light or dark.
-        width: px that the figure is laid out for; it takes the width that it is given.
 
     Raises:
         ValueError: labels, parts and shares do not fit together.
@@ -66,9 +64,9 @@ def position_parts(
     n_rows = math.ceil(len(panels) / n_columns)
     cells = min(max(LINE * shape[0], _CELLS[0]), _CELLS[1])
     longest = max((text_width(shorten(token, _LETTERS)) for token in key_tokens), default=0.0)
-    inner = width - _LEFT - _RIGHT, n_rows * (_NAME + cells) + (n_rows - 1) * _GAP
+    inner = n_rows * (_NAME + cells) + (n_rows - 1) * _GAP
     below_all = round(min(longest, 11 * 7) + 34)
-    height = inner[1] + _TITLE + below_all
+    height = inner + _TITLE + below_all
     top = float(max((np.abs(panel[mask]).max(initial=0.0) for panel in panels.values()), default=0.0)) or 1.0
     queries = Places(kind="query", tokens=query_tokens, n_cells=shape[0])
     keys = Places(kind="key", tokens=key_tokens, n_cells=shape[1])
@@ -87,18 +85,18 @@ def position_parts(
     for number, (name, values) in enumerate(panels.items()):
         row, column = divmod(number, n_columns)
         left = column * (across + 0.03)
-        above = 1 - (row * (_NAME + cells + _GAP) + _NAME) / inner[1]
-        below = above - cells / inner[1]
+        above = 1 - (row * (_NAME + cells + _GAP) + _NAME) / inner
+        below = above - cells / inner
         suffix = str(number + 1) if number else ""
         refs = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
         traces += _matrix(name, values, mask, queries, keys, refs)
         domain = {"x": [left, min(left + across, 1.0)], "y": [max(below, 0.0), above]}
-        layout[f"xaxis{suffix}"] = _axis(key_tokens, inner[0] * across, is_labelled=row == n_rows - 1) | {
+        layout[f"xaxis{suffix}"] = _axis(key_tokens, is_labelled=row == n_rows - 1) | {
             "domain": domain["x"],
             "anchor": refs["yaxis"],
             "range": [-0.5, shape[1] - 0.5],
         }
-        layout[f"yaxis{suffix}"] = _axis(query_tokens, cells, is_labelled=column == 0) | {
+        layout[f"yaxis{suffix}"] = _axis(query_tokens, is_labelled=column == 0) | {
             "domain": domain["y"],
             "anchor": refs["xaxis"],
             "range": [shape[0] - 0.5, -0.5],
@@ -162,11 +160,9 @@ def _matrix(
     return traces
 
 
-def _axis(tokens: Sequence[str], room: float, *, is_labelled: bool) -> dict[str, Any]:
-    """Return an axis of tokens, its labels only where they are asked for and as many as there is room for."""
-    pitch = room / max(len(tokens), 1)
-    step = max(1, math.ceil(LINE / pitch))
-    places = list(range(0, len(tokens), step)) if is_labelled else []
+def _axis(tokens: Sequence[str], *, is_labelled: bool) -> dict[str, Any]:
+    """Return an axis of tokens, its labels only where they are asked for."""
+    places = list(range(len(tokens))) if is_labelled else []
     return {
         "tickmode": "array",
         "tickvals": places,

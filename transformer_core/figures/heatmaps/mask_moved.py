@@ -34,7 +34,6 @@ def moved_pair(
     note: str = "",
     tolerance: float = 0.0,
     theme: Theme = LIGHT,
-    width: int = 1100,
     height: int = 460,
 ) -> go.Figure:
     """Draw two matrices of changes beside each other. A cell up to the tolerance is neutral: nothing moved.
@@ -52,7 +51,6 @@ def moved_pair(
         note: stands below the title, smaller.
         tolerance: logits; differences up to this are rounding, and look like 0.
         theme: light or dark.
-        width: px that the figure is laid out for; it takes the width that it is given.
         height: px.
 
     Returns:
@@ -70,7 +68,6 @@ def moved_pair(
     finite = [np.nan_to_num(cells) for cells in moved]
     most = max(float(cells.max(initial=0.0)) for cells in finite) or 1.0
     half = (1 - _GAP) / 2
-    across = (width - _ROOM) * half / max(shape[1], 1)
     traces: list[Any] = []
     for side, cells in enumerate(moved):
         traces += _traces(cells, side, rows, columns, hover, most, tolerance)
@@ -81,7 +78,8 @@ def moved_pair(
         "template": template(theme),
         "title": heading(title, note),
         "height": height,
-        "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * shape[1] / (1 - _GAP))},
+        "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * shape[1] / (1 - _GAP))}
+        | ({} if chosen is None else {"chosen": {"xaxis": chosen, "xaxis2": chosen}}),
         "margin": {"l": 8, "r": 8, "t": top, "b": 34},
         "coloraxis": {"cmin": 0, "cmax": most, "colorbar": _COLORBAR},
         "annotations": [
@@ -90,16 +88,15 @@ def moved_pair(
             for side, text in enumerate(titles)
         ],
     }
-    down = (height - top - 34) / max(shape[0], 1)
     for side, suffix in enumerate(("", "2")):
         start = (half + _GAP) * side
         layout[f"xaxis{suffix}"] = (
-            _axis(columns, column_name, KEY, across)
+            _axis(columns, column_name, KEY)
             | {"domain": [start, start + half], "side": "top", "range": [-0.5, shape[1] - 0.5]}
             | {"anchor": f"y{suffix}", "tickangle": -45}
         )
         layout[f"yaxis{suffix}"] = (
-            _axis(rows, row_name if side == 0 else "", QUERY, down)
+            _axis(rows, row_name if side == 0 else "", QUERY)
             | {"range": [shape[0] - 0.5, -0.5], "automargin": side == 0, "anchor": f"x{suffix}"}
             | ({} if side == 0 else {"showticklabels": False, "matches": "y"})
         )
@@ -182,9 +179,8 @@ def in_words(value: float) -> str:
     return f"{value:.2f}" if value >= 0.005 else f"{value:.0e}".replace("e-0", "e-")
 
 
-def _axis(labels: Sequence[str], title: str, color: str, pitch: float) -> dict[str, Any]:
-    """Return an axis of tokens, thinned out where there are too many for their room."""
-    step = max(1, -(-LINE // max(int(pitch), 1)))
+def _axis(labels: Sequence[str], title: str, color: str) -> dict[str, Any]:
+    """Return an axis of tokens."""
     return {
         "title": {
             "text": f"<b>{escape(title)}</b>" if title else "",
@@ -192,9 +188,9 @@ def _axis(labels: Sequence[str], title: str, color: str, pitch: float) -> dict[s
             "standoff": 6,
         },
         "tickmode": "array",
-        "tickvals": list(range(0, len(labels), step)),
-        "ticktext": [escape(shorten(label)) for label in labels[::step]],
-        "tickfont": {"size": 12 if pitch >= 16 else 11},
+        "tickvals": list(range(len(labels))),
+        "ticktext": [escape(shorten(label)) for label in labels],
+        "tickfont": {"size": 12},
         "ticks": "",
         "ticklabelstandoff": 3,
     }

@@ -203,10 +203,10 @@ def _numbers(
 
 
 def _axis(name: str, labels: Sequence[str], n: int, pitch: float) -> dict[str, Any]:
-    room = LINE + 2 if labels else max(LINE + 8, text_width(str(n)) + 16)  # also in a narrower place
-    step = max(1, math.ceil(room / max(pitch, 0.01)))
-    if not labels and step > 1:
-        step = next(s for s in (2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if s >= step)
+    step = 1  # all labels are sent, and the browser fits them
+    if not labels:
+        room = max(LINE + 8, text_width(str(n)) + 16)  # also in a narrower place
+        step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if s * max(pitch, 0.01) >= room)
     places = list(range(0, n, step))
     return {
         "tickmode": "array",
