@@ -133,3 +133,41 @@ def test_one_product_reshaped_permuted_and_chunked_gives_queries_keys_and_values
     numbers = sizes(config, box, batch=3, lengths=LENGTHS)
     shapes = [in_numbers(stage.axes, numbers) for stage in told if any("head" in axis for axis in stage.axes)][:-1]
     assert shapes == [tuple(shape) for shape in seen]
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["encoder.0.self_attn", "decoder.0.cross_attn"])
+def test_one_product_of_grouped_queries_is_split_by_heads(name: str):
+    config = odd_config(n_heads=4, n_kv_heads=1, d_model=12)
+    model, box = shaken_model(config), blueprint_of(config).boxes[name]
+    with tc.capture(model, "*") as acts:
+        model(*random_inputs(model))
+    attention, n_kv, d_head = model.get_submodule(box.module), 1, config.head_width
+    assert isinstance(attention, MultiHeadAttention)
+    numbers = sizes(config, box, batch=3, lengths=LENGTHS)
+    found = [in_numbers(stage.axes, numbers) for stage in stages(config, box) if not stage.site]
+    if box.part == "cross_attn":
+        memory = acts[[site for site in acts if site.startswith("encoder.") and "hook_normalized" in site][-1]]
+        weights = [one.weight.view(n_kv, d_head, -1) for one in (attention.k, attention.v)]
+        biases = [one.bias.view(n_kv, d_head) for one in (attention.k, attention.v)]
+        together = torch.nn.functional.linear(
+            memory, torch.stack(weights, dim=1).flatten(0, 2), torch.stack(biases, dim=1).flatten()
+        )
+        reshaped = together.reshape(*memory.shape[:2], n_kv, 2 * d_head)
+        parts = reshaped.permute(0, 2, 1, 3).chunk(2, dim=-1)
+        shapes = [together.shape, reshaped.shape, reshaped.permute(0, 2, 1, 3).shape, parts[0].shape]
+        computed = dict(zip("kv", parts, strict=True))
+    else:
+        x, linears = acts["encoder.blocks.0.hook_resid_pre"], (attention.q, attention.k, attention.v)
+        together = torch.nn.functional.linear(
+            x, torch.cat([one.weight for one in linears]), torch.cat([one.bias for one in linears])
+        )
+        reshaped = together.reshape(*x.shape[:2], 4 + 2 * n_kv, d_head)
+        permuted = reshaped.permute(0, 2, 1, 3)
+        parts = permuted.split([4, n_kv, n_kv], dim=1)
+        shapes = [together.shape, reshaped.shape, permuted.shape, parts[0].shape, parts[1].shape]
+        computed = dict(zip("qkv", parts, strict=True))
+    for letter, values in computed.items():
+        torch.testing.assert_close(values, acts[f"{box.module}.hook_{letter}"])
+    first = found.index(tuple(together.shape))
+    assert found[first : first + len(shapes)] == [tuple(shape) for shape in shapes]

@@ -86,7 +86,9 @@ def sizes(config: ModelConfig, box: Box, *, batch: int, lengths: Mapping[str, in
         "2·d_head": 2 * d_head,
         "3·d_head": 3 * d_head,
         "head·d_head": head * d_head,
+        "head + 2·kv_head": head + 2 * kv_head,
         "(head + 2·kv_head)·d_head": (head + 2 * kv_head) * d_head,
+        "2·kv_head·d_head": 2 * kv_head * d_head,
         "2·head·d_head": 2 * head * d_head,
         "3·head·d_head": 3 * head * d_head,
         "d_model": config.d_model,
@@ -123,6 +125,8 @@ QUERIES = mark("queries of all heads side by side")
 RESHAPED = mark("reshape: head by head")
 PERMUTED = mark("permute: heads first")
 CHUNKED = mark("chunk: queries, keys and values apart")
+SPLIT_QUERIES = mark("split by heads: queries")
+SPLIT_KEYS_AND_VALUES = mark("split by heads: keys, and as many values")
 CHUNKED_KEYS_AND_VALUES = mark("chunk: keys and values apart")
 FROM_STREAM = mark("what queries are made of")
 FROM_MEMORY = mark("what keys and values are made of: the encoder's output")
@@ -204,16 +208,19 @@ def _of_attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
         yield Stage(what=FROM_MEMORY, axes=("batch", "src", "d_model"))
     else:
         yield Stage(what=IN, axes=("batch", pos, "d_model"))
-    if config.n_heads != config.n_key_value_heads:
-        yield Stage(what=TOGETHER, axes=("batch", pos, "(head + 2·kv_head)·d_head"))
-    elif is_cross:
+    kv_head = "head" if config.n_heads == config.n_key_value_heads else "kv_head"
+    if is_cross:
         yield from _fused(QUERIES, pos, 1, "")
-        yield from _fused(KEYS_AND_VALUES, "src", 2, CHUNKED_KEYS_AND_VALUES)
-    else:
+        yield from _fused(KEYS_AND_VALUES, "src", 2, CHUNKED_KEYS_AND_VALUES, kv_head)
+    elif kv_head == "head":
         yield from _fused(TOGETHER, pos, 3, CHUNKED)
-    of_queries, of_keys = ("batch", "head", "query", d_head), ("batch", "kv_head", "key", d_head)
-    if config.n_heads == config.n_key_value_heads:
-        of_keys = ("batch", "head", "key", d_head)
+    else:
+        yield Stage(what=TOGETHER, axes=("batch", pos, "(head + 2·kv_head)·d_head"))
+        yield Stage(what=RESHAPED, axes=("batch", pos, "head + 2·kv_head", d_head))
+        yield Stage(what=PERMUTED, axes=("batch", "head + 2·kv_head", pos, d_head))
+        yield Stage(what=SPLIT_QUERIES, axes=("batch", "head", pos, d_head))
+        yield Stage(what=SPLIT_KEYS_AND_VALUES, axes=("batch", "kv_head", pos, d_head))
+    of_queries, of_keys = ("batch", "head", "query", d_head), ("batch", kv_head, "key", d_head)
     if config.qk_norm:
         yield Stage(what=Q_NORMALIZED, axes=of_queries, site=f"{at}.q_norm.hook_normalized")
         yield Stage(what=K_NORMALIZED, axes=of_keys, site=f"{at}.k_norm.hook_normalized")
@@ -231,14 +238,14 @@ def _of_attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
     yield Stage(what=ATTN_OUT, axes=("batch", pos, "d_model"), site=f"{at}.hook_attn_out")
 
 
-def _fused(what: str, pos: str, n: int, chunked: str) -> Iterator[Stage]:
+def _fused(what: str, pos: str, n: int, chunked: str, head: str = "head") -> Iterator[Stage]:
     """Yield a projection of n kinds of vectors in one product, on its way to one tensor for each kind."""
     times = f"{n}·" if n > 1 else ""
-    yield Stage(what=what, axes=("batch", pos, f"{times}head·d_head"))
-    yield Stage(what=RESHAPED, axes=("batch", pos, "head", f"{times}d_head"))
-    yield Stage(what=PERMUTED, axes=("batch", "head", pos, f"{times}d_head"))
+    yield Stage(what=what, axes=("batch", pos, f"{times}{head}·d_head"))
+    yield Stage(what=RESHAPED, axes=("batch", pos, head, f"{times}d_head"))
+    yield Stage(what=PERMUTED, axes=("batch", head, pos, f"{times}d_head"))
     if chunked:
-        yield Stage(what=chunked, axes=("batch", "head", pos, "d_head"))
+        yield Stage(what=chunked, axes=("batch", head, pos, "d_head"))
 
 
 def _of_feed_forward(config: ModelConfig, box: Box) -> Iterator[Stage]:
