@@ -119,10 +119,11 @@ def _sizes(scene: Scene) -> None:
     least = min(2, most) if scene.part == "shift" else 1
     st.number_input(
         say("Positions, {least} to {most}", least=least, most=most),
-        min_value=least,
-        max_value=most,
+        step=1,
         width=160,
-        **state.box(positions_state.N, scene.n),
+        **state.box(
+            positions_state.N, scene.n, lambda n: positions_state.N.set(None if n is None else min(max(n, least), most))
+        ),
     )
     if scene.part == "bias" or scene.encoding == "learned":
         return
@@ -130,8 +131,6 @@ def _sizes(scene: Scene) -> None:
         say("Width of the head, 2 to {most}", most=positions_state.MOST_WIDTH)
         if scene.is_rotary
         else say("Width, 2 to {most}", most=positions_state.MOST_WIDTH),
-        min_value=2,
-        max_value=positions_state.MOST_WIDTH,
         step=2,
         width=210 if scene.is_rotary else 160,
         **state.box(positions_state.WIDTH, scene.width, _choose_width),
@@ -139,5 +138,6 @@ def _sizes(scene: Scene) -> None:
 
 
 def _choose_width(width: int | None) -> None:
-    """A width was typed; an odd one, which no pairs make, gives way to the next."""
-    positions_state.WIDTH.set(None if width is None else width + width % 2)
+    """A width was typed; an odd one, which no pairs make, gives way to the next, and one beyond an end to that."""
+    within = None if width is None else min(max(width, 2), positions_state.MOST_WIDTH)
+    positions_state.WIDTH.set(None if within is None else within + within % 2)

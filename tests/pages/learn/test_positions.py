@@ -231,3 +231,13 @@ def test_of_a_long_text_the_first_tokens_are_drawn_and_all_are_counted(
         note["text"] for note in json.loads(whole)["layout"]["annotations"]
     ]
     assert "Encoding" not in [box.label for box in app.selectbox]  # a model has the one that it has
+
+
+@pytest.mark.parametrize(("typed", "taken"), [(0, 1), (100_000, 512)])
+def test_too_few_and_too_many_positions_give_way_to_what_there_can_be(open_positions: OpenApp, typed: int, taken: int):
+    app = open_positions(model="en-fr", encoding="sinusoidal_halves", part="table")
+    box = app.number_input(key="positions-n-box")
+    assert (box.min, box.max) == (None, None), "a browser keeps to itself what is beyond limits"
+    box.set_value(typed).run()
+    assert not app.exception
+    assert app.number_input(key="positions-n-box").value == taken and url_of(app)["n"] == str(taken)
