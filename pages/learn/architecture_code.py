@@ -24,11 +24,12 @@ for weight in weights_of(model.config)[box.name]:
     print(weight.name, weight.shape, weight.n_parameters)
 """
 PARAMETERS = """
-from transformer_core.analysis.heads.inventory import parameters_by_part
+{replaced}from transformer_core.analysis.heads.inventory import parameters_by_part
 
-counts = parameters_by_part(model.config)
+counts = parameters_by_part({config})
 print(counts, sum(counts.values()))
 """
+REPLACED = "from dataclasses import replace\n\n"
 COST = """
 from transformer_core.analysis.blueprint.forward_cost import crossing, memory, reading_cost, writing_cost
 
@@ -58,9 +59,12 @@ def code_of(scene: Scene, part: str) -> str:
     opening = code.opening(scene.card, scene.view, scene.reading)
     match part:
         case "parameters":
-            return opening + PARAMETERS
+            sharing = scene.shared_config.tie_embeddings
+            is_own = sharing == scene.card.config.tie_embeddings
+            config = "model.config" if is_own else f"replace(model.config, tie_embeddings={sharing!r})"
+            return opening + PARAMETERS.format(replaced="" if is_own else REPLACED, config=config)
         case "cost":
-            length, width = max(scene.lengths.values()), bytes_per_number(scene)
+            length, width = max(scene.shape_lengths.values()), bytes_per_number(scene)
             writing = WRITING.format(length=length) if scene.card.config.has_decoder else ""
             return opening + COST.format(length=length, width=width, writing=writing)
         case "stream":

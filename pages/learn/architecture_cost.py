@@ -46,16 +46,17 @@ CROSSES = mark(
 BEYOND = mark("This model takes {most} tokens at most, so it never gets there.")
 NEVER = mark("Attention itself never costs more than the feed-forward networks here.")
 NO_FEED_FORWARD = mark("This model has no feed-forward networks.")
+ONE_TEXT = mark("All is for one of the {n} texts of the batch.")
 SPARES = mark("To write {n} tokens one by one, the cache spares {share} of the multiply-adds.")
 
 
 def show(scene: Scene) -> None:
     """Draw four figures: operations of reading, shares of them, operations of writing, memory."""
     config = scene.card.config
-    lengths = several_lengths(config.max_seq_len)
-    here = max(scene.lengths.values())
+    here = max(scene.shape_lengths.values())
+    lengths = several_lengths(max(config.max_seq_len, here))
     crossed = crossing(config, "attention", "feed_forward") if config.d_ff else None
-    marks = {say("this text"): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
+    marks = {_here(scene): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
     with st.container(key="hl-arch-cost"):
         left, right = st.columns(2, gap="medium")
     costs = reading_costs(config, lengths)
@@ -85,6 +86,11 @@ def show(scene: Scene) -> None:
     st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(scene, crossed, here)))}</p>")
 
 
+def _here(scene: Scene) -> str:
+    """Return what the marked length is that of."""
+    return say("as typed") if scene.has_typed_shapes else say("this text")
+
+
 def _writing(scene: Scene, lengths: list[int], here: int) -> None:
     """Draw what it costs to write a text token by token, with the cache and without."""
     config = scene.card.config
@@ -98,7 +104,7 @@ def _writing(scene: Scene, lengths: list[int], here: int) -> None:
         hues=[WARM, STRONG],
         title=say("Writing a text token by token, all steps together"),
         unit=say("multiply-adds"),
-        marks={say("this text"): here},
+        marks={_here(scene): here},
         theme=theme(),
     )
     _figure(scene, figure, "writing", lengths, curves)
@@ -123,7 +129,7 @@ def _memory(scene: Scene, lengths: list[int], here: int) -> None:
         hues=hues,
         title=say("Memory"),
         unit="",
-        marks={say("this text"): here},
+        marks={_here(scene): here},
         in_bytes=True,
         theme=theme(),
     )
@@ -165,4 +171,5 @@ def _sentences(scene: Scene, crossed: int | None, here: int) -> list[str]:
     if config.has_decoder:
         cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
         found.append(say(SPARES, n=here, share=f"{1 - cached / uncached:.0%}"))
+    found += [say(ONE_TEXT, n=grouped(scene.batch))] if scene.batch > 1 else []
     return [*found, say(COUNTED)]

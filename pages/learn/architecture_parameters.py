@@ -3,7 +3,6 @@
 import html
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -56,7 +55,8 @@ ABOUT_SHARING_ALONE = mark(
 def show(scene: Scene) -> None:
     """Draw the bars, the comparison and the table."""
     is_pair = len(scene.plan.stacks) > 1
-    config = _sharing(scene)
+    config = scene.shared_config
+    _sharing(scene, config)
     counts = {(stack if is_pair else "", part): n for (stack, part), n in _counts(config).items()}
     total = sum(counts.values())
     with st.container(key="hl-arch-parameters"):
@@ -68,16 +68,16 @@ def show(scene: Scene) -> None:
     st.html(_table(counts, total))
 
 
-def _sharing(scene: Scene) -> ModelConfig:
-    """Draw which matrices of tokens are one, and return the model's configuration with that."""
+def _sharing(scene: Scene, config: ModelConfig) -> None:
+    """Draw which matrices of tokens are one, and what that changes."""
     own, is_pair = scene.card.config, len(scene.plan.stacks) > 1
-    if not own.unembed:
-        return own
-    names = SHARING if is_pair else {"target": ALONE, "none": SHARING["none"]}
-    chosen = architecture_state.TYING.value if architecture_state.TYING.value in names else own.tie_embeddings
+    if not scene.sharings:
+        return
+    names = SHARING if is_pair else SHARING | {"target": ALONE}
+    chosen = config.tie_embeddings
     st.segmented_control(
         say("Weight sharing"),
-        [*names],
+        scene.sharings,
         format_func=lambda name: say(names[name]),
         required=True,
         **state.box(
@@ -86,7 +86,6 @@ def _sharing(scene: Scene) -> ModelConfig:
             lambda name: architecture_state.TYING.set("" if name == own.tie_embeddings else name),
         ),
     )
-    config = replace(own, tie_embeddings=chosen)
     total, of_own = (sum(_counts(one).values()) for one in (config, own))
     words = say(
         ABOUT_SHARING if is_pair else ABOUT_SHARING_ALONE,
@@ -97,7 +96,6 @@ def _sharing(scene: Scene) -> ModelConfig:
         else say("{n} fewer", n=grouped(of_own - total)),
     )
     st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
-    return config
 
 
 def look(scene: Scene) -> str:

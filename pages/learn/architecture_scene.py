@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import sizes
+from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
@@ -83,6 +84,19 @@ class Scene:
         """How many tokens each stack reads for the shapes: as was typed, else those of the text."""
         typed = {stack: architecture_state.SHAPES[stack].value for stack in self.plan.stacks}
         return {stack: typed[stack].pos if typed[stack] else n for stack, n in self.lengths.items()}
+
+    @property
+    def sharings(self) -> tuple[str, ...]:
+        """Which weights of this model can be shared, as `tie_embeddings` has it; none without a last linear layer."""
+        if not self.card.config.unembed:
+            return ()
+        return ("three_way", "target", "none") if len(self.plan.stacks) > 1 else ("target", "none")
+
+    @property
+    def shared_config(self) -> ModelConfig:
+        """The model's configuration with the weight sharing that is chosen."""
+        chosen = architecture_state.TYING.value
+        return replace(self.card.config, tie_embeddings=chosen) if chosen in self.sharings else self.card.config
 
     @property
     def batch(self) -> int:

@@ -19,6 +19,7 @@ import transformer_core as tc
 from pages.shared.models import ROOT
 from tests.pages.conftest import EXAMPLES, PROMPTS, component, shown_code, url_of, values_of, words_of
 from tests.pages.explore.decoding_parts import arrays_of, files_of, redrawn
+from transformer_core.analysis.blueprint.forward_cost import reading_cost
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OpenApp = Callable[..., AppTest]
@@ -207,14 +208,36 @@ def test_the_papers_base_model_is_there_and_called_untrained(open_app: OpenApp):
     assert "There is no model “paper-base” here" in words_of(app)
 
 
+def test_the_cost_follows_the_shapes_that_are_typed(
+    open_app: OpenApp, three_kinds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    app = opened(open_app, model="en-fr", text=EXAMPLES[0], part="cost", src="3.25", tgt="3.9")
+    marks = [note["text"] for note in figures_of(app)[0]["layout"]["annotations"]]
+    assert any("as typed" in mark for mark in marks)
+    assert "To write 25 tokens" in words_of(app) and "one of the 3 texts" in words_of(app)
+    defined, _ = run_shown(app, tmp_path, monkeypatch)
+    assert defined["cost"] == reading_cost(tc.load(three_kinds / "en-fr")[0].config, 25)
+
+
 @pytest.mark.parametrize(("model", "sharing"), [("en-fr", "three_way"), ("en-fr", "none"), ("tales", "none")])
 def test_weight_sharing_is_counted_as_a_built_model_has_it(
-    model: str, sharing: Any, open_app: OpenApp, three_kinds: Path
+    model: str,
+    sharing: Any,
+    open_app: OpenApp,
+    three_kinds: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     app = opened(open_app, model=model, text=PROMPTS[0], part="parameters", sharing=sharing)
     config = tc.load(three_kinds / model)[0].config
     built = tc.build(dataclasses.replace(config, tie_embeddings=sharing))
-    assert f"{sum(p.numel() for p in built.parameters()):,} parameters" in words_of(app)
+    total = sum(p.numel() for p in built.parameters())
+    assert f"{total:,} parameters" in words_of(app)
+    _, printed = run_shown(app, tmp_path, monkeypatch)
+    assert str(total) in printed
+    kept = files_of(app, "architecture-parameters")
+    assert arrays_of(kept)["counts"].sum() == total
+    assert sum(redrawn(kept, tmp_path, monkeypatch)["counts"].values()) == total
 
 
 @pytest.mark.parametrize(("model", "block"), [("en-fr", "decoder.1.mlp"), ("gaps", "encoder.2.mlp")])
