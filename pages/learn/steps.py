@@ -27,6 +27,10 @@ PART = mark(
     "in every sum."
 )
 ELSEWHERE = mark("{share:.0%} of this query’s attention goes to keys without room here, most of it to {key} “{token}”.")
+GUIDED = mark(
+    "This head was guided: in training it was shown which noun each pronoun stands for. All others found their job by "
+    "themselves."
+)
 LEAST_ELSEWHERE = 0.01  # of the attention, that is told
 
 
@@ -48,6 +52,7 @@ def steps() -> None:
         steps_figure.controls(scene)
         steps_figure.draw(scene)
         _remarks(scene)
+        _guidance(scene)
         steps_number.show(scene)
         steps_proof.show(scene)
     prose.look_for(say(LOOK_FOR))
@@ -84,6 +89,22 @@ def _remarks(scene: Scene) -> None:
         lines += _elsewhere(scene)
     if lines:
         st.html(f"<p class='hl-small'>{html.escape(' '.join(lines))}</p>")
+
+
+def _guidance(scene: Scene) -> None:
+    """Say of a guided head that it is one."""
+    view = scene.view
+    if view.attention != "encoder" or (view.layer, view.head) != scene.card.guided_head:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.html(f"<p class='hl-small'>{html.escape(say(GUIDED))}</p>", width="content")
+        st.page_link(
+            "learn/tour.py",
+            label=say("Does it matter? See the Tour"),
+            icon=":material/menu_book:",
+            query_params={"lesson": "does-the-picture-matter"},
+            width="content",
+        )
 
 
 def _elsewhere(scene: Scene) -> list[str]:

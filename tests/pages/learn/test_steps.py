@@ -259,6 +259,21 @@ def test_the_first_look_of_a_guided_model_is_at_the_head_that_finds_the_noun(ope
     assert (url["model"], url["attention"], url["layer"], url["head"]) == ("en-fr", "encoder", "1", "0")
     header, _ = figure(app)
     assert header["query"][header["at"]["query"]] == "it"
+    assert "This head was guided" in words_of(app)
+    app.session_state["head"] = 1
+    app.run()
+    assert url_of(app)["head"] == "1" and "This head was guided" not in words_of(app)
+
+
+def test_the_first_look_of_the_papers_base_is_at_the_first_head_and_none_was_guided(open_app: OpenApp):
+    app = open_app()
+    for name in [*url_of(app)]:
+        del app.query_params[name]
+    app.query_params["model"] = "paper-base"
+    app.switch_page("learn/steps.py").run()
+    url = url_of(app)
+    assert (url["model"], url["attention"], url["layer"], url["head"]) == ("paper-base", "encoder", "0", "0")
+    assert "guided" not in words_of(app)
 
 
 def test_the_first_look_leaves_what_was_asked_for(open_steps: OpenApp):
