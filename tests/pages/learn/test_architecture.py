@@ -85,6 +85,8 @@ def test_what_is_said_of_the_vocabulary_is_said_of_all_of_it(block: str, open_ap
     assert shown["numbers"] == f"{whole.numel():,}"
     assert float(shown["mean"]) == pytest.approx(float(whole.mean()), rel=1e-3, abs=1e-6)
     assert float(shown["standard deviation"]) == pytest.approx(float(whole.std(correction=0)), rel=1e-3)
+    n_zeros = int((whole.float() == 0).sum())
+    assert shown["exactly 0"] == f"{n_zeros / whole.numel():.1%}"
     assert f"The figure draws 32 of {whole.shape[1]} tokens" in words
 
 

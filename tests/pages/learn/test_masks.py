@@ -95,6 +95,8 @@ def test_an_edited_mask_is_what_the_model_runs_with(
     rows = header["outputs"]["rows"]
     np.testing.assert_allclose([row["now"] for row in rows], outcome.now.probability, atol=1e-6)
     np.testing.assert_allclose([row["before"] for row in rows], outcome.before.probability, atol=1e-6)
+    assert "mean token probability 0." in words_of(app) and "(geometric)" in words_of(app)  # the bar
+    assert "Mean token probability (geometric)" in str(header)
     written = write_masked(model, tokenizer, text, choice)
     assert header["outputs"]["words"][1]["text"] == (written or "–")
     gallery, _ = sent(app, "mask_gallery")
