@@ -54,7 +54,7 @@ def _choose(laboratory: Laboratory) -> TrialRequest | None:
     for name, value in usual.items():
         st.session_state.setdefault(keys[name], value)
     kept: dict[str, Any] = {"persist_state": "session"}
-    with st.container(key=f"hl-trial-choices-{kind}", horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(key=f"hl-trial-choices-{kind}", horizontal=True, gap="medium", vertical_alignment="top"):
         task = st.segmented_control(
             say("Task"),
             TASKS[kind],
