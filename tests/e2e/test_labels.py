@@ -21,7 +21,7 @@ WORDS = """svg => [...svg.querySelectorAll("text")].filter((text) => text.textCo
     const corners = [[x, y], [x + width, y], [x + width, y + height], [x, y + height]];
     return {
       text: text.textContent,
-      axis: text.closest(".xtick") ? "x" : text.closest(".ytick") ? "y" : "",
+      axis: /(x|y)\\d*tick/.exec(text.parentElement.getAttribute("class"))?.[1] ?? "",
       corners: corners.map(([x, y]) => [x, y]).map(([x, y]) => {
         const at = new DOMPoint(x, y).matrixTransform(place);
         return [at.x, at.y];
@@ -94,6 +94,74 @@ def test_the_chosen_row_and_column_are_named_where_not_all_have_room(page: Page)
 def labelled(figure: Locator, axis: str) -> list[int]:
     """The places that have a label on the screen."""
     return list(figure.locator(".plot").evaluate("(plot, axis) => plot._fullLayout[axis].tickvals", axis))
+
+
+def test_a_pair_of_maps_names_every_token_on_the_screen_and_on_paper(page: Page):
+    page.goto(f"/masks?part=leak&changed=4&text={ANIMAL.replace(' ', '+')}")
+    figure = figure_of(page)
+    expect(figure.locator(".x2tick").first).to_be_visible()
+    words = words_in(figure.locator("svg.main-svg").first)
+    tokens = on("y", words)
+    assert len(tokens) > 14 and on("x", words) == tokens * 2
+    assert overlapping(words) == []
+    open_menu(figure)
+    _, picture = saved(figure, "SVG", width="88 mm")
+    shown = page.context.new_page()
+    shown.set_content(picture.decode())
+    words = words_in(shown.locator("svg").first)
+    assert on("y", words) == tokens and on("x", words) == tokens * 2
+    assert overlapping(words) == []
+    assert shown.evaluate(BEYOND) == []
+    numbers = shown.locator(".scatterlayer text")
+    assert numbers.count() == 2 * len(tokens) ** 2
+    sizes = numbers.evaluate_all("texts => texts.map((text) => parseFloat(text.style.fontSize) * 0.75)")  # pt
+    assert min(sizes) >= 4
+    shown.close()
+
+
+def test_a_saved_map_keeps_its_numbers_its_colors_and_the_names_of_what_is_chosen(page: Page):
+    text = " . ".join([ANIMAL] * 4) + " ."
+    open_heads(page, address(13, "&show=scores"))
+    figure = figure_of(page)
+    open_menu(figure)
+    _, picture = saved(figure, "SVG", width="88 mm")
+    shown = page.context.new_page()
+    shown.set_content(picture.decode())
+    assert shown.locator(".scatterlayer text").count() == figure.locator(".scatterlayer text").count() == 13**2
+    scores = shown.locator(".scatterlayer text").evaluate_all(
+        """texts => texts.map((text) => {
+          const { x, y, width, height } = text.getBoundingClientRect();
+          const at = document.elementsFromPoint(x + width / 2, y + height / 2);
+          return [text.textContent, at.find((part) => part.tagName === "path").getAttribute("fill")];
+        })"""
+    )
+    faint = [fill for number, fill in scores if abs(float(number.replace("\N{MINUS SIGN}", "-"))) < 0.2]
+    assert faint and all(min(map(int, fill[4:-1].split(","))) > 200 for fill in faint)  # around 0 nothing is colored
+    page.goto(f"/heads?attention=encoder&layer=0&head=0&text={text.replace(' ', '+')}&query=33&key=47")
+    expect(figure.locator(".gtitle")).to_be_visible()
+    open_menu(figure)
+    _, picture = saved(figure, "SVG", width="88 mm")
+    shown.set_content(picture.decode())
+    words = words_in(shown.locator("svg").first)
+    assert overlapping(words) == []
+    places = labelled(figure, "xaxis"), labelled(figure, "yaxis")
+    assert 47 in places[0] and 33 in places[1]
+    shown.close()
+
+
+def test_saved_bars_name_every_key(page: Page):
+    open_heads(page, address(13, "&query=8&key=1"))
+    figure = page.locator(".figure").filter(has=page.locator(".barlayer")).first
+    figure.scroll_into_view_if_needed()
+    open_menu(figure)
+    _, picture = saved(figure, "SVG", width="88 mm")
+    shown = page.context.new_page()
+    shown.set_content(picture.decode())
+    words = words_in(shown.locator("svg").first)
+    assert on("x", words) == [*TEXTS[13].split(), "<eos>"]
+    assert overlapping(words) == []
+    assert shown.evaluate(BEYOND) == []
+    shown.close()
 
 
 @pytest.mark.parametrize("n_tokens", [13, 40])

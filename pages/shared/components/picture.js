@@ -29,10 +29,11 @@ async function makePicture({ figure, template, width, shown }) {
   if (width.mm) setFonts(drawn, scale);
   drawn.layout.font = { ...drawn.layout.font, family: FONT };
   loosen(drawn.layout, Boolean(grid));
-  dropTightTexts(drawn, laid);
-  if (grid && width.mm && laid < LEAST_CELL * (grid.columns.length - 1)) lowerColorBar(drawn.layout);
+  if (!grid || width === WIDTHS[0]) dropTightTexts(drawn, laid);
+  const across = grid && laid * spanOf(drawn.layout.xaxis); // px, of a matrix
+  if (grid && width.mm && across < LEAST_CELL * (grid.columns.length - 1)) lowerColorBar(drawn.layout);
   if (grid) await fitGrid(drawn, Boolean(width.mm));
-  else await measured(drawn, (place) => fitLines(drawn, place));
+  await measured(drawn, (place) => (grid ? [fitNames, fitNumbers] : [fitLines]).forEach((fit) => fit(drawn, place)));
   await measured(drawn, (place) => widen(drawn, place));
   const { layout } = drawn;
   const size = { width: layout.width, height: layout.height };
@@ -46,6 +47,7 @@ async function makePicture({ figure, template, width, shown }) {
   picture.setAttribute("height", written(high(wide)));
   const lines = [...picture.querySelectorAll(".gtitle .line")];
   lines.forEach((line, i) => line.setAttribute("dy", `${1 + 1.3 * i}em`)); // plotly puts the first of several outside
+  raiseSubtitle(picture, Math.max(lines.length, 1));
   if (grid) await drawCells(picture, grid, gap);
   const pixels = width.mm ? (width.mm / 25.4) * PRINTED : (width.px ?? 3 * laid);
   return {
@@ -54,6 +56,12 @@ async function makePicture({ figure, template, width, shown }) {
     height: Math.round(high(pixels)),
     dotsPerInch: width.mm ? PRINTED : null,
   };
+}
+
+function raiseSubtitle(picture, nLines) {
+  // To the title: plotly leaves a line between both, and lets it lie on what comes below.
+  const [title, subtitle] = [".gtitle", ".gtitle-subtitle"].map((name) => picture.querySelector(name));
+  if (subtitle) subtitle.setAttribute("y", Number(title.getAttribute("y")) + 1.4 * nLines * parseFloat(title.style.fontSize));
 }
 
 function firstHeight(width, isGrid, laid, shown) {
@@ -91,11 +99,11 @@ function setFonts(figure, scale) {
 
 function loosen(layout, isGrid) {
   // Margins grow with what is written in them.
-  for (const [name, axis] of Object.entries(layout)) if (/^[xy]axis\d*$/.test(name)) axis.automargin = true;
+  for (const name of axesOf(layout)) layout[name].automargin = true;
   if (!isGrid) return;
   layout.margin = { l: 4, r: 4, t: 4, b: 4 };
   layout.minreducedheight = LAYOUT.row; // px, that margins may leave to the cells
-  layout.xaxis.tickangle = 0; // turned where there is no room
+  for (const name of axesOf(layout, "x")) layout[name].tickangle = 0; // turned where there is no room
   const size = layout.title?.font?.size ?? layout.template.layout.title.font.size;
   if (!layout.title?.text) return;
   const brush = document.createElement("canvas").getContext("2d");
@@ -127,27 +135,80 @@ async function measured(figure, change) {
 async function fitGrid({ data, layout }, isPaper) {
   // Fits the labels, and, on paper, makes cells about as high as wide. Labels take room from cells, and more of it the
   // larger they are: fitted to the room beside those of the round before, they fit in every third round.
-  const labels = ["xaxis", "yaxis"].map((name) => [name, { ...layout[name] }]);
+  const labels = axesOf(layout).map((name) => [name, { ...layout[name] }]);
   const sizes = Array.from({ length: 4 * (PAPER.text - PAPER.label) }, (_, i) => PAPER.text - i / 4);
   for (let round = 0; round < 4; round += 1) {
-    await measured({ data, layout }, ({ _fullLayout: full }) => {
-      const { w, h } = full._size;
-      const high = isPaper ? evenHeight(w, full) : h;
+    await measured({ data, layout }, (place) => {
+      const { _fullLayout: full } = place;
+      const { h } = full._size;
+      const { xaxis, yaxis } = full;
+      const high = isPaper ? (evenHeight(xaxis._length, full, PAPER.label) * h) / yaxis._length : h;
       layout.height = Math.round(layout.height - h + high);
+      lowerFurther(layout, high, place);
       if (round === 3) return;
       for (const [name, { tickvals, ticktext, tickfont, tickangle }] of labels) {
         Object.assign(layout[name], { tickvals, ticktext, tickfont, tickangle });
-        fitLabels(layout, name, name === "xaxis" ? w : high, isPaper ? sizes : LAYOUT.labels);
+        const room = full[name]._length * (name.startsWith("y") ? high / h : 1);
+        fitLabels(layout, name, room, isPaper ? sizes : LAYOUT.labels);
       }
     });
   }
 }
 
+function fitNames({ layout }, { _fullLayout: full }) {
+  // What is written above or below a matrix ends before what is written beside it, and an axis's name with the axis.
+  const sized = (font, text, usual, room) => {
+    const [wide] = widths([text], full.font.family); // in sizes, of letters that are not bold
+    return { ...font, size: Math.max(PAPER.label, Math.min(usual, room / (1.15 * wide))) };
+  };
+  const notes = (layout.annotations ?? []).filter(({ xref }) => xref === "paper");
+  for (const note of notes) {
+    const beside = notes.filter((other) => other !== note && other.y === note.y).map(({ x }) => Math.abs(x - note.x));
+    const room = Math.min(1, ...beside) * full._size.w;
+    note.font = sized(note.font, note.text, note.font?.size ?? full.font.size, room);
+  }
+  for (const name of axesOf(layout)) {
+    const { title } = layout[name];
+    if (title?.text) title.font = sized(title.font, title.text, full[name].title.font.size, full[name]._length);
+  }
+}
+
+function fitNumbers(figure, { _fullData: traces, _fullLayout: full }) {
+  // Numbers in cells become smaller; those that could not be read on paper are left out.
+  const font = full.font.family;
+  const sizes = traces.map(({ mode, text, textfont, xaxis, yaxis }) => {
+    if (mode !== "text" || !text.length) return null;
+    const [wide, high] = [xaxis, yaxis].map((name) => {
+      const { _length, range } = full[name.replace(/^./, "$&axis")];
+      return _length / Math.abs(range[1] - range[0]); // px, of a cell
+    });
+    return Math.min(textfont.size, (0.85 * wide) / Math.max(...widths(text, font)), high / LAYOUT.upright);
+  });
+  const size = Math.min(...sizes.filter((size) => size !== null));
+  for (const trace of figure.data) if (trace.mode === "text") trace.textfont = { ...trace.textfont, size };
+  if (size < PAPER.label) figure.data = figure.data.filter(({ mode }) => mode !== "text");
+}
+
 function lowerColorBar(layout) {
   // Below the cells it takes no room from their width.
   const below = { orientation: "h", x: 0, xanchor: "left", y: 0, yanchor: "top", len: 0.6 };
-  for (const [name, axis] of Object.entries(layout)) {
-    if (/^coloraxis/.test(name) && axis.colorbar) Object.assign(axis.colorbar, below);
+  for (const { colorbar } of colorAxesOf(layout)) Object.assign(colorbar, below);
+}
+
+function colorAxesOf(layout) {
+  return Object.keys(layout).filter((name) => /^coloraxis/.test(name) && layout[name].colorbar).map((name) => layout[name]);
+}
+
+function lowerFurther(layout, high, place) {
+  // Below what is written under the cells, which become `high`.
+  const { t, h } = place._fullLayout._size;
+  const edge = place.getBoundingClientRect().top + t + h;
+  const texts = [...place.querySelectorAll("text")].filter((text) => !text.closest('[class^="cb"], .scatterlayer'));
+  const px = Math.max(0, ...texts.map((text) => text.getBoundingClientRect().bottom - edge));
+  for (const { colorbar } of colorAxesOf(layout)) {
+    if (colorbar.orientation !== "h") continue;
+    layout.height += Math.round(px + colorbar.y * h);
+    colorbar.y = -px / high;
   }
 }
 
@@ -204,7 +265,8 @@ async function drawCells(picture, grid, gap) {
       const [row, column] = [Math.floor(cell / columns), cell % columns];
       const ends = (starts, i) => [starts[i] + gap / 2, starts[i + 1] - gap / 2].map((px) => px.toFixed(2));
       const [[left, right], [top, bottom]] = [ends(across, column), ends(down, row)];
-      const color = `rgb(${red},${green},${blue})`;
+      const onWhite = [red, green, blue].map((level) => Math.round(255 + ((level - 255) * alpha) / 255));
+      const color = `rgb(${onWhite})`;
       shapes.set(color, `${shapes.get(color) ?? ""}M${left} ${top}H${right}V${bottom}H${left}z`);
     }
     const group = picture.ownerDocument.createElementNS(picture.namespaceURI, "g");
