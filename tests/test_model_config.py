@@ -16,12 +16,12 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
-SIZES_OR_NONE = ("d_head", "n_kv_heads", "sliding_window")
+SIZES_OR_NONE = ("d_head", "n_kv_heads", "sliding_window", "full_attention_every")
 COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments")
 PROBABILITIES = ("dropout", "dropout_pattern")
 ABOVE_0 = (
     *("rotary_base", "rotary_fraction", "rotary_scaling_factor", "rotary_low_freq_factor", "rotary_high_freq_factor"),
-    "layer_norm_eps",
+    *("layer_norm_eps", "rotary_base_in_window"),
 )
 TOKENS = ("pad_id", "bos_id", "eos_id")
 CHOICES = {
@@ -39,7 +39,7 @@ CHOICES = {
 }
 SWITCHES = (
     *("embedding_norm", "gated", "feed_forward_bias", "qk_norm", "scale_scores", "scale_embeddings"),
-    *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual"),
+    *("unembed", "unembed_transform", "unembed_bias", "scale_logits", "final_norm", "parallel_residual", "first_norm"),
 )
 
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
@@ -55,6 +55,7 @@ NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
     "llama3": LLAMA3,
     "unembed": {"tie_embeddings": "none"},
     "parallel_residual": {"norm_position": "pre"},
+    "first_norm": {"norm_position": "pre"},
 }
 
 
@@ -467,3 +468,24 @@ def test_a_german_reader_is_told_in_german(values: dict[str, Any], german: str):
     with pytest.raises(ConfigError) as caught:
         ModelConfig.from_dict(values)
     assert in_german(caught.value) == german != str(caught.value)
+
+
+def test_layers_with_a_window_and_without_alternate():
+    """Warner et al. 2024: the first, and every n-th after it, sees all keys; the others turn by a base of their own."""
+    alternating = config(
+        **ENCODER | ROTARY,
+        **{"rotary_base": 500.0, "rotary_base_in_window": 70.0, "sliding_window": 5, "full_attention_every": 3},
+    )
+    at = [alternating.at_layer(i) for i in range(7)]
+    assert [one.sliding_window for one in at] == [None, 5, 5, None, 5, 5, None]
+    assert [one.rotary_base for one in at] == [500, 70, 70, 500, 70, 70, 500]
+    uniform = config(**ROTARY, sliding_window=5)
+    assert uniform.at_layer(1) is uniform
+    without_rotation = config(**ENCODER, sliding_window=5, full_attention_every=2)
+    assert [without_rotation.at_layer(i).sliding_window for i in range(3)] == [None, 5, None]
+
+
+def test_what_alternates_needs_what_it_alternates_with():
+    assert refusal(full_attention_every=2) == "full_attention_every = 2 has no meaning without sliding_window"
+    assert refusal(**ROTARY, rotary_base_in_window=3.0).endswith("has no meaning without full_attention_every")
+    assert refusal(first_norm=False) == "first_norm = False has no meaning without norm_position pre"

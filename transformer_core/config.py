@@ -5,7 +5,7 @@ Said once, for readers who have the paper open: the paper's h is `n_heads`, its 
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
@@ -60,6 +60,7 @@ class ModelConfig:
 
     positions: Positions = "sinusoidal_interleaved"  # sec. 3.5; "learned" is table 3, row (E)
     rotary_base: AboveZero = 10000.0  # of the wavelengths (Su et al. 2021, sec. 3.2.2: theta)
+    rotary_base_in_window: AboveZero = 10000.0  # the same in layers with a window, where others have none
     rotary_fraction: AboveZero = 1.0  # part of each head, in (0, 1], that is rotated
     rotary_scaling: RotaryScaling = "none"  # how a context longer than that of the training is reached
     rotary_scaling_factor: AboveZero = 1.0  # times as long
@@ -71,6 +72,7 @@ class ModelConfig:
 
     norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
+    first_norm: bool = True  # pre-norm: normalize what the first attention reads; the embeddings may be so already
     final_norm: bool = False  # post-norm: normalize each stack's output once more (torch.nn.Transformer); pre-norm does
     parallel_residual: bool = False  # x + Attn(LN1(x)) + FFN(LN2(x)): both read the same x (Black et al. 2022)
     layer_norm_eps: AboveZero = 1e-5  # added to the variance; the paper names none, this is torch's
@@ -82,6 +84,7 @@ class ModelConfig:
     qk_norm: bool = False  # normalize each head's queries and keys (Henry et al. 2020)
     scale_scores: bool = True  # divide by sqrt(d_head), sec. 3.2.1
     sliding_window: Count | None = None  # keys a query sees, its own included (Beltagy et al. 2020); None: all
+    full_attention_every: Count | None = None  # layers 0, n, 2n ... have no window (Warner et al. 2024); None: all have
     scale_embeddings: bool = True  # times sqrt(d_model), sec. 3.4
     n_segments: CountOrZero = 0  # kinds of segments with an embedding each (Devlin et al. 2019); 0: none
     tie_embeddings: Tying = "three_way"  # source, target, last matrix shared (sec. 3.4); "target": the last two
@@ -104,6 +107,16 @@ class ModelConfig:
         self._check_heads()
         self._check_positions()
         self._check_feed_forward()
+
+    def at_layer(self, layer: int) -> Self:
+        """Return the configuration as it holds in one layer, where layers with a window and without alternate."""
+        if self.full_attention_every is None:
+            return self
+        base_of_all = {"full_attention_every": None, "rotary_base_in_window": type(self).rotary_base_in_window}
+        if layer % self.full_attention_every == 0:
+            return replace(self, **base_of_all, sliding_window=None)
+        base = self.rotary_base_in_window if self.has_rotary_positions else self.rotary_base
+        return replace(self, **base_of_all, rotary_base=base)
 
     @property
     def head_width(self) -> int:
@@ -255,6 +268,10 @@ class ModelConfig:
             self._refuse_idle("rotary_", Message("positions rotary_halves or rotary_interleaved"))
         else:
             self._check_rotary()
+        if self.sliding_window is None:
+            self._refuse_idle("full_attention_every", "sliding_window")
+        if self.full_attention_every is None:
+            self._refuse_idle("rotary_base_in_window", "full_attention_every")
         if self.positions != "relative_buckets":
             self._refuse_idle("n_relative_buckets", "positions relative_buckets")
             self._refuse_idle("relative_max_distance", "positions relative_buckets")
@@ -298,6 +315,7 @@ class ModelConfig:
         if self.norm_position == "pre":
             self._refuse_idle("final_norm", "norm_position post")
         else:
+            self._refuse_idle("first_norm", "norm_position pre")
             self._refuse_idle("parallel_residual", "norm_position pre")
         if self.parallel_residual and (self.d_ff == 0 or self.architecture == "encoder_decoder"):
             raise ConfigError(

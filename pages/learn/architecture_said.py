@@ -120,14 +120,10 @@ def _mask_in_words(config: ModelConfig, box: Box) -> list[str]:
     """Return what an attention may not look at."""
     if box.kind != "attention":
         return []
-    is_cross = box.part == "cross_attn"
+    is_cross, window = box.part == "cross_attn", config.at_layer(box.layer or 0).sliding_window
     reasons = [
         *([say("what comes later")] if box.stack == "decoder" and not is_cross else []),
         *([say("padding")] if config.pad_id is not None else []),
-        *(
-            [say("what is farther away than {n} tokens", n=config.sliding_window)]
-            if config.sliding_window and not is_cross
-            else []
-        ),
+        *([say("what is farther away than {n} tokens", n=window)] if window and not is_cross else []),
     ]
     return [say("masked: {what}", what=", ".join(reasons))] if reasons else [say("no mask")]

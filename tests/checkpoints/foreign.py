@@ -56,6 +56,11 @@ NEOX = {
     **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 3, "num_attention_heads": 3},
     **{"max_position_embeddings": 24, "rope_parameters": {"partial_rotary_factor": 0.34, "rope_theta": 300.0}},
 }
+MODERNBERT = {
+    **TOKENS,
+    **{"hidden_size": 36, "intermediate_size": 50, "num_hidden_layers": 4, "num_attention_heads": 3},
+    **{"max_position_embeddings": 24, "local_attention": 6, "cls_token_id": BOS, "sep_token_id": EOS},
+}
 LLAMA3 = {
     **{"rope_type": "llama3", "rope_theta": 500.0, "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0},
     "original_max_position_embeddings": 12,
@@ -110,6 +115,13 @@ SMALL = {
     "distilbert": _encoder("DistilBert", "ForMaskedLM", DISTILBERT),
     "distilbert-own-head": _encoder("DistilBert", "ForMaskedLM", DISTILBERT, tie_word_embeddings=False),
     "distilbert-classifier": _encoder("DistilBert", "ForSequenceClassification", DISTILBERT),
+    "modernbert": _encoder("ModernBert", "ForMaskedLM", MODERNBERT),
+    "modernbert-biases": _encoder(
+        *("ModernBert", "ForMaskedLM", MODERNBERT),
+        **{"norm_bias": True, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False},
+        layer_types=["full_attention", "sliding_attention", "full_attention", "sliding_attention"],
+    ),
+    "modernbert-classifier": _encoder("ModernBert", "ForSequenceClassification", MODERNBERT),
     "gpt_neox": Small("GPTNeoXConfig", "GPTNeoXForCausalLM", NEOX),
     "gpt_neox-sequential": Small(
         "GPTNeoXConfig", "GPTNeoXForCausalLM", {**NEOX, "use_parallel_residual": False, "tie_word_embeddings": True}

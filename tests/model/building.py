@@ -47,6 +47,15 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     | {"unembed_transform": True, "unembed_bias": True, "scale_embeddings": False},
     "encoder, buckets, groups": ENCODER | _BUCKETS | _ROOT_MEAN_SQUARE | {"n_kv_heads": 1, "qk_norm": True},
     "encoder, rotary, window": ENCODER | {"positions": "rotary_halves", "sliding_window": 4, "tie_embeddings": "none"},
+    "encoder, windows and none": ENCODER
+    | {"positions": "rotary_halves", "rotary_base_in_window": 50.0, "sliding_window": 3, "full_attention_every": 2}
+    | {
+        "norm_position": "pre",
+        "norm": "layer_without_bias",
+        "first_norm": False,
+        "embedding_norm": True,
+        "gated": True,
+    },
 }
 """What a configuration can choose, each of it at least once, in all three architectures."""
 

@@ -42,6 +42,11 @@ def within(reach: int, n: int) -> Tensor:
     return (places - places[:, None]).abs() <= reach
 
 
+def reach_of_two_layers(config: tc.ModelConfig) -> int | None:
+    """How far two layers of a window carry; None where one of them has none."""
+    return None if config.full_attention_every or not config.sliding_window else 2 * (config.sliding_window - 1)
+
+
 @WRITING
 @torch.no_grad()
 def test_a_target_token_moves_its_own_output_and_later_ones_only(variation: str):
@@ -49,7 +54,7 @@ def test_a_target_token_moves_its_own_output_and_later_ones_only(variation: str)
     model = varied_model(variation)
     *src, tgt = random_inputs(model, [6], [6])
     *sources, targets = (tokens.expand(6, -1) for tokens in (*src, tgt))
-    reach = 2 * (model.config.sliding_window - 1) if model.config.sliding_window else 6
+    reach = reach_of_two_layers(model.config) or 6
     expected = within(reach, 6).triu()  # rows: what was changed; columns: what has moved
     assert moved(model(*sources, targets), model(*sources, each_changed(tgt))) == expected.tolist()
 
@@ -71,7 +76,7 @@ def test_a_source_token_moves_the_whole_memory_and_every_output(variation: str):
     """The look-ahead mask belongs on the decoder's self-attention, not on the encoder or the cross-attention."""
     model = varied_model(variation)
     src, *tgt = random_inputs(model, [9], [6])
-    reach = 2 * (model.config.sliding_window - 1) if model.config.sliding_window else 9
+    reach = reach_of_two_layers(model.config) or 9
     source, *targets = (tokens.expand(9, -1) for tokens in (src, *tgt))
     changed = each_changed(src)
     assert moved(model.encode(source), model.encode(changed)) == within(reach, 9).tolist()

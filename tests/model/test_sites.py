@@ -68,6 +68,7 @@ DIFFERENCES = {  # variation: which of the paper's sites are not there (a patter
     ),
     "encoder, buckets, groups": (NO_POSITIONS, f"{LAST_NORM} {HEAD_NORMS}"),
     "encoder, rotary, window": (NO_POSITIONS, ""),
+    "encoder, windows and none": (NO_POSITIONS, f"{LAST_NORM} {GATE} embedding_norm.hook_normalized"),
 }
 
 

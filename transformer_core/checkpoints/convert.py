@@ -203,7 +203,7 @@ class _Source:
         of_head = {
             key for entry in entries if entry.names[0].startswith("unembed") for key in (entry.key, *entry.copies)
         }
-        return not any(key in found for key in (*of_head, family.head))
+        return not any(key in found and _ignored(family, key) is None for key in (*of_head, family.head))
 
     def _has_own_head(self, family: Family, tied: Iterable[Entry]) -> bool:
         """Return whether the file holds a last layer that differs from the embedding it is said to be tied to.

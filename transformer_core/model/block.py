@@ -11,7 +11,7 @@ from transformer_core.hooks import HookPoint
 from transformer_core.model.attention import KeyValueStore, MultiHeadAttention
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.feed_forward import FeedForward
-from transformer_core.model.norms import build_norm
+from transformer_core.model.norms import NoNorm, build_norm
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.sdpa import Mask, MemoryMask
 
@@ -42,7 +42,7 @@ class Block(nn.Module):
     2021), and `hook_resid_mid` is the sum that it is added to.
     """
 
-    def __init__(self, config: ModelConfig, *, has_cross_attention: bool) -> None:
+    def __init__(self, config: ModelConfig, *, has_cross_attention: bool, is_first: bool = False) -> None:
         """Build the sub-layers; a decoder's block may have cross-attention between the other two."""
         super().__init__()
         self.is_pre_norm, self.is_parallel = config.norm_position == "pre", config.parallel_residual
@@ -51,7 +51,7 @@ class Block(nn.Module):
         self.self_attn = MultiHeadAttention(config)
         if has_cross_attention or self.has_feed_forward:
             self.hook_resid_mid = HookPoint()
-        self.ln1 = build_norm(config, config.d_model)
+        self.ln1 = NoNorm() if is_first and not config.first_norm else build_norm(config, config.d_model)
         if has_cross_attention:
             self.cross_attn = MultiHeadAttention(config)
             if self.has_feed_forward:

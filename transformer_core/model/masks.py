@@ -167,6 +167,10 @@ class AttentionMask:
             is_real=None if is_all_real else _real_ones(tokens, pad_id, first_is_real=first_is_real),
         )
 
+    def in_window(self, window: int | None) -> Self:
+        """Return the same rule with another window, or without one."""
+        return self if window == self.window else replace(self, window=window)
+
     @property
     def is_bounded(self) -> bool:
         """Whether the window hides anything."""

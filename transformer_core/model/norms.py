@@ -46,6 +46,19 @@ class RMSNorm(nn.Module):
         return self.hook_normalized(F.rms_norm(x, self.weight.shape, self.weight.to(x.dtype), self.eps))
 
 
+class NoNorm(nn.Module):
+    """x, as it is: where a normalization would be, and the model has none."""
+
+    def __init__(self) -> None:
+        """Have nothing to train."""
+        super().__init__()
+        self.hook_normalized = HookPoint()
+
+    def forward(self, x: Float[Tensor, "*axes width"]) -> Float[Tensor, "*axes width"]:
+        """Return the vectors."""
+        return self.hook_normalized(x)
+
+
 def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm:
     """Return the normalization that the configuration names, for vectors of a width."""
     if config.norm == "rms":

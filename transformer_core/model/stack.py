@@ -1,6 +1,7 @@
 """A stack of blocks over embedded tokens: the left, or the right, side of the paper's figure 1."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -14,6 +15,7 @@ from transformer_core.model.block import Block, BlockStore
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
 from transformer_core.model.dropout import Dropout
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
+from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import build_positions
 from transformer_core.model.rotary import RotaryPositions
@@ -63,10 +65,14 @@ class Stack(nn.Module):
             self.segment_embed = SegmentEmbedding(config)
             self.hook_segment_embed = HookPoint()
         self.embedding_norm = build_norm(config, config.d_model) if config.embedding_norm else None
-        self.rotary = RotaryPositions(config) if config.has_rotary_positions else None
+        self.configs = [config.at_layer(i) for i in range(n_layers)]
+        bases = {one.rotary_base for one in self.configs} if config.has_rotary_positions else ()
+        self.rotary = {base: RotaryPositions(replace(config, rotary_base=base)) for base in bases}
         self.position_bias = build_position_bias(config, is_causal=is_causal)
         self.dropout = Dropout(config.dropout)
-        self.blocks = nn.ModuleList(Block(config, has_cross_attention=has_cross_attention) for _ in range(n_layers))
+        self.blocks = nn.ModuleList(
+            Block(config, has_cross_attention=has_cross_attention, is_first=i == 0) for i in range(n_layers)
+        )
         self.ln_final = build_norm(config, config.d_model) if config.has_final_norm else None
 
     def forward(
@@ -102,7 +108,7 @@ class Stack(nn.Module):
                 most=self.max_seq_len,
             )
         x = self._embed(tokens, first, segments)
-        rotation = None if self.rotary is None else self.rotary(first, n_positions, tokens.device)
+        rotations = {base: rotary(first, n_positions, tokens.device) for base, rotary in self.rotary.items()}
         bias = None
         if self.position_bias is not None:
             bias = PositionBias(
@@ -112,10 +118,16 @@ class Stack(nn.Module):
                 n_earlier=first,
                 device=tokens.device,
             )
-        for i, block in enumerate(self.blocks):
+        for i, (block, config) in enumerate(zip(self.blocks, self.configs, strict=True)):
             block_store = None if store is None else store.blocks[i]
-            x = block(x, mask, memory, memory_mask, block_store, rotation=rotation, bias=bias)
+            block_mask = mask.in_window(config.sliding_window) if isinstance(mask, AttentionMask) else mask
+            rotation = rotations.get(config.rotary_base)
+            x = block(x, block_mask, memory, memory_mask, block_store, rotation=rotation, bias=bias)
         return x if self.ln_final is None else self.ln_final(x)
+
+    def rotary_in(self, layer: int) -> RotaryPositions | None:
+        """Return how one layer turns queries and keys by their positions; None where it does not."""
+        return self.rotary.get(self.configs[layer].rotary_base)
 
     def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
         """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments."""

@@ -157,7 +157,7 @@ def _mask(plan: Blueprint, box: Box) -> str:
     """Return a picture of four queries and four keys, row by row: "1" where one may look, the last key is padding."""
     config = plan.config
     is_causal = box.stack == "decoder" and box.part == "self_attn"
-    window = config.sliding_window if box.part == "self_attn" else None
+    window = config.at_layer(box.layer or 0).sliding_window if box.part == "self_attn" else None
     cells = ""
     for query in range(4):
         for key in range(4):

@@ -86,6 +86,8 @@ def _idle(config: ModelConfig) -> set[str]:
         idle |= {*_SCALED}
     if config.rotary_scaling != "llama3":
         idle |= {*_LLAMA3}
+    if config.full_attention_every is None or not config.has_rotary_positions:
+        idle |= {"rotary_base_in_window"}
     if config.positions != "relative_buckets":
         idle |= {*_BUCKETS}
     if not config.d_ff:

@@ -137,7 +137,7 @@ def allowed_cells(
         n_keys=n_keys,
         device=torch.device("cpu"),
         is_causal=is_self and attention.queries_from == "target",
-        window=config.sliding_window if is_self else None,
+        window=config.at_layer(0).sliding_window if is_self else None,
     )
     return rule.write_out()[0, 0].numpy()
 

@@ -110,7 +110,8 @@ def head_vectors(
         ConfigError: the model turns nothing there.
     """
     stack = {"encoder": model.encoder, "decoder": model.decoder}.get(attention)
-    if stack is None or stack.rotary is None:
+    rotary = None if stack is None else stack.rotary_in(layer)
+    if rotary is None:
         raise ConfigError("nothing is turned in this attention; choose one of a model with rotary positions")
     kind = ATTENTIONS[attention]
     sites = [kind.site(layer, stem) for stem in ("hook_q", "hook_k")]
@@ -120,10 +121,10 @@ def head_vectors(
     vectors = []
     for site, number, place in zip(sites, (head, head // group), (query, key), strict=True):
         turned = activations[site].float().cpu()
-        back = backwards(stack.rotary(0, turned.shape[2], torch.device("cpu")))
+        back = backwards(rotary(0, turned.shape[2], torch.device("cpu")))
         vectors.append(back.turn(turned)[0, number, place].numpy())
     scale = model.config.head_width**-0.5 if model.config.scale_scores else 1.0
-    return Dials(config=model.config, query=vectors[0], key=vectors[1], scale=scale)
+    return Dials(config=model.config.at_layer(layer), query=vectors[0], key=vectors[1], scale=scale)
 
 
 def backwards(rotation: Rotation) -> Rotation:

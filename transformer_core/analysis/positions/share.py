@@ -126,8 +126,9 @@ def score_parts(
         parts, is_frozen = {"content_content": product}, False
         stack = model.encoder if kind.queries_from == "source" else model.decoder
         assert stack is not None, "the model has this attention"
-        if attention != "cross" and stack.rotary is not None:
-            back = backwards(stack.rotary(0, q.shape[2], torch.device("cpu")))
+        rotary = stack.rotary_in(layer)
+        if attention != "cross" and rotary is not None:
+            back = backwards(rotary(0, q.shape[2], torch.device("cpu")))
             unturned = scale * (back.turn(q)[0, head] @ back.turn(k)[0, head // group].T).numpy()
             parts = {"unturned": unturned, "turning": product - unturned}
         elif attention != "cross" and stack.position_bias is not None:

@@ -31,6 +31,10 @@ class Weights:
         """Return a parameter in float64."""
         return self._arrays[name].astype(np.float64)
 
+    def __contains__(self, module: str) -> bool:
+        """Return whether a module has weights."""
+        return f"{module}.weight" in self._arrays
+
     def row(self, name: str, index: int) -> Float[np.ndarray, " column"]:
         """Return one row of a parameter in float64."""
         return self._arrays[name][index].astype(np.float64)
@@ -51,6 +55,8 @@ class Weights:
 
     def norm(self, module: str, x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> np.ndarray:
         """Return (x - mean) / sqrt(variance + eps) * weight + bias, or what the model has in its place."""
+        if module not in self:
+            return x
         mean, deviation = norm_statistics(x, config)
         normalized = (x - mean) / deviation * self[f"{module}.weight"]
         bias = self.bias(module)

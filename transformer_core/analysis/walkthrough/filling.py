@@ -66,7 +66,7 @@ def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Form
 
 
 def normalized(weights: Weights, module: str, parts: Mapping[str, Row], index: int, config: ModelConfig) -> Formula:
-    """Return a number of the sum of some rows, normalized: LayerNorm or RMSNorm, as the model has it.
+    """Return a number of the sum of some rows, normalized: LayerNorm, RMSNorm or not at all, as the model has it.
 
     Args:
         weights: of the block.
@@ -77,6 +77,8 @@ def normalized(weights: Weights, module: str, parts: Mapping[str, Row], index: i
 
     Source: Ba et al. 2016, eq. (4), with the ε of every implementation; Zhang and Sennrich 2019, eq. (4).
     """
+    if module not in weights:
+        return added(parts, index)
     row, summed = np.sum(list(parts.values()), axis=0), " + ".join(parts)
     constants = parts_of(parts, index)
     if config.norm == "rms":

@@ -44,7 +44,7 @@ class Outline:
             raise SiteError(NO_LAYER, given=layer, last=n_layers - 1)
         if not 0 <= head < config.n_heads:
             raise SiteError(NO_HEAD, given=head, last=config.n_heads - 1)
-        return cls(config=config, attention=there[attention], layer=layer, head=head)
+        return cls(config=config.at_layer(layer), attention=there[attention], layer=layer, head=head)
 
     @property
     def key_value_head(self) -> int:
@@ -60,6 +60,11 @@ class Outline:
     def is_pre_norm(self) -> bool:
         """Whether sub-layers read normalized vectors; else each sum is normalized."""
         return self.config.norm_position == "pre"
+
+    @property
+    def is_unnormalized(self) -> bool:
+        """Whether the attention reads the embeddings as they are where other blocks normalize."""
+        return not (self.config.first_norm or self.layer or self.is_cross)
 
     @property
     def is_parallel(self) -> bool:

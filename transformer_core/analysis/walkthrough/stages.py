@@ -67,6 +67,7 @@ NOTICES: Mapping[str, str] = {
     "cross": mark(
         "Before the feed-forward network, the decoder looks at the source: another attention with heads of its own."
     ),
+    "norm of nothing": mark("The embeddings are normalized already, so the first attention reads them as they are."),
     "norm_2": mark("The sum is normalized for the feed-forward network alone; the sum itself goes on as it is."),
     "norm_2 of a parallel block": mark(
         "Attention and feed-forward network read the same row side by side: it is normalized once more for the network."
@@ -168,6 +169,8 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "mask of nothing"
     if name == "mask" and not outline.is_causal:
         return "mask of a window" if config.sliding_window is not None and not outline.is_cross else "mask of padding"
+    if name == "norm" and outline.is_unnormalized:
+        return "norm of nothing"
     if name == "norm_2" and outline.is_parallel:
         return "norm_2 of a parallel block"
     return name
@@ -186,7 +189,7 @@ def _formulas(outline: Outline) -> Mapping[str, str]:
     summed = "R + C" if crossed else "R"
     return {
         "input": _input(outline),
-        "norm": f"X′ = {_norm(outline, 'X')}",
+        "norm": "X′ = X" if outline.is_unnormalized else f"X′ = {_norm(outline, 'X')}",
         "projection": f"Q{first} = {read} W_Q{b['Q']} , K{first} = {source} W_K{b['K']} , V = {source} W_V{b['V']}",
         "qk_norm": r"q′ = \mathrm{Norm}(q_0) , k′ = \mathrm{Norm}(k_0)",
         "rotation": "q_i → R_i q_i , k_j → R_j k_j , (R_i q_i)^T (R_j k_j) = q_i^T R_{j - i} k_j",

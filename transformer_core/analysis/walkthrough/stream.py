@@ -48,6 +48,8 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         block, before = f"{stack}.blocks.{i}", "hook_resid_pre"
         for part in parts:
             if i == layer and part == until:
+                if not config.first_norm and (i, part) == (0, "self"):
+                    return tuple(steps)
                 last = Normed(module=f"{block}.{norms[part]}", sites=(f"{block}.{before}",))
                 return (*steps, last) if is_pre_norm else tuple(steps)
             steps += _written_by(config, stack, i, part)

@@ -1,0 +1,139 @@
+"""ModernBERT: encoder-only, pre-norm, gated, rotary positions; most layers see a window, every third the whole text."""
+
+from torch import Tensor, zeros
+
+from transformer_core.checkpoints.families.bert import JUDGES
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.options import ACTIVATIONS, Options
+from transformer_core.config import ModelConfig
+from transformer_core.errors import Message
+
+HEAD = "decoder.weight"
+FULL, WINDOW = "full_attention", "sliding_attention"
+
+
+def read(options: Options) -> ModelConfig:
+    """Return our configuration of a ModernBERT.
+
+    Source: Warner et al. 2024, sec. 2.1, and the library's class.
+    """
+    options.idle("initializer_cutoff_factor", "position_embedding_type", "global_attn_every_n_layers")
+    options.idle("classifier_pooling", "classifier_dropout", "deterministic_flash_attn", "sparse_pred_ignore_index")
+    options.idle("layer_norm_eps", "embedding_dropout")  # an older name of norm_eps; a rate of training
+    activation = options.choice("hidden_activation", ACTIVATIONS, "gelu")
+    options.must_be("classifier_activation", "gelu", Message("this core has GELU in the masked-token head only"))
+    n_layers, every = options.whole("num_hidden_layers"), options.whole("global_attn_every_n_layers", 3)
+    kinds = options.value("layer_types", [WINDOW if i % every else FULL for i in range(n_layers)])
+    every = next((i for i, kind in enumerate(kinds) if i and kind == FULL), n_layers)
+    if kinds != [WINDOW if i % every else FULL for i in range(n_layers)]:
+        raise options.error("layer_types", Message("this core has every n-th layer see all keys, from the first on"))
+    has_bias = options.switch("mlp_bias", False)
+    return ModelConfig(
+        architecture="encoder_only",
+        vocab_size=options.whole("vocab_size"),
+        d_model=options.whole("hidden_size"),
+        d_ff=options.whole("intermediate_size"),
+        n_heads=options.whole("num_attention_heads"),
+        n_encoder_layers=n_layers,
+        n_decoder_layers=0,
+        max_seq_len=options.whole("max_position_embeddings", 8192),
+        positions="rotary_halves",
+        rotary_base=_base(options, FULL, "global_rope_theta", 160_000.0),
+        rotary_base_in_window=_base(options, WINDOW, "local_rope_theta", 10_000.0),
+        norm="layer" if options.switch("norm_bias", False) else "layer_without_bias",
+        norm_position="pre",
+        first_norm=False,
+        layer_norm_eps=options.number("norm_eps", 1e-5),
+        embedding_norm=True,
+        activation=activation,
+        gated=True,
+        feed_forward_bias=has_bias,
+        attention_bias="all" if options.switch("attention_bias", False) else "none",
+        sliding_window=options.whole("local_attention", 128) // 2 + 1,  # the middle and half of them on either side
+        full_attention_every=every,
+        scale_embeddings=False,
+        tie_embeddings="target" if options.switch("tie_word_embeddings", True) else "none",
+        unembed_transform=True,
+        unembed_bias=options.switch("decoder_bias", True),
+        dropout=options.number("mlp_dropout", 0.0),
+        dropout_pattern=options.number("attention_dropout", 0.0),
+        pad_id=options.padding(50283),
+        bos_id=options.token("bos_token_id", 50281),
+        eos_id=options.token("eos_token_id", 50282),
+    )
+
+
+def keys(config: ModelConfig) -> tuple[Entry, ...]:
+    """Return where each tensor of a ModernBERT goes."""
+    norm = ("weight", "bias") if config.norm == "layer" else ("weight",)
+    attention = ("weight", "bias") if config.attention_bias == "all" else ("weight",)
+    network = ("weight", "bias") if config.feed_forward_bias else ("weight",)
+    entries = [
+        *embeddings(config, "model.embeddings.tok_embeddings.weight", head=HEAD),
+        *module("model.embeddings.norm", "encoder.embedding_norm", norm),
+        *module("model.final_norm", "encoder.ln_final", norm),
+    ]
+    for i in range(config.n_encoder_layers):
+        theirs, ours = f"model.layers.{i}", f"encoder.blocks.{i}"
+        if i:
+            entries += module(f"{theirs}.attn_norm", f"{ours}.ln1", norm)
+        entries += [
+            *(
+                Entry(
+                    f"{theirs}.attn.Wqkv.{part}",
+                    tuple(f"{ours}.self_attn.{name}.{part}" for name in ("q", "k", "v")),
+                    lambda weight: weight.chunk(3),
+                )
+                for part in attention
+            ),
+            *module(f"{theirs}.attn.Wo", f"{ours}.self_attn.out", attention),
+            *module(f"{theirs}.mlp_norm", f"{ours}.ln2", norm),
+            *(
+                Entry(
+                    f"{theirs}.mlp.Wi.{part}",
+                    (f"{ours}.mlp.gate.{part}", f"{ours}.mlp.up.{part}"),
+                    lambda weight: weight.chunk(2),
+                )
+                for part in network
+            ),
+            *module(f"{theirs}.mlp.Wo", f"{ours}.mlp.down", network),
+        ]
+    if config.unembed:
+        dense = ("unembed_transform.linear.weight", "unembed_transform.linear.bias")
+        entries += [
+            Entry("head.dense.weight", dense, _without_bias),
+            *module("head.norm", "unembed_transform.norm", norm),
+        ]
+        entries += [Entry("decoder.bias", ("unembed.bias",))] if config.unembed_bias else []
+    return tuple(entries)
+
+
+def _base(options: Options, kind: str, older: str, default: float) -> float:
+    """Return the base of the rotation in one kind of layers."""
+    rope = options.inside("rope_parameters").inside(kind)
+    rope.must_be("rope_type", "default", Message("this core has plain rotation in this family"))
+    return rope.number("rope_theta", options.number(older, default))
+
+
+def _without_bias(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the matrix of a layer, and no bias."""
+    return weight, zeros(weight.shape[0], dtype=weight.dtype, device=weight.device)
+
+
+FAMILIES = (
+    Family(
+        model_type="modernbert",
+        read=read,
+        keys=keys,
+        head=HEAD,
+        prefix="model.",
+        needs_head=False,
+        ignored=(
+            JUDGES,
+            Ignored(
+                r"head\.(dense|norm)\.(weight|bias)",
+                Message("made for judging texts; masked tokens do not use it, and attention comes before it"),
+            ),
+        ),
+    ),
+)
