@@ -112,11 +112,14 @@ class ModelConfig:
         """Return the configuration as it holds in one layer, where layers with a window and without alternate."""
         if self.full_attention_every is None:
             return self
-        base_of_all = {"full_attention_every": None, "rotary_base_in_window": type(self).rotary_base_in_window}
-        if layer % self.full_attention_every == 0:
-            return replace(self, **base_of_all, sliding_window=None)
-        base = self.rotary_base_in_window if self.has_rotary_positions else self.rotary_base
-        return replace(self, **base_of_all, rotary_base=base)
+        has_window = layer % self.full_attention_every > 0
+        return replace(
+            self,
+            full_attention_every=None,
+            sliding_window=self.sliding_window if has_window else None,
+            rotary_base=self.rotary_base_in_window if has_window and self.has_rotary_positions else self.rotary_base,
+            rotary_base_in_window=type(self).rotary_base_in_window,
+        )
 
     @property
     def head_width(self) -> int:

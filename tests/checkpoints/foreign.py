@@ -117,8 +117,9 @@ SMALL = {
     "distilbert-classifier": _encoder("DistilBert", "ForSequenceClassification", DISTILBERT),
     "modernbert": _encoder("ModernBert", "ForMaskedLM", MODERNBERT),
     "modernbert-biases": _encoder(
-        *("ModernBert", "ForMaskedLM", MODERNBERT),
-        **{"norm_bias": True, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False},
+        "ModernBert",
+        "ForMaskedLM",
+        {**MODERNBERT, "norm_bias": True, "attention_bias": True, "mlp_bias": True, "tie_word_embeddings": False},
         layer_types=["full_attention", "sliding_attention", "full_attention", "sliding_attention"],
     ),
     "modernbert-classifier": _encoder("ModernBert", "ForSequenceClassification", MODERNBERT),
