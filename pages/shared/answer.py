@@ -42,17 +42,19 @@ def show(card: ModelCard, reading: "Reading | None") -> None:
         else:
             st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_BLANK))}</div>")
     elif state.current().target is None:
+        is_awaited = continuing.is_awaited()
         with _row():
-            _label(LABELS[architecture], reading)
+            _label(LABELS[architecture], None if is_awaited else reading)
             st.button(
                 f":primary[{say('change it')}]",
                 key="change-target",
                 type="tertiary",
                 on_click=state.set_target,
                 args=(reading.output,),
+                disabled=is_awaited,
                 help=say("Type what the model is made to write, and see how probable it finds that and where it looks"),
             )
-        _text(reading.output, "" if reading.is_complete else "hl-cut")
+        _late(card, reading.output, is_complete=reading.is_complete)
     else:
         with _row():
             _label(mark("You made it say"), reading)
@@ -85,11 +87,8 @@ def _continuation(card: ModelCard, reading: "Reading | None") -> None:
             help=say("The model writes after your text, and its heads are shown on both"),
             **state.box(state.CONTINUE, is_wanted, lambda is_on: state.set_continuation(card, is_on)),
         )
-    if is_wanted and continuing.is_awaited():
-        continuing.wait()
-    elif reading is not None and is_wanted:
-        looks = {"hl-continuation": continuing.is_slow(card), "hl-cut": not reading.is_complete}
-        _text(_going_on(reading), " ".join(look for look, is_so in looks.items() if is_so))
+    if reading is not None and is_wanted:
+        _late(card, _going_on(reading), is_complete=reading.is_complete)
     elif reading is not None:
         next_token = f"<bdi>{html.escape(reading.predicted[-1])}</bdi>"
         st.html(
@@ -118,6 +117,15 @@ def _label(words: str, reading: "Reading | None" = None) -> None:
 
 def _text(text: str, look: str = "") -> None:
     st.html(f"<div class='hl-answer {look}' dir='auto'><span>{html.escape(text)}</span></div>")
+
+
+def _late(card: ModelCard, output: str, *, is_complete: bool) -> None:
+    """Draw what a model wrote; where a large one is still writing, that it does."""
+    if continuing.is_awaited():
+        continuing.wait()
+        return
+    looks = {"hl-late": continuing.is_slow(card), "hl-cut": not is_complete}
+    _text(output, " ".join(look for look, is_so in looks.items() if is_so))
 
 
 def _going_on(reading: "Reading") -> str:

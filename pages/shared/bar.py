@@ -183,7 +183,7 @@ def _remarks(reading: "Reading | None", text: str) -> list[str]:
         remarks.append(say("A text has at most {n:,} characters here; the rest was left out.", n=state.MAX_CHARACTERS))
     if reading.target_left_out:
         remarks.append(say("The target is long: its first {n} tokens were read.", n=reading.target_left_out.start))
-    if reading.architecture == "encoder_decoder" and not reading.is_complete:
+    if reading.architecture == "encoder_decoder" and not reading.is_complete and not continuing.is_awaited():
         remarks.append(say("The model found no end; its output is cut here."))
     if reading.architecture == "encoder_only" and not reading.blanks and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))

@@ -1,4 +1,4 @@
-"""The continuation of a text by a large model: it is written while the page already shows the heads of the text.
+"""The output of a large model: it is written while the page already shows the heads of the text.
 
 A small model writes in a few hundredths of a second, and its page is drawn once, with all of it.
 """
@@ -14,14 +14,14 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.language import ENGLISH, say, speaking
 
-LARGE = 20_000_000  # parameters, from which a continuation takes seconds
+LARGE = 20_000_000  # parameters, from which writing takes seconds
 TICK = 0.3  # s between two looks whether it is there
-_AWAITED = "awaited-continuation"
+_AWAITED = "awaited-output"
 
 
 @dataclass
 class _Awaited:
-    """A continuation that a session waits for."""
+    """An output that a session waits for."""
 
     source: Source
     text: str
@@ -35,15 +35,16 @@ class _Awaited:
 
 
 def is_slow(card: ModelCard) -> bool:
-    """Whether a model takes seconds to continue a text."""
-    return card.n_parameters >= LARGE
+    """Whether a model takes seconds to write its output."""
+    return card.config.architecture != "encoder_only" and card.n_parameters >= LARGE
 
 
 def settle(card: ModelCard) -> None:
-    """Decide whether this run shows the continuation, or for now the text alone; once per run, before it is read."""
+    """Decide whether this run shows the output, or for now the text alone; once per run, before it is read."""
     view, awaited = state.current(), st.session_state.get(_AWAITED)
     source = view.source(card)
-    is_ready = not view.continues or not is_slow(card) or readings.is_kept(source, view.text)
+    is_given = not view.continues or view.target is not None  # nothing is to be written
+    is_ready = is_given or not is_slow(card) or readings.is_kept(source, view.text)
     if awaited is not None and (is_ready or (awaited.source, awaited.text) != (source, view.text)):
         awaited.let_go()
         awaited = st.session_state[_AWAITED] = None
@@ -57,14 +58,14 @@ def settle(card: ModelCard) -> None:
 
 
 def is_awaited() -> bool:
-    """Whether the continuation is still to come."""
+    """Whether the output is still to come."""
     return st.session_state.get(_AWAITED) is not None and not state.current().continues
 
 
 @st.fragment(run_every=TICK)
 def wait() -> None:
-    """Say that the continuation is being written, and draw the page again once it is there."""
-    st.html(f"<div class='hl-answer hl-continuation hl-none'>{say('Writing the continuation …')}</div>")
+    """Say that the output is being written, and draw the page again once it is there."""
+    st.html(f"<div class='hl-answer hl-late hl-none'>{say('Writing the output …')}</div>")
     awaited: _Awaited | None = st.session_state.get(_AWAITED)
     if awaited is None:
         return
@@ -76,7 +77,7 @@ def wait() -> None:
 
 
 def _write(source: Source, text: str) -> None:
-    """Read a text with its continuation; what goes wrong is found again, and said, by whoever shows it."""
+    """Read a text with its output; what goes wrong is found again, and said, by whoever shows it."""
     with speaking(ENGLISH), suppress(Exception):
         readings.read(source, text)
 
@@ -84,4 +85,4 @@ def _write(source: Source, text: str) -> None:
 @st.cache_resource(show_spinner=False)
 def _writer() -> ThreadPoolExecutor:
     """Return what writes: one text at a time, of all sessions, so that pages stay quick meanwhile."""
-    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="continuation")
+    return ThreadPoolExecutor(max_workers=1, thread_name_prefix="output")

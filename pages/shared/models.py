@@ -86,8 +86,8 @@ class ModelCard:
 
     @property
     def continues(self) -> bool:
-        """Return whether it continues a text unless a person says otherwise; a large one from elsewhere is too slow."""
-        return self.config.architecture == "decoder_only" and not self.is_imported
+        """Return whether it writes unless a person says otherwise; a decoder-only one from elsewhere is too slow."""
+        return self.config.architecture != "decoder_only" or not self.is_imported
 
     @property
     def attentions(self) -> Mapping[str, Attention]:

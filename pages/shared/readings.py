@@ -24,7 +24,7 @@ def max_tokens(config: ModelConfig) -> int:
 
 
 def max_new_tokens(source: Source) -> int:
-    """Return how many tokens a decoder-only model writes after a text; 0 where it only reads it."""
+    """Return how many tokens a decoder-only model writes after a text; 0 where the text alone is read."""
     return MAX_NEW_TOKENS if source.continues else 0
 
 

@@ -36,7 +36,7 @@ class Source:
     precision: str = PRECISIONS[0]
     step: int | None = None  # of a run's film; None: `path` is a model's folder
     change: str = ""  # such as "off:cross.1.2+cross.1.3"; "": none
-    continues: bool = True  # a decoder-only model writes after the text, and its heads are shown on both
+    continues: bool = True  # the model writes its output, and its heads are shown on that too
 
     @classmethod
     def of(
@@ -49,8 +49,7 @@ class Source:
         continues: bool | None = None,
     ) -> "Source":
         """Return a model of the chooser; `continues` is None for what is usual with it."""
-        if continues is None or card.config.architecture != "decoder_only":
-            continues = card.config.architecture != "decoder_only" or card.continues
+        continues = card.continues if continues is None else continues
         return cls(card.path, card.version, device, precision, None, change, continues)
 
     def load(self) -> "tuple[Transformer, Tokenizer]":

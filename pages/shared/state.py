@@ -32,7 +32,7 @@ TARGET = "target"  # what a person makes an encoder-decoder write; None: what it
 DEVICE, PRECISION = "device", "precision"
 TARGET_BOX = "target-box"  # where the target is typed
 CONTINUE = Field("view", "continue", "", one_of("on", "off"))  # "": as is usual with the model
-CONTINUES = "continues"  # whether the reading that is shown includes what a decoder-only model writes after the text
+CONTINUES = "continues"  # whether the reading that is shown includes what the model writes
 OVERVIEW, HEATMAP = "overview", "heatmap"  # keys of components
 LONG_TEXT = "long-text"  # where a long text is pasted
 EXAMPLES = "examples"  # whether the list of examples is open
@@ -75,9 +75,9 @@ def current() -> View:
 
 
 def wants_continuation(card: ModelCard) -> bool:
-    """Return whether a text is to be continued by a model: as a person chose, or as is usual with the model."""
-    chosen = CONTINUE.value
-    return card.config.architecture == "decoder_only" and (card.continues if not chosen else chosen == "on")
+    """Return whether a model is to write: a decoder-only one as a person chose, or as is usual with it."""
+    chosen = CONTINUE.value if card.config.architecture == "decoder_only" else ""
+    return card.continues if not chosen else chosen == "on"
 
 
 def set_continuation(card: ModelCard, is_wanted: bool) -> None:

@@ -15,6 +15,7 @@ import transformer_core as tc
 from pages.shared import continuing, models
 from tests.german import in_german
 from tests.pages.conftest import (
+    EXAMPLES,
     PROMPTS,
     figure_of,
     overview_of,
@@ -146,17 +147,51 @@ def test_a_large_model_shows_the_text_first_and_what_it_writes_later(
     monkeypatch.setattr(continuing, "LARGE", 0)
     app = open_app(**{"model": "small", "text": PROMPT, "continue": "on"})
     assert not app.exception
-    assert "Writing the continuation" in text_of(app)
+    assert "Writing the output" in text_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] == 8
     app.run()  # as the part that waits does, as soon as all is drawn
-    app.session_state["awaited-continuation"].future.result(60)
+    app.session_state["awaited-output"].future.result(60)
     app.run()
-    assert "Writing the continuation" not in text_of(app)
+    assert "Writing the output" not in text_of(app)
     assert overview_of(app)[0]["groups"][0]["keys"] > 8
     app.text_input(key="text").set_value("the dog").run()
     assert overview_of(app)[0]["groups"][0]["keys"] == 2
     app.toggle(key="view-continue-box").set_value(False).run()
-    assert "Writing the continuation" not in text_of(app) and not app.exception
+    assert "Writing the output" not in text_of(app) and not app.exception
+
+
+def test_a_large_encoder_decoder_shows_its_encoder_first_and_its_output_later(
+    open_app: OpenApp, three_kinds_here: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(continuing, "LARGE", 0)
+    app = open_app(text=EXAMPLES[1], attention="encoder", layer="1", head="2")
+    assert not app.exception
+    assert "Writing the output" in text_of(app) and "The model found no end" not in text_of(app)
+    first = figure_of(app)
+    model, tokenizer = tc.load(three_kinds_here / "en-fr")
+    src = torch.tensor([tokenizer.encode(EXAMPLES[1], eos=True)])
+    with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
+        model.encode(src)
+    trace = next(trace for trace in first["data"] if trace["name"] == "attention")
+    expected = acts["encoder.blocks.1.self_attn.hook_pattern"][0, 2].numpy()
+    np.testing.assert_allclose(values_of(trace), expected, atol=1e-6)
+    rows = {group["attention"]: group["queries"] for group in overview_of(app)[0]["groups"]}
+    assert rows == {"encoder": src.shape[1], "decoder": 1, "cross": 1}  # of the output, <bos> alone
+    app.run()
+    app.session_state["awaited-output"].future.result(60)
+    app.run()
+    assert "Writing the output" not in text_of(app)
+    assert figure_of(app)["data"] == first["data"]  # the encoder read the same
+    written = tc.greedy_decode(model, src, max_new_tokens=31).tokens[0]
+    rows = {group["attention"]: group["queries"] for group in overview_of(app)[0]["groups"]}
+    assert rows == {"encoder": src.shape[1], "decoder": len(written) - 1, "cross": len(written) - 1}
+    assert html.escape(tokenizer.decode(written.tolist())) in words_of(app)
+    app.button(key="change-target").click().run()  # what is to be written is given, so that nothing is waited for
+    assert "Writing the output" not in text_of(app) and not app.exception
+    for page in PAGES:
+        app.text_input(key="text").set_value(f"The dog sees the cat {PAGES.index(page)}.").run()
+        app.switch_page(page).run()
+        assert not app.exception, page
 
 
 def test_token_ids_are_read_and_written_on_all_pages(open_app: OpenApp, here: Path):

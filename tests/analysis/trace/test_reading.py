@@ -60,6 +60,19 @@ def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
     assert (reading.n_given, reading.is_complete) == (1, tokens[-1] == tokenizer.eos_id)
 
 
+def test_a_source_before_anything_is_written(made: dict[str, Made]):
+    model, tokenizer = made["encoder_decoder"]
+    reading = read(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    src = tokenizer.encode(TEXTS[0], eos=True)
+    first = tc.greedy_decode(model, torch.tensor([src]), max_new_tokens=1).tokens[0].tolist()
+    log_probs, acts = run(model, src, first[:1])
+    assert_patterns(reading, acts, model.config)
+    assert (reading.target, reading.following) == (("<bos>",), tuple(tokenizer.labels(first[1:])))
+    np.testing.assert_allclose(reading.log_probs, [log_probs[0, first[1]].item()], atol=1e-5)
+    typed = read(model, tokenizer, TEXTS[0], target="Le chat", max_new_tokens=0)
+    assert typed.target == ("<bos>", "Le", "chat")
+
+
 def test_a_target_that_was_typed(made: dict[str, Made]):
     """Teacher forcing: each probability is that of the typed token behind the typed ones before it."""
     model, tokenizer = made["encoder_decoder"]

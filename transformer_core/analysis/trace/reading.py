@@ -140,7 +140,8 @@ def read(
         target: for an encoder-decoder, what to make it write; None: what it writes by itself.
         max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
-        max_new_tokens: for a decoder, at most so many behind the prompt; 0: the prompt alone is read.
+        max_new_tokens: for a decoder, at most so many behind the prompt. 0: the text alone is read, and of what an
+            encoder-decoder writes only the first token is found.
 
     Returns:
         The reading. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
@@ -153,7 +154,7 @@ def read(
     config = model.config
     max_tokens = min(max_tokens, config.max_seq_len)
     if config.architecture == "encoder_decoder":
-        return _read_source(model, tokenizer, text, target, max_tokens)
+        return _read_source(model, tokenizer, text, target, max_tokens, writes=max_new_tokens > 0)
     if target is not None:
         raise TextError(
             "a model that is {kind} takes one text and no target", kind=Message(config.architecture.replace("_", "-"))
@@ -163,14 +164,16 @@ def read(
     return _read_blanks(model, tokenizer, text, max_tokens)
 
 
-def _read_source(model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int) -> Reading:
-    """Read a text with an encoder-decoder, and write the target, or be led along one."""
+def _read_source(
+    model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, *, writes: bool
+) -> Reading:
+    """Read a text with an encoder-decoder, and write the target, or its first token alone, or be led along one."""
     source = Given.of(tokenizer, text, "encoder_decoder", max_tokens)
     given = Given(ids=[], labels=(), left_out=range(0))
     bos_id, eos_id = model.config.bos_id, model.config.eos_id
     src = tensor_of(source.ids, model)
     if target is None:
-        room = min(max_tokens, max(LEAST_ROOM, 2 * len(source.ids)))
+        room = min(max_tokens, max(LEAST_ROOM, 2 * len(source.ids))) if writes else 2
         written = greedy_decode(model, src, max_new_tokens=room - 1).tokens[0, 1:].tolist()
         labels = tuple(tokenizer.target.labels([bos_id, *written]))
     else:
