@@ -133,12 +133,21 @@ def _replaced(side: TokenAlignment, labels: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
-    """Give figures the same margins, so that their cells have one size and their rows one height."""
+    """Give figures the same margins, so that their cells have one size and their rows one height.
+
+    The browser makes the same room in each for the longest title and the longest label of all.
+    """
     top = max(figure.layout.margin.t for figure in maps)
     angle = min(figure.layout.xaxis.tickangle for figure in maps)
     left = 36 + max(text_width(shorten(token)) for queries, _ in labels for token in queries)
+    longest = {
+        "title": [figure.layout.title.text for figure in maps],
+        "xaxis": [text for figure in maps for text in figure.layout.xaxis.ticktext],
+    }
     for figure in maps:
-        figure.update_layout(margin={"t": top, "l": left, "r": 62})
+        figure.update_layout(
+            margin={"t": top, "l": left, "r": 62}, meta={**(figure.layout.meta or {}), "beside": longest}
+        )
         figure.update_xaxes(tickangle=angle)
         figure.update_yaxes(automargin=False)
 

@@ -44,6 +44,25 @@ def test_two_sentences_side_by_side(page: Page):
     expect(page.locator(".plot .shapelayer path")).to_have_count(9)
 
 
+PLACES = """() => {
+  const plots = [...document.querySelectorAll(".plot")].filter((plot) => plot.querySelector(".gtitle"));
+  if (plots.length !== 3) return null;
+  return plots.map((plot) => {
+    const { t, h, w } = plot._fullLayout._size;
+    return [plot.getBoundingClientRect().y + t, h, w].map((length) => Math.round(length));
+  });
+}"""  # of the cells of each map: where they begin, their height and width, in px; null while one is drawn anew
+
+
+@pytest.mark.parametrize("width", [1440, 1100])
+def test_the_rows_of_the_three_maps_lie_in_line(new_page: Callable[..., Page], width: int):
+    page = new_page(viewport={"width": width, "height": 900})
+    address = "/compare?text=" + TIRED.replace(" ", "+") + "&btext=" + TIRED.replace("tired", "extraordinarily+wide")
+    open_compare(page, address + "&attention=encoder&layer=0&head=1&bhead=encoder.1.1")
+    a, b, difference = page.wait_for_function(PLACES).json_value()
+    assert a == b == difference
+
+
 def test_the_most_changed_head_is_one_click_away_and_back_leads_back(page: Page):
     open_compare(page, "/compare?view=changed")
     rows = page.locator(".st-key-hl-compare-list button")

@@ -23,21 +23,29 @@ function layOut(figure, width, height, taken = 0) {
 }
 
 function fitTitle(layout, room) {
-  const { title } = layout;
-  const sizeOf = (line) => Math.floor(room / (LAYOUT.letter * (line.length || 1)));
-  const text = title?.text ?? "";
-  if (sizeOf(text) >= LAYOUT.title) return;
+  const { title, margin, meta } = layout;
+  if (!title?.text) return;
+  const forms = [title.text, ...(meta?.beside?.title ?? [])].map((text) => titleForm({ ...title, text }, room));
+  const [{ lines, size }] = forms;
+  if (size < LAYOUT.title) title.font = { size };
+  if (lines.length > 1) {
+    title.text = lines.join("<br>");
+    title.pad = { ...title.pad, t: (title.pad?.t ?? 0) + 1.3 * size }; // that of the last line
+  }
+  const highest = Math.max(0, ...forms.filter(({ lines }) => lines.length > 1).map(({ size }) => 1.5 * size));
+  if (margin?.t) layout.margin = { ...margin, t: margin.t + highest };
+}
+
+function titleForm({ text, subtitle }, room) {
+  // Returns the lines of a title, and their size in px.
+  const sizeOf = (line) => Math.min(LAYOUT.title, Math.floor(room / (LAYOUT.letter * line.length)));
   const size = Math.max(sizeOf(text), LAYOUT.title / 2);
-  title.font = { size };
   const gaps = [...text.matchAll(/ /g)].map(({ index }) => index);
-  if (size >= LAYOUT.small || !gaps.length || text.includes("<") || title.subtitle) return;
+  if (size >= LAYOUT.small || !gaps.length || text.includes("<") || subtitle) return { lines: [text], size };
   const away = (gap) => Math.abs(gap - text.length / 2);
   const gap = gaps.reduce((best, other) => (away(other) < away(best) ? other : best));
   const lines = [text.slice(0, gap), text.slice(gap + 1)];
-  title.text = lines.join("<br>");
-  title.font.size = Math.min(LAYOUT.small, Math.max(size, Math.min(...lines.map(sizeOf))));
-  title.pad = { ...title.pad, t: (title.pad?.t ?? 0) + 1.3 * title.font.size }; // that of the last line
-  if (layout.margin?.t) layout.margin = { ...layout.margin, t: layout.margin.t + 1.5 * title.font.size };
+  return { lines, size: Math.min(LAYOUT.small, Math.max(size, Math.min(...lines.map(sizeOf)))) };
 }
 
 function dropTightTexts(figure, width) {
@@ -86,7 +94,8 @@ function fitLabels(layout, name, room, sizes = LAYOUT.labels) {
   if (axis?.tickmode !== "array" || !axis.range || axis.tickvals.length < 2 || axis.showticklabels === false) return 0;
   const pixels = room / Math.abs(axis.range[1] - axis.range[0]); // of a place
   const spacing = pixels * Math.min(...axis.tickvals.slice(1).map((place, i) => Math.abs(place - axis.tickvals[i])));
-  const longest = Math.max(...widths(axis.ticktext, layout.font?.family)); // in sizes
+  const texts = [...axis.ticktext, ...(layout.meta?.beside?.[name] ?? [])]; // those beside it get the same room
+  const longest = Math.max(...widths(texts, layout.font?.family)); // in sizes
   const isRow = name.startsWith("y");
   const own = Math.max(axis.tickfont?.size ?? sizes[0], LAYOUT.legible); // it was laid out for a size of its own
   const smaller = [own, ...sizes.filter((size) => size < own)];

@@ -15,7 +15,7 @@ async function makePage({ figure, templates, height, about }) {
     `const TEMPLATES = { light: ${inScript(templates.light)}, dark: ${inScript(templates.dark)} };`,
     `const LAYOUT = ${JSON.stringify(LAYOUT)};`,
     `const HEIGHT = ${height}, WIDEST = ${WIDEST};`,
-    ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, dropTightTexts].map(String),
+    ...[readGrids, rowsOf, fillInWords, layOut, fitTitle, titleForm, dropTightTexts].map(String),
     ...[fitColumns, fitRows, axesOf, spanOf, evenHeight, fitLabels, widths, plain, turn, thinOut, drawPage].map(String),
     "drawPage();",
   ].join("\n");
