@@ -12,6 +12,7 @@ from pages.shared import (
     masks_state,
     models,
     positions_state,
+    prose,
     run_state,
     state,
     steps_state,
@@ -83,3 +84,5 @@ machine.choose()
 if is_usable or navigation == models_page:  # where a damaged model can be deleted
     navigation.run()
 state.publish()
+if is_usable and not state.current().text and navigation not in (tour, positions, models_page):  # they need none
+    prose.info(say("Type a text above, or choose an example, to see what the model does with it."))

@@ -91,7 +91,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
             args=(cards,),
             persist_state="session",
         )
-        _examples(card)
+        line = _examples(card)
         try:
             with answer_column, st.container(key="hl-answer", gap=None):
                 reading = _reading(card)
@@ -102,7 +102,8 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
             return False
         remarks = [*notes, *_remarks(reading, state.current().text)]
         if remarks:
-            prose.note(" ".join(remarks))
+            with line:
+                prose.note(" ".join(remarks))
     return True
 
 
@@ -122,12 +123,14 @@ def _reading(card: ModelCard) -> "Reading | None":
         return readings.current(card)
 
 
-def _examples(card: ModelCard) -> None:
-    with st.container(horizontal=True, gap="small", key="hl-examples", vertical_alignment="center"):
+def _examples(card: ModelCard) -> "st.delta_generator.DeltaGenerator":
+    """Draw the line below the text, with examples to try, and return it: a remark takes their place there."""
+    line = st.container(horizontal=True, gap="small", key="hl-examples", vertical_alignment="center")
+    with line:
         st.html(f"<span class='hl-try'>{say('Try')}</span>", width="content")
         for index, example in enumerate(card.examples[:SHOWN_EXAMPLES]):
             _example(example, f"example-{index}")
-        if len(card.examples) > SHOWN_EXAMPLES:
+        if card.examples:
             with (
                 st.popover(say("all examples"), type="tertiary", key=state.EXAMPLES, on_change="rerun"),
                 st.container(gap=None),
@@ -147,6 +150,7 @@ def _examples(card: ModelCard) -> None:
                 help=say("This model reads up to {n:,} tokens of it", n=readings.max_tokens(card.config)),
             )
             st.button(say("Analyse"), type="primary", on_click=state.on_long_text)
+    return line
 
 
 def _on_long_text_box() -> None:
@@ -162,7 +166,7 @@ def _example(example: str, key: str) -> None:
 def _remarks(reading: "Reading | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
     if reading is None:
-        return [] if text else [say("Type a text above, or choose an example, to see what the model does with it.")]
+        return []
     remarks: list[str] = []
     if reading.unknown:
         shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in reading.unknown[:5])

@@ -46,3 +46,22 @@ def test_what_is_seen_stays_where_it_is(address: str, width: int, new_page: Call
     assert seen.keys() == {TITLE, *selectors}
     for selector, tops in seen.items():
         assert max(tops) - min(tops) <= TOLERANCE, (selector, sorted(set(tops)))
+
+
+@pytest.mark.parametrize("width", [1440, 1024])
+def test_nothing_moves_when_another_text_is_read_or_remarked_on(width: int, new_page: Callable[..., Page]):
+    page = new_page(viewport={"width": width, "height": 900})
+    page.goto("/heads")
+    expect(page.locator(".figure .gtitle")).to_be_visible()
+    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0)
+    selectors = [TITLE, ".st-key-overview", ".st-key-heatmap"]
+    page.evaluate(f"() => {{ const WATCHED = {selectors!r}; {TRACE} }}")
+    box = page.get_by_label("Text", exact=True)
+    for text, n_remarks in {"The quux sees the cat.": 1, "The cat sees the dog.": 0, "A quux.": 1, "": 0}.items():
+        box.fill(text)
+        box.press("Enter")
+        expect(page.locator(".hl-note")).to_have_count(n_remarks)
+        if text:
+            expect(page.locator(".st-key-heatmap .gtitle")).to_be_visible()
+    for selector, tops in page.evaluate("window.seen").items():
+        assert max(tops) - min(tops) <= 3, (selector, sorted(set(tops)))

@@ -238,7 +238,12 @@ def test_a_text_of_another_script_or_none(open_app: OpenApp):
         for page in PAGES:
             app.switch_page(page).run()
             assert not app.exception, (text, page)
-    assert "Type a text above, or choose an example, to see what the model does with it." in text_of(app)
+            has_nothing = not text and page not in ("learn/positions.py", "models/models.py")
+            said = ["Type a text above, or choose an example, to see what the model does with it."]
+            assert [info.value for info in app.info] == (said if has_nothing else [])
+            if has_nothing:
+                assert not app.get("bidi_component") and not app.expander
+                assert "hl-note" not in words_of(app)  # the examples keep their place
 
 
 def test_the_box_of_a_long_text_closes_and_shows_the_text_whole(open_app: OpenApp):

@@ -54,7 +54,7 @@ def test_a_cell_beyond_the_text_is_not_marked(open_app: OpenApp):
 def test_without_a_text_nothing_is_compared(open_app: OpenApp):
     app = open_compare(open_app, text="")
     assert not figures_of(app)
-    assert "Type a text above" in words_of(app)
+    assert [info.value.startswith("Type a text above") for info in app.info] == [True]
 
 
 @pytest.mark.usefixtures("three_kinds_here")
