@@ -83,14 +83,8 @@ def _held_out(
     corpus: str, seed: int, reading: CorpusReading, architecture: Architecture, version: str = ""
 ) -> tuple[str, ...]:
     """Return some held-out texts from all parts of a corpus: of pairs, the sources."""
-    if corpus in MADE_HERE and seed == 0:  # drawn by a process of its own, where it was not drawn before
-        analysis = analyses.look(corpus, {}, architecture)
-        if analysis.portrait is None:
-            if analysis.problem:
-                raise CorpusError(analysis.problem)
-            raise analyses.AtWorkError(
-                "the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus
-            )
+    if corpus in MADE_HERE and seed == 0:
+        analyses.draw(corpus, architecture)
     with st.spinner(prose.plain(say("Reading the corpus {corpus} …", corpus=Path(corpus).name)), show_time=True):
         return _sample(corpus, seed, reading, version)
 

@@ -11,18 +11,20 @@ import streamlit as st
 from pages.explore.decoding_code import looked
 from pages.explore.decoding_scene import Scene
 from pages.explore.heads_code import KEEP
-from pages.shared import decoding_state, state, takeaway
+from pages.shared import analyses, decoding_state, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
+from transformer_core.errors import HeadlightError
 from transformer_core.figures.alignment import alignment_matrix
 from transformer_core.language import say, say_number
 
 if TYPE_CHECKING:
     from transformer_core.analysis.texts.word_alignment import FoundPair, KnownAlignment, KnownPairs, Links
 
+TICK = 1.0  # s between two looks whether the corpus is there
 NEXT = "…"  # the label of the row whose token is about to be written
 MOST_CORPORA = 2  # whose sources are kept in memory
 AGAIN = """
@@ -52,7 +54,7 @@ def show(scene: Scene) -> None:
     n_shown = min(scene.n_written + 1, len(scene.branch))
     of_branch = scene.output_labels[len(scene.given) :]
     labels = (*of_branch[: scene.n_written], NEXT, *of_branch[scene.n_written + 1 :])[: len(of_branch)]
-    found = _pair(scene)
+    found, trouble = _pair(scene)
     known = None if found is None else _known(scene, found)
     truth: Links | None = None if known is None else known.cells(known.links)
     links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.found(weights))
@@ -76,7 +78,21 @@ def show(scene: Scene) -> None:
         height=int(figure.layout.height),
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
-    st.html(f"<p class='hl-small'>{html.escape(_verdict(scene, weights, found, known))}</p>")
+    if isinstance(trouble, analyses.AtWorkError):
+        _wait(scene)
+        return
+    verdict = prose.sentence(trouble) if trouble else _verdict(scene, weights, found, known)
+    st.html(f"<p class='hl-small'>{html.escape(verdict)}</p>")
+
+
+@st.fragment(run_every=TICK)
+def _wait(scene: Scene) -> None:
+    """Say that the corpus is drawn, and draw the page again once it is there."""
+    _, trouble = _pair(scene)
+    if not isinstance(trouble, analyses.AtWorkError):
+        st.rerun()
+    words = say("The model’s corpus is generated now, the first time here; the true alignment follows in a moment.")
+    st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
 
 
 def _open(cell: tuple[int, int] | None) -> None:
@@ -85,13 +101,16 @@ def _open(cell: tuple[int, int] | None) -> None:
         decoding_state.go_to(cell[0])
 
 
-def _pair(scene: Scene) -> "FoundPair | None":
-    """Return the pair of the model's corpus whose source was read; None where there is none."""
+def _pair(scene: Scene) -> "tuple[FoundPair | None, HeadlightError | None]":
+    """Return the pair of the model's corpus whose source was read, if there is one, and why it cannot be known."""
     corpus = _corpus_of(scene.card)
     if corpus is None or scene.left_out:
-        return None
-    with st.spinner(say("Looking for this text in the model’s corpus …")):
-        return _pairs(*corpus).find(scene.view.text)
+        return None, None
+    try:
+        with st.spinner(say("Looking for this text in the model’s corpus …")):
+            return _pairs(*corpus).find(scene.view.text), None
+    except HeadlightError as error:
+        return None, error
 
 
 def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
@@ -106,10 +125,16 @@ def _corpus_of(card: ModelCard) -> tuple[str, int] | None:
 
 @st.cache_resource(show_spinner=False, max_entries=MOST_CORPORA)
 def _pairs(name: str, seed: int) -> "KnownPairs":
-    """Return the pairs of a corpus by their sources."""
+    """Return the pairs of a corpus by their sources.
+
+    Raises:
+        HeadlightError: the corpus is drawn just now, or cannot be.
+    """
     from transformer_core.analysis.texts.word_alignment import KnownPairs
     from transformer_core.corpora import load_corpus
 
+    if seed == 0:  # as it is drawn for all who look
+        analyses.draw(name, "encoder_decoder")
     return KnownPairs(load_corpus(name, seed=seed))
 
 

@@ -100,6 +100,22 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
     return Analysis(folder=folder, progress=folder.progress())
 
 
+def draw(corpus: str, architecture: Architecture) -> None:
+    """Have a generated corpus drawn by a process of its own, where it was not drawn before.
+
+    Raises:
+        AtWorkError: the process is at work.
+        HeadlightError: it failed, or cannot be started.
+    """
+    analysis = look(corpus, {}, architecture)
+    if analysis.problem:
+        raise CorpusError(analysis.problem)
+    if analysis.portrait is None:
+        raise AtWorkError(
+            "the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus
+        )
+
+
 def forget(analysis: Analysis) -> None:
     """Forget that an analysis failed, so that it is tried again."""
     runs.launcher().forget(analysis.folder.path)

@@ -2,6 +2,7 @@
 
 import html
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,21 @@ import torch
 
 import transformer_core as tc
 from tests.pages.conftest import EXAMPLES, save_model, words_of
-from tests.pages.explore.decoding_parts import arrays_of, cells, figure, files_of, numbers, opened, redrawn, rows_of
+from tests.pages.explore.decoding_parts import (
+    again,
+    arrays_of,
+    cells,
+    figure,
+    files_of,
+    numbers,
+    opened,
+    redrawn,
+    rows_of,
+)
 from transformer_core.corpora import load_corpus
+from transformer_core.corpora.portraying import portrait_of
 from transformer_core.figures.alignment import MOST, TRUE
+from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +37,7 @@ PART, KEY = "decoding_alignment", "decoding-alignment"
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an untrained model that reads letters, and says that it was trained on "reverse"."""
     folder = tmp_path_factory.mktemp("checkpoints")
+    portrait_of("reverse")  # its pairs are looked through where they were drawn before
     for name, seed in (("letters", 0), ("nowhere", None)):
         save_model(folder / name, n_layers=2, n_heads=2, title=name, examples=("abcdefghijklmnop",), kind="character")
         card = json.loads((folder / name / "card.json").read_text())
@@ -86,6 +100,24 @@ def test_where_the_output_parts_from_the_truth_nothing_is_known(letters: Path, s
     app = opened(PART, model="letters", text=source, step=4, **led(letters, source[::-1][:2] + other + "a"))
     assert "From token 2 on something else is written than in the corpus" in sentence(app)
     assert "one for each of 2 words" in sentence(app)
+
+
+def test_a_corpus_that_was_never_drawn_here_is_not_waited_for(
+    letters: Path, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[Sequence[str]] = []
+    monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(Launcher, "start", lambda self, run, arguments: asked.append(arguments))
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+        app = opened(PART, model="letters", text=source, step=5, **led(letters, source[::-1]))
+        assert asked[0][:3] == ["inspect", "--corpus", "reverse"]
+        assert "the true alignment follows in a moment" in sentence(app)
+        assert cells(figure(app, KEY)).shape[0] == 6  # the rest is there
+        assert TRUE not in {trace.name for trace in figure(app, KEY).data}
+    again(app)  # drawn meanwhile
+    assert "Alignment error rate so far" in sentence(app) and "in a moment" not in sentence(app)
+    assert TRUE in {trace.name for trace in figure(app, KEY).data}
 
 
 def test_before_the_first_word_the_truth_waits(source: str):
