@@ -126,8 +126,8 @@ def says(scene: Scene) -> None:
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
     label = say(WRITES[fixed.architecture], step=scene.step)
     st.html(
-        f"<div class='hl-label'>{label}<span>{remark}</span></div>"
-        f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div>"
+        f"<div {_of_moment(scene)}><div class='hl-label'>{label}<span>{remark}</span></div>"
+        f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div></div>"
     )
 
 
@@ -145,7 +145,9 @@ def led(scene: Scene) -> None:
     finds = probability(float(reading.mean_probability[scene.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-led"):
         this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
-        st.html(f"<p class='hl-small'>{html.escape(words)} {this_one}</p>", width="content")
+        st.html(
+            f"<p class='hl-small'>{html.escape(words)} <span {_of_moment(scene)}>{this_one}</span></p>", width="content"
+        )
         if fixed.architecture == "encoder_decoder":
             with st.popover(f":primary[{say('lead them elsewhere')}]", type="tertiary", key="film-lead"):
                 st.text_input(
@@ -167,8 +169,13 @@ def look_for(scene: Scene) -> None:
     link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
     st.html(
         f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
-        f"<p class='hl-look'><b>{strongest}</b> {html.escape(link)}</p>"
+        f"<p class='hl-look'><span {_of_moment(scene)}><b>{strongest}</b> {html.escape(link)}</span></p>"
     )
+
+
+def _of_moment(scene: Scene) -> str:
+    """Return what marks words about a moment; the player hides them while it shows another one."""
+    return f"class='hl-of-moment' data-step='{scene.step}'"
 
 
 def code(scene: Scene) -> str:

@@ -66,10 +66,11 @@ def pictures(page: Page) -> str:
     return str(page.locator("canvas.pixels").evaluate("canvas => canvas.toDataURL()"))
 
 
-PLAYED = """async (pictures) => {
-  // Play; return what was painted, how often the server was asked before the end, and the large head's titles and sums.
+PLAYED = r"""async (pictures) => {
+  // Play; return what was painted, how often the server was asked before the end, the large head's titles and sums, and
+  // the words about another moment that were to be seen.
   const large = document.querySelector(".st-key-hl-film-heatmap .plot");
-  const titles = new Set(), sums = new Set();
+  const titles = new Set(), sums = new Set(), wrong = new Set();
   const button = pictures.getRootNode().querySelector("button.play");
   const send = WebSocket.prototype.send;
   const seen = new Set([pictures.toDataURL()]);
@@ -82,12 +83,17 @@ PLAYED = """async (pictures) => {
   while (button.classList.contains("playing")) {
     seen.add(pictures.toDataURL());
     titles.add(large.querySelector(".gtitle").textContent);
+    const now = button.getRootNode().querySelector("input.slider").getAttribute("aria-valuetext").split(",")[0];
+    for (const label of document.querySelectorAll(".st-key-hl-film-bar .hl-label, .hl-look b")) {
+      const [about] = label.textContent.match(/step \d+/) ?? [now];
+      if (about !== now && label.checkVisibility({ visibilityProperty: true })) wrong.add(label.textContent);
+    }
     const { z } = large.data.find(({ name }) => name === "attention");
     for (const row of z) sums.add(Number.parseFloat(row.reduce((sum, weight) => sum + (weight || 0), 0).toFixed(1)));
     await new Promise((done) => setTimeout(done, 20));
   }
   WebSocket.prototype.send = send;
-  return [[...seen], n_asked, [...titles], [...sums]];
+  return [[...seen], n_asked, [...titles], [...sums], [...wrong]];
 }"""
 
 
@@ -97,12 +103,13 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
     open_film(page, "/film?run=first&moment=0&attention=decoder&layer=0&head=1")
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
     sent.clear()
-    seen, n_asked, titles, sums = page.locator("canvas.pixels").evaluate(PLAYED)
+    seen, n_asked, titles, sums, wrong = page.locator("canvas.pixels").evaluate(PLAYED)
     assert len(seen) >= 3
     assert len(titles) >= 3, "the large head is played, too"
     assert {f"after step {step}:" for step in STEPS} >= {re.findall("after step .*:", title)[0] for title in titles}
     assert sums == [1.0], "each row of a pattern, however it came"
     assert n_asked == 0
+    assert wrong == []
     says_step(page, 60)
     assert pictures(page) != seen[0]
     assert len(sent) == 1  # where it came to rest

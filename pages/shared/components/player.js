@@ -55,7 +55,10 @@ function makePlayer({ root, onFrame, onChosen }) {
   const onFilm = ({ detail }) => {
     if (detail === player.header?.id) openFilm(player);
   };
-  window.addEventListener(FILM_CAME, onFilm, { signal: leaving(root) });
+  const signal = leaving(root);
+  window.addEventListener(FILM_CAME, onFilm, { signal });
+  player.words = document.head.appendChild(document.createElement("style"));
+  signal.addEventListener("abort", () => player.words.remove());
   showPlaying(player);
   return player;
 }
@@ -129,6 +132,7 @@ function seek(player, place) {
   const { steps, lines } = player.header;
   const step = say("step {step}", { step: thousands(steps[place]) });
   const said = lines.map(({ name, values }) => `${name} ${inWords(values[place])}`);
+  player.words.textContent = `.hl-of-moment:not([data-step="${steps[place]}"]) { visibility: hidden; }`; // late ones
   player.slider.value = place;
   player.slider.setAttribute("aria-valuetext", [step, ...said].join(", "));
   player.slider.style.setProperty("--share", place / Math.max(steps.length - 1, 1));
