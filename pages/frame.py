@@ -76,6 +76,7 @@ if not cards:
     st.stop()
 notes = state.seed(cards, OWN_FIELDS.get(navigation.url_path, ()))
 if navigation == tour:  # its chapters speak of several models
+    st.session_state[state.SUBJECT] = ()
     bar.brand()
 else:
     bar.sidebar(cards[state.current().model])
@@ -83,6 +84,6 @@ is_usable = navigation == tour or bar.model_and_text(cards, notes)  # the tour b
 machine.choose()
 if is_usable or navigation == models_page:  # where a damaged model can be deleted
     navigation.run()
-state.publish()
 if is_usable and not state.current().text and navigation not in (tour, positions, models_page):  # they need none
     prose.info(say("Type a text above, or choose an example, to see what the model does with it."))
+state.publish()

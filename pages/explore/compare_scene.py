@@ -140,7 +140,8 @@ class Scene:
                 model=self.a.weights.source.path if not self.a.weights.run else None,
             )
 
-        figures.live_figure(figure, name=whole, key=key, files=files, **options)
+        about = "\n".join(f"{side.letter}: {side.name}: {side.text}" for side in (self.a, self.b))
+        figures.live_figure(figure, name=whole, key=key, files=files, about=about, **options)
 
     @staticmethod
     def _key_of(side: Side) -> Hashable:

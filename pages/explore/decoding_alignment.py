@@ -204,7 +204,7 @@ def _files(scene: Scene, weights: np.ndarray, truth: "Links | None", links: "Lin
         "truth": None if truth is None else sorted(truth),
         "links": sorted(cell for cell in links if cell[0] < len(weights)),
         "title": title,
-        "keep": KEEP.format(title=title, text=scene.view.text, file=f"{name}.html"),
+        "keep": KEEP.format(title=title, text=state.about(), file=f"{name}.html"),
     }
     arrays = {"weights": weights, "target_tokens": np.array(targets), "source_tokens": np.array(sources)}
     arrays |= {"links": np.array(told["links"])} | ({} if truth is None else {"truth": np.array(told["truth"])})

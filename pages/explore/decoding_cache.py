@@ -90,7 +90,7 @@ def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
             "n_positions": len(labels),
             "n_src": len(scene.source_labels),
             "width": _bytes_per_number(last),
-            "keep": KEEP.format(title=say("What the KV cache holds"), text=scene.view.text, file=f"{name}.html"),
+            "keep": KEEP.format(title=say("What the KV cache holds"), text=state.about(), file=f"{name}.html"),
         }
         return takeaway.files(
             name=name,
@@ -148,7 +148,7 @@ def _costs(scene: Scene, last: "DecodingStep") -> None:
     name = scene.file_name("cost")
 
     def files() -> Mapping[str, bytes]:
-        keep = KEEP.format(title=say("What each step costs"), text=scene.view.text, file=f"{name}.html")
+        keep = KEEP.format(title=say("What each step costs"), text=state.about(), file=f"{name}.html")
         return takeaway.files(
             name=name,
             csv=lambda: matrix_csv(

@@ -117,7 +117,7 @@ def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...],
         "labels": list(labels),
         "title": title,
         "key_name": say(KEYS[kind]),
-        "keep": KEEP.format(title=title, text=scene.view.text, file=f"{name}.html"),
+        "keep": KEEP.format(title=title, text=state.about(), file=f"{name}.html"),
     }
     return takeaway.files(
         name=name,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_code import about, redraw_across
+from pages.explore.heads_code import redraw_across
 from pages.explore.heads_scene import NAMES, Scene
 from pages.shared import heads_state, kept, prose, state, takeaway
 from pages.shared.components import figures
@@ -120,7 +120,6 @@ def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
             model=scene.card.path,
         ),
         key=f"heads-across-{part.of}-{part.side}",
-        about=about(scene),
     )
 
 

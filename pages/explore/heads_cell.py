@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_code import about, redraw_cell, redraw_row
+from pages.explore.heads_code import redraw_cell, redraw_row
 from pages.explore.heads_scene import Scene, marked
 from pages.shared import heads_state, state, takeaway
 from pages.shared.components import figures
@@ -86,7 +86,6 @@ def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
         ),
         key="heads-row",
         height=HEIGHT,
-        about=about(scene),
     )
 
 
@@ -126,7 +125,6 @@ def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> Non
         key="heads-in-all",
         height=HEIGHT,
         on_cell=lambda: _open(figures.sent_cell("heads-in-all")),
-        about=about(scene),
     )
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads_scene import Scene
-from pages.shared import code, readings
+from pages.shared import code, readings, state
 from pages.shared.models import CPU, PRECISIONS
 from transformer_core.analysis import ATTENTIONS, Wish
 from transformer_core.language import say
@@ -121,11 +121,6 @@ def code_of(scene: Scene) -> str:
     )
 
 
-def about(scene: Scene) -> str:
-    """Return which model and text a figure is of, for pages that it is taken away as."""
-    return f"{scene.card.title}: {scene.view.text}"
-
-
 def redraw(scene: Scene, marked: tuple[int | None, int | None]) -> str:
     """Return the lines that draw the large figure again, from the model on, with the chosen query and key marked."""
     drawn = DRAWN.format(
@@ -169,7 +164,7 @@ def _shown(scene: Scene, wish: Wish) -> str:
 
 def _keep(scene: Scene, title: str, name: str) -> str:
     """Return the lines that write the figure into a page that opens without a network."""
-    return KEEP.format(title=title, text=about(scene), file=f"{name}.html")
+    return KEEP.format(title=title, text=state.about(), file=f"{name}.html")
 
 
 def read_again(scene: Scene) -> str:

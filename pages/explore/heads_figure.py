@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_code import about, redraw
+from pages.explore.heads_code import redraw
 from pages.explore.heads_scene import Scene, marked
 from pages.shared import heads_state, prose, state, takeaway
 from pages.shared.components import figures, lines
@@ -80,7 +80,6 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
         on_cell=lambda: heads_state.choose_cell(figures.sent_cell(state.HEATMAP), shown),
         on_window=lambda: heads_state.choose_window(figures.sent_window(state.HEATMAP), shown),
         preview=_preview(scene),
-        about=about(scene),
     )
 
 
@@ -162,7 +161,6 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
                     key="heads-still",
                     files=lambda: files(scene, shown),
                     height=460,
-                    about=about(scene),
                     opens=True,
                 )
 

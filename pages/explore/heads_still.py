@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.explore.heads_code import about, read_again
+from pages.explore.heads_code import read_again
 from pages.explore.heads_scene import Scene
 from pages.shared import heads_state, kept, state, takeaway
 from pages.shared.components import figures
@@ -91,7 +91,6 @@ def _draw(scene: Scene) -> None:
             model=scene.card.path,
         ),
         height=int(figure.layout.height),
-        about=about(scene),
         opens=True,
     )
 

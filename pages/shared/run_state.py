@@ -53,6 +53,7 @@ class RunView:
 
 def seed() -> None:
     """Fill the session from the URL at the first run of a page, and whenever the URL was changed from outside."""
+    st.session_state[state.SUBJECT] = RUN, TEXT
     if not _ADDRESS.is_from_outside():
         return
     session, wanted = st.session_state, st.query_params.to_dict()

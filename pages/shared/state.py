@@ -39,6 +39,8 @@ EXAMPLES = "examples"  # whether the list of examples is open
 LONG_TEXT_OPEN = "long-text-open"  # whether the box for a long text is
 NEXT_MODEL = "next-model"  # the model that the next run begins with
 MODELS_NOTE = "models-note"  # what was done to the models, to be said at the next run
+_TITLE = "title"  # of the model
+SUBJECT = "subject"  # the keys of what a page shows: the name of a model or a training, and the text that it reads
 _OWN = "own-fields"  # of the page that is open
 _BY_LINK = "by-link"  # the view came from the URL, and no run has come to its end since
 _ADDRESS = Address("view")
@@ -72,6 +74,12 @@ def current() -> View:
     """Return the view of this session; `seed` must have run."""
     keys = (MODEL, TEXT, TARGET, ATTENTION, LAYER, HEAD, DEVICE, PRECISION, CONTINUES)
     return View(*map(st.session_state.__getitem__, keys))
+
+
+def about() -> str:
+    """Return which model or training a page shows, and the text that it reads."""
+    names = map(st.session_state.get, st.session_state.get(SUBJECT, ()))
+    return ": ".join(filter(None, names))
 
 
 def wants_continuation(card: ModelCard) -> bool:
@@ -114,6 +122,7 @@ def seed(cards: Mapping[str, ModelCard], own: Sequence[Field] = ()) -> list[str]
     card = cards[state[MODEL]]
     fit(card)
     state[CONTINUES] = wants_continuation(card)
+    state[_TITLE], state[SUBJECT] = card.title, (_TITLE, TEXT)
     state[_OWN] = (*own, *((CONTINUE,) if card.config.architecture == "decoder_only" else ()))
     return notes
 

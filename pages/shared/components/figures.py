@@ -13,6 +13,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared import state
 from pages.shared.components.mounting import name_of, with_words
 from transformer_core.figures import DARK, LIGHT, Figure, template
 from transformer_core.figures.offline import FILL_IN_WORDS
@@ -50,7 +51,7 @@ def live_figure(
     on_window: Callable[[], None] | None = None,
     link: str | None = None,
     preview: Mapping[str, Any] | None = None,
-    about: str = "",
+    about: str | None = None,
     opens: bool = False,
 ) -> None:
     """Draw a plotly figure that keeps its place on the page while its data changes, with a menu to take it away.
@@ -76,7 +77,7 @@ def live_figure(
         link: figures of the same link on a page are pointed at together.
         preview: which head's pattern it is, so that another one that is clicked in the overview is seen at once, from
             its picture there: attention, layer, head; title, with {layer} and {head}; and the name of the trace.
-        about: the model and the text that it is of, for the page that can be saved; plain text.
+        about: what it is of, for the page that can be saved; plain text. None: the model or training, and the text.
         opens: the menu of what can be saved is open from the start.
     """
     if csv is not None:
@@ -99,7 +100,7 @@ def live_figure(
         "cell": cell and {"query": cell[0], "key": cell[1]},
         "link": link,
         "preview": preview,
-        "about": about,
+        "about": state.about() if about is None else about,
         "opens": opens,
     }
     callbacks = {"open": lambda: None, "cell": on_cell, "window": on_window}
