@@ -57,6 +57,7 @@ figure = attention_heatmap(
     blocks=shown.blocks,
     largest=shown.largest,
     marked={marked!r},
+    generated_from=shown.keys.place({generated_from!r}),
     query_name={query_name!r},
     key_name={key_name!r},
 )
@@ -83,7 +84,7 @@ from transformer_core.analysis.heads.picture import cell_in_all_heads
 from transformer_core.figures.heatmaps.head_grid import head_grid
 
 values = cell_in_all_heads(reading.attended[{attention!r}], {queries!r}, {keys!r})
-figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0))
+figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0), chosen={chosen!r})
 {keep}print(values)  # [layer, head]
 """
 ACROSS = """
@@ -127,6 +128,7 @@ def redraw(scene: Scene, marked: tuple[int | None, int | None]) -> str:
         quantity=scene.wish.quantity,
         title=scene.title,
         marked=marked,
+        generated_from=scene.generated_from,
         keep=_keep(scene, scene.title, scene.file_name()),
         **scene.axis_names,
     )
@@ -147,7 +149,9 @@ def redraw_row(scene: Scene, of_row: Wish, query: int, key: int | None, name: st
 
 def redraw_cell(scene: Scene, queries: range, keys: range, title: str, name: str) -> str:
     """Return the lines that draw a cell in all heads again."""
-    told = {"attention": scene.view.attention, "queries": queries, "keys": keys, "title": title}
+    view = scene.view
+    told = {"attention": view.attention, "queries": queries, "keys": keys, "title": title}
+    told["chosen"] = view.layer, view.head
     return read_again(scene) + CELL.format(**told, keep=_keep(scene, title, name))
 
 
