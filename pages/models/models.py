@@ -57,7 +57,7 @@ def choose(cards: Mapping[str, ModelCard], chosen: ModelCard | None) -> None:
     if not cards:
         return
     prose.subheading(say_number(len(cards), "One model is here", "{n} models are here"))
-    with st.container(height=LIST_HEIGHT if len(cards) > LONG_LIST else "content", border=False):
+    with st.container(height=LIST_HEIGHT if len(cards) > LONG_LIST else "content", border=False, key="hl-models-list"):
         _cards(cards, chosen)
 
 

@@ -120,6 +120,15 @@ def test_the_map_has_all_heads_of_both(open_app: OpenApp):
 
 
 @pytest.mark.slow
+def test_two_sides_that_are_the_same_have_each_head_once_on_the_map(open_app: OpenApp):
+    app = open_compare(open_app, btext="", view="map", **HEAD)
+    assert "so the map has each head once" in words_of(app)
+    (figure,) = figures_of(app).values()
+    heads = next(trace for trace in figure["data"] if trace["name"] == "heads")["marker"]["symbol"]
+    assert len(heads) == 8 and "diamond" not in heads
+
+
+@pytest.mark.slow
 def test_a_model_of_another_shape_has_layers_and_a_map(open_app: OpenApp):
     app = open_compare(open_app, **{"with": "other"}, view="changed")
     assert "other layers, heads or attentions" in words_of(app)
