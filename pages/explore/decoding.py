@@ -5,6 +5,7 @@ import streamlit as st
 from pages.explore import (
     decoding_aim,
     decoding_alignment,
+    decoding_beams,
     decoding_blanks,
     decoding_cache,
     decoding_candidates,
@@ -90,7 +91,7 @@ def decoding() -> None:
     _look_for(scene)
     with st.popover(say("What is written, as plain text"), type="tertiary", icon=":material/notes:"):
         st.code(text_of(scene, [step.token for step in scene.branch]), language=None, wrap_lines=True)
-    folded.code(lambda: code_of(scene))
+    folded.code(lambda: _code(scene))
     kept.foot()
     state.publish()
 
@@ -136,6 +137,12 @@ def _part(scene: Scene) -> None:
 def _remarks(scene: Scene) -> None:
     """Say what a person should know: how the text ended, and what was left out."""
     if scene.left_out:
+def _code(scene: Scene) -> str:
+    """Return the lines that lead to this moment, and those of what is seen beside it."""
+    of_part = {"beams": decoding_beams.code, "led": decoding_teacher.code}.get(decoding_state.PART.value)
+    return code_of(scene) + (of_part(scene) if of_part else "")
+
+
         note = say(
             "This text is long: its first {n} tokens were read here, the rest was left out.", n=scene.left_out.start
         )

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.explore.decoding_code import opening
 from pages.explore.decoding_nodes import given_nodes, numbers, signed, text_of
 from pages.explore.decoding_scene import FIRST_LENGTH, N_ALTERNATIVES, Scene
 from pages.shared import decoding_state, kept, models, prose
@@ -57,14 +56,7 @@ class Search:
 def show(scene: Scene) -> None:
     """Draw the search's numbers, its tree, and what it found."""
     _controls()
-    arguments = {
-        "n_beams": decoding_state.N_BEAMS.value,
-        "length_penalty": min(decoding_state.PENALTY.value, LARGEST_ALPHA),
-        "penalty_form": decoding_state.PENALTY_FORM.value,
-        "max_new_tokens": min(
-            FIRST_LENGTH[scene.card.config.architecture], scene.tree.max_positions - len(scene.given)
-        ),
-    }
+    arguments = _arguments(scene)
     searches: kept.Store[Search] = kept.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     with st.spinner(say("Searching …"), show_time=True):
         key = (scene.source, scene.view.text, *arguments.values())
@@ -90,9 +82,23 @@ def show(scene: Scene) -> None:
         path=mark("the text that was found"),
     )
     st.html(f"<p class='hl-look'>{html.escape(_in_words(scene, found))}</p>")
-    with st.popover(say("The code of this search"), type="tertiary", icon=":material/code:"):
-        given = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-        st.code(opening(scene) + CODE.format(arguments=given), language="python")
+
+
+def code(scene: Scene) -> str:
+    """Return the lines that search again, after those of the page."""
+    return CODE.format(arguments=", ".join(f"{name}={value!r}" for name, value in _arguments(scene).items()))
+
+
+def _arguments(scene: Scene) -> dict[str, Any]:
+    """Return what is searched with."""
+    return {
+        "n_beams": decoding_state.N_BEAMS.value,
+        "length_penalty": min(decoding_state.PENALTY.value, LARGEST_ALPHA),
+        "penalty_form": decoding_state.PENALTY_FORM.value,
+        "max_new_tokens": min(
+            FIRST_LENGTH[scene.card.config.architecture], scene.tree.max_positions - len(scene.given)
+        ),
+    }
 
 
 def _controls() -> None:

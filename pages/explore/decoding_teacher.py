@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.explore.decoding_code import opening
 from pages.explore.decoding_scene import Scene
 from pages.shared import answer, decoding_state, models, prose, state
 from transformer_core.decoding.settings import GREEDY
@@ -66,8 +65,15 @@ def show(scene: Scene) -> None:
         remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
         prose.note(remark)
     _rows(scene, comparison)
-    with st.popover(say("Show the code"), type="tertiary", icon=":material/code:"):
-        st.code(opening(scene) + CODE.format(tokens=tokens), language="python")
+
+
+def code(scene: Scene) -> str:
+    """Return the lines that compare the two, after those of the page; "" where there is nothing to be led along."""
+    try:
+        tokens, _ = _target(scene)
+    except HeadlightError:
+        return ""
+    return CODE.format(tokens=tokens) if tokens else ""
 
 
 def _box(scene: Scene) -> None:

@@ -1,12 +1,13 @@
 """The page Decoding as a whole: what becomes of the branches when another text is read, and when one goes back."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import decoding_state
-from tests.pages.conftest import EXAMPLES, through_history, url_of
+from tests.pages.conftest import EXAMPLES, shown_code, through_history, url_of, words_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 OpenApp = Callable[..., AppTest]
@@ -22,6 +23,17 @@ def forked(open_app: OpenApp) -> AppTest:
     app.switch_page("explore/decoding.py").run()
     assert not app.exception
     return app
+
+
+def test_the_one_code_of_the_page_has_that_of_the_search(forked: AppTest):
+    forked.query_params["part"] = "beams"
+    with through_history():
+        forked.run()
+    lines = shown_code(forked)
+    assert len(forked.code) == 2  # the other is the plain text
+    namespace: dict[str, Any] = {}
+    exec(compile(lines, "shown", "exec"), namespace)
+    assert f"{namespace['found'].best.total_log_prob:.2f}".replace("-", "−") in words_of(forked)
 
 
 def branches(app: AppTest) -> str:

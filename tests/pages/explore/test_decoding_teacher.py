@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
-from tests.pages.conftest import EXAMPLES, words_of
+from tests.pages.conftest import EXAMPLES, shown_code, words_of
 from tests.pages.explore import decoding_parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
@@ -136,8 +137,13 @@ def test_a_text_that_ends_at_once():
     assert [len(row) for row in rows_of(app)] == [2, 2] or rows_of(app)[1][-1][0] == "<eos>"
 
 
-def test_the_shown_code_computes_the_shown_numbers(three_kinds: Path, capsys: pytest.CaptureFixture[str]):
-    app = opened(model="en-fr", text=EXAMPLES[0], target=TARGET, temperature="0.7", seed="3")
-    exec(compile(app.code[0].value, "the shown code", "exec"), {})
+def test_the_shown_code_computes_the_shown_numbers(
+    open_app: Callable[..., AppTest], capsys: pytest.CaptureFixture[str]
+):
+    app = open_app(model="en-fr", text=EXAMPLES[0], target=TARGET)
+    for name, value in {"part": "led", "temperature": "0.7", "seed": "3"}.items():
+        app.query_params[name] = value
+    app.switch_page("explore/decoding.py").run()
+    exec(compile(shown_code(app), "the shown code", "exec"), {})
     printed = [float(total) for total in re.findall(r"(\S+) nats in all", capsys.readouterr().out)]
     assert printed == pytest.approx(totals_of(app), abs=0.006)

@@ -230,7 +230,7 @@ def test_the_controls_are_kept_in_the_address_and_the_search_is_made_again(drawn
     assert len(drawn["nodes"]) > former
     alright(app.slider(key="decoding-penalty-choice").set_value(1.5).run())
     assert url_of(app)["penalty"] == "1.5"
-    assert "length_penalty=1.5" in app.code[0].value
+    assert not app.code  # the page has it, after its own
 
 
 def test_readers_of_two_languages_share_a_search(drawn: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
