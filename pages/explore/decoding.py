@@ -18,7 +18,7 @@ from pages.explore.decoding_code import code_of
 from pages.explore.decoding_nodes import text_of
 from pages.explore.decoding_scene import Scene
 from pages.shared import decoding_state, folded, kept, models, prose, state
-from pages.shared.answer import NO_HEAD
+from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError, mark
@@ -65,6 +65,9 @@ def page() -> None:
         return
     if not card.config.unembed:
         prose.note(say(NO_HEAD))
+        return
+    if is_blanks and card.reads_ids:
+        prose.note(say(NO_MASK))
         return
     if is_blanks:
         decoding_blanks.show(card, Source.of(card, view.device, view.precision), view.text)
@@ -134,15 +137,15 @@ def _part(scene: Scene) -> None:
             decoding_rows.show(scene)
 
 
-def _remarks(scene: Scene) -> None:
-    """Say what a person should know: how the text ended, and what was left out."""
-    if scene.left_out:
 def _code(scene: Scene) -> str:
     """Return the lines that lead to this moment, and those of what is seen beside it."""
     of_part = {"beams": decoding_beams.code, "led": decoding_teacher.code}.get(decoding_state.PART.value)
     return code_of(scene) + (of_part(scene) if of_part else "")
 
 
+def _remarks(scene: Scene) -> None:
+    """Say what a person should know: how the text ended, and what was left out."""
+    if scene.left_out:
         note = say(
             "This text is long: its first {n} tokens were read here, the rest was left out.", n=scene.left_out.start
         )

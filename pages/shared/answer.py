@@ -21,6 +21,7 @@ LABELS = {
 }
 MAX_BLANKS = 8  # whose candidates are shown
 NO_HEAD = mark("This checkpoint has no language-modelling head, so it makes no predictions; its attention is shown.")
+NO_MASK = mark("Which token id is the mask is not known without a tokenizer, so nothing is filled in.")
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 
 
@@ -40,7 +41,7 @@ def show(card: ModelCard, reading: "Reading | None") -> None:
             _text(reading.output)
             _candidates(reading.blanks)
         else:
-            st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_BLANK))}</div>")
+            st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_MASK if card.reads_ids else NO_BLANK))}</div>")
     elif state.current().target is None:
         is_awaited = continuing.is_awaited()
         with _row():

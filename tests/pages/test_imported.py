@@ -26,7 +26,9 @@ from tests.pages.conftest import (
 )
 from tests.pages.small_gpt2 import save_small_gpt2
 from transformer_core.checkpoints.bring_in import bring_in
+from transformer_core.config import Architecture
 from transformer_core.errors import Message
+from transformer_core.text.ids import IdTokenizer
 
 OpenApp = Callable[..., AppTest]
 PAGES = (
@@ -208,6 +210,37 @@ def test_token_ids_are_read_and_written_on_all_pages(open_app: OpenApp, here: Pa
     for page in PAGES:
         app.switch_page(page).run()
         assert not app.exception, page
+
+
+@pytest.mark.parametrize("architecture", ["encoder_only", "encoder_decoder"])
+def test_models_with_an_encoder_read_token_ids_on_all_pages(
+    open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, architecture: Architecture
+):
+    config = tc.ModelConfig(
+        vocab_size=40,
+        architecture=architecture,
+        d_model=8,
+        d_ff=8,
+        n_heads=2,
+        n_encoder_layers=1,
+        n_decoder_layers=0 if architecture == "encoder_only" else 1,
+        max_seq_len=16,
+        tie_embeddings="target",
+    )
+    about = {"title": "Ids", "kind": architecture.replace("_", "-"), "tokenizer": "ids", "examples": ["5 6 7"]}
+    tc.save(tmp_path / "ids", tc.build(config), IdTokenizer.of(config), about)
+    monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(tmp_path))
+    app = open_app(attention="encoder")
+    for page in PAGES:
+        app.switch_page(page).run()
+        assert not app.exception and not app.warning, page
+        is_unknown = "Which token id is the mask is not known" in text_of(app)
+        assert is_unknown == (architecture == "encoder_only")
+        assert "type ____" not in text_of(app)
+    app.switch_page("explore/heads.py").run()
+    app.text_input(key="text").set_value("5 ____ 7").run()
+    said = "which token is its mask is not known" if architecture == "encoder_only" else "and “____” is not one"
+    assert [warning.value.count(said) for warning in app.warning] == [1]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any, SupportsInt
 
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import TextError
-from transformer_core.text.interface import Tokenizer
+from transformer_core.text.interface import WRITTEN_MASK, Tokenizer
 from transformer_core.text.labels import Token
 
 _WRITTEN = re.compile(r"[^\s,;\[\]()]+")  # between spaces, commas, or the brackets of a list
@@ -92,7 +92,16 @@ class IdTokenizer(Tokenizer):
         return [(int(piece), piece) for piece in pieces]
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
-        """Return the ids as typed; for an encoder-decoder, whose texts end in <eos>, with that behind them."""
+        """Return the ids as typed; for an encoder-decoder, whose texts end in <eos>, with that behind them.
+
+        Raises:
+            TextError: as `_cut`, or a blank for an encoder, whose mask is not known.
+        """
+        if architecture == "encoder_only" and WRITTEN_MASK.search(text):
+            raise TextError(
+                "this model came without a tokenizer, and which token is its mask is not known; type its id like any "
+                "other, such as 464 103 318"
+            )
         read = self._cut(text)
         is_open = architecture == "encoder_decoder" and (not read or read[-1][0] != self.eos_id)
         if is_open and self.eos_id is not None:
