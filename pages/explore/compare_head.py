@@ -146,7 +146,8 @@ def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[s
     }
     for figure in maps:
         figure.update_layout(
-            margin={"t": top, "l": left, "r": 62}, meta={**(figure.layout.meta or {}), "beside": longest}
+            margin={"t": top, "l": left, "r": 62, "autoexpand": False},
+            meta={**(figure.layout.meta or {}), "beside": longest},
         )
         figure.update_xaxes(tickangle=angle)
         figure.update_yaxes(automargin=False)
