@@ -1,11 +1,24 @@
 """A training that rests or is over: keep its model, make it again, or put it away."""
 
+from dataclasses import dataclass
+from typing import Literal
+
 import streamlit as st
 
 from pages.shared import folded, models, prose, run_state, runs, shelf
 from pages.shared.runs import Run
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
+
+
+@dataclass
+class _Request:
+    """A click on "Save as model", and what came of it: one object, as each access to the session may end a script."""
+
+    name: str
+    next_step: Literal["save", "describe", "none"] = "save"
+    kept: shelf.Kept | None = None
+    trouble: str = ""
 
 
 def offer(run: Run, step: int) -> None:
@@ -17,8 +30,8 @@ def offer(run: Run, step: int) -> None:
     """
     prose.subheading(say("Save as model"), say("with the weights of step {step:,}; available on every page", step=step))
     # The page may be drawn anew at any moment, as when the training ends: a click notes what is wanted before anything
-    # is drawn, and what came of it is said until the next click.
-    name, wanted, kept, trouble = (f"keep-{what}-{run.name}" for what in ("name", "wanted", "kept", "trouble"))
+    # is drawn, each step is done once, and what came of it is said until the next click.
+    name, request_key = f"keep-name-{run.name}", f"keep-request-{run.name}"
     session = st.session_state
     with st.form("keep-model", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
         st.text_input(say("Name"), value=run.name, max_chars=60, key=name)
@@ -26,28 +39,33 @@ def offer(run: Run, step: int) -> None:
             say("Save as model"),
             type="primary",
             icon=":material/inventory_2:",
-            on_click=lambda: session.update({wanted: " ".join(session[name].split()) or run.name}),
+            on_click=lambda: session.update({request_key: _Request(" ".join(session[name].split()) or run.name)}),
         )
-    if session.get(wanted):
-        session[kept], session[trouble] = None, ""
-        try:
-            session[kept] = shelf.keep_run(run.path, session[wanted])
-        except HeadlightError as error:
-            session[trouble] = say("The model was not saved: {error}.", error=error)
-    if session.get(kept) and session[kept].name in models.available():
-        _kept(session[kept])
-        if session.get(wanted):
-            with st.spinner(say("It is saved. Measuring what its heads do, for its card …"), show_time=True):
-                try:
-                    shelf.describe_heads(run.path, session[kept].name)
-                except HeadlightError as error:
-                    session[trouble] = say("The model is saved, but {error}.", error=error)
-    session[wanted] = ""
-    if session.get(trouble):
-        prose.warning(session[trouble])
+    if request_key in session:
+        _answer(session[request_key], run)
     if run.request:
         command = str(run.request["command"])
         folded.command(say("Reproduce from the command line"), lambda: command)
+
+
+def _answer(request: _Request, run: Run) -> None:
+    """Save a model and measure its heads, as far as that is still to be done, and say what came of it."""
+    if request.next_step == "save":
+        try:
+            request.kept, request.next_step = shelf.keep_run(run.path, request.name), "describe"
+        except HeadlightError as error:
+            request.trouble, request.next_step = say("The model was not saved: {error}.", error=error), "none"
+    if request.kept and request.kept.name in models.available():
+        _kept(request.kept)
+        if request.next_step == "describe":
+            with st.spinner(say("It is saved. Measuring what its heads do, for its card …"), show_time=True):
+                try:
+                    shelf.describe_heads(run.path, request.kept.name)
+                except HeadlightError as error:
+                    request.trouble = say("The model is saved, but {error}.", error=error)
+                request.next_step = "none"
+    if request.trouble:
+        prose.warning(request.trouble)
 
 
 def _kept(kept: shelf.Kept) -> None:

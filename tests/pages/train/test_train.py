@@ -7,13 +7,15 @@ import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
+from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from pages.shared import models, run_readings, runs
+from pages.shared import models, prose, run_readings, runs, shelf
 from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import stop_pairs, train_copy
@@ -234,6 +236,26 @@ def test_a_stopped_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(p
         assert all(torch.equal(p, last.get_parameter(name)) for name, p in kept.named_parameters())
 
 
+@pytest.mark.parametrize("interrupted", [(prose, "success"), (shelf, "describe_heads")], ids=["told", "described"])
+def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
+    interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
+):
+    """Streamlit ends the script of a page that is left, or is drawn anew, wherever it writes to the page."""
+
+    def leave(*_: object) -> None:
+        raise StopException
+
+    app = open_train(run="copy")
+    with monkeypatch.context() as patch:
+        patch.setattr(*interrupted, leave)
+        keep(app).click().run()
+    app.run()
+    assert not app.exception
+    assert sorted(models.available()) == ["copy", "en-fr", "other"]
+    assert models.available()["copy"].heads
+    assert app.success
+
+
 def plain(markdown: str) -> str:
     return markdown.replace("\\", "")
 
@@ -310,13 +332,14 @@ def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
     assert "Look at its heads" in labels(app)
 
 
-def test_kept_it_is_a_model_and_deleted_it_is_gone(place: Path, open_train: OpenApp):
+def test_kept_it_is_a_model_and_deleted_it_is_gone(
+    place: Path, open_train: OpenApp, analyse: Callable[[AppTest], AppTest]
+):
     app = open_train(run="copy")
     app = keep(app).click().run()
     assert not app.exception
     assert models.available()["copy"].title == "copy"
-    app = app.button(key="delete-run-really").click().run()
-    assert not app.exception
+    app = analyse(app.button(key="delete-run-really").click().run())
     assert not (place / "copy").exists()
     assert "Start training" in labels(app)
     assert "copy" in models.available()
