@@ -62,6 +62,8 @@ navigation = st.navigation(sections)
 if navigation == front_door:
     st.switch_page(heads, query_params=st.query_params.to_dict())
 
+if navigation != train:
+    run_state.leave_train()
 cards = models.available(navigation.url_path)
 if navigation in (train, film):  # a run stands in the place of a model
     bar.brand()

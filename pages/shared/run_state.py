@@ -23,6 +23,8 @@ OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-cu
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
 WISH = "film-wish"  # how often the page itself, and not the slider, chose a moment
 NEW_CHOSEN = "run-new-chosen"  # whether a person chose a new training, or came by an address that says so
+IS_HERE = "train-is-here"  # whether the page Train was drawn since the session came to it
+ENDED = "train-ended"  # names of the runs that ended since its last visit to that page, and were not opened yet
 NOTE = "run-note"  # what was done a moment ago, to be said at the next run of the page
 _ADDRESS = Address("run")
 _IN_URL = {
@@ -79,6 +81,12 @@ def seed() -> None:
 def current() -> RunView:
     """Return the view of this session; `seed` must have run."""
     return RunView(*map(st.session_state.__getitem__, (RUN, MOMENT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)))
+
+
+def leave_train() -> None:
+    """Another page than Train is drawn: the next visit there is a new one."""
+    for key in (IS_HERE, ENDED):
+        st.session_state.pop(key, None)
 
 
 def fit(config: ModelConfig) -> None:

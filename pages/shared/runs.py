@@ -4,6 +4,7 @@ A training is a process of its own. The app starts it, and after that reads its 
 reloaded page, a second tab or an app that was started again finds every run as it is.
 """
 
+import math
 import os
 import re
 import shutil
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from transformer_core.training.run.status import RunStatus
 
 _MAX_NAME = 40  # characters
-_AWAITED = ".awaited"  # folder with a file for each run that was shown at work, and not since it ended
+_VISIT = ".last-visit"  # file of when the page Train was drawn last, with the names of the runs that were at work then
 STATES = {  # in words, and the color of the badge
     "starting": (mark("starting"), "gray"),
     "queued": (mark("waiting"), "gray"),
@@ -143,7 +144,6 @@ def start(name: str, arguments: Sequence[str]) -> None:
     """
     path = folder() / name
     launcher().start(path, ["train", "--run", str(path), "--queue", *arguments])
-    await_end(name)
 
 
 def resume(run: Run) -> None:
@@ -162,22 +162,24 @@ def resume(run: Run) -> None:
     start(run.name, ["--resume", "--device", "auto"])
 
 
-def await_end(name: str) -> None:
-    """Note that somebody looks at a run at work; it is noted beside the runs, and outlasts browser and server."""
+def ended_since_last_visit(found: Mapping[str, Run]) -> list[str]:
+    """Return the names of the runs that ended since this was asked last, whoever began them; at the first time, none.
+
+    When that was is noted beside the runs, and outlasts browser and server.
+    """
+    note = folder() / _VISIT
+    try:
+        visited, were_at_work = note.stat().st_mtime, note.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        visited, were_at_work = math.inf, []
     with suppress(OSError):
-        (folder() / _AWAITED).mkdir(parents=True, exist_ok=True)
-        (folder() / _AWAITED / name).touch()
-
-
-def end_is_seen(name: str) -> None:
-    """Note that a run is shown that is not at work any more, or is there no more."""
-    with suppress(OSError):
-        (folder() / _AWAITED / name).unlink(missing_ok=True)
-
-
-def is_awaited(run: Run) -> bool:
-    """Whether somebody looked at a run at work, and nobody has since it ended."""
-    return (folder() / _AWAITED / run.name).exists()
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text("\n".join(run.name for run in found.values() if run.is_at_work), encoding="utf-8")
+    return [
+        name
+        for name, run in found.items()
+        if not run.is_at_work and (name in were_at_work or _last_word(run) > visited)
+    ]
 
 
 def ask(run: Run, command: str, value: float = 1.0) -> None:
@@ -198,7 +200,6 @@ def delete(run: Run) -> None:
         RunError: a process works on it, or it cannot be deleted.
     """
     launcher().forget(run.path)
-    end_is_seen(run.name)
     if not run.path.exists():
         return
     now = find(run.name)
@@ -295,6 +296,14 @@ def _step(status: "RunStatus", place: Path) -> int:
         logged = record_file(place / "metrics.jsonl").read()
     last = logged[-1]["step"] if logged else status.step
     return last if status.state == "running" else max(last, status.step)
+
+
+def _last_word(run: Run) -> float:
+    """Return when the run's process wrote last how it stands, seconds since 1970 (UTC); 0 where it never did."""
+    try:
+        return (run.path / "status.json").stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def _starting(started: Started) -> Run:

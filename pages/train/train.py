@@ -1,5 +1,7 @@
 """Train: how does a model learn this corpus, now, before my eyes?"""
 
+import html
+from collections.abc import Sequence
 from importlib import import_module
 from threading import Thread
 
@@ -14,31 +16,32 @@ LEAD = mark(
     "Train a model of your own and watch its heads form. A training is a process of its own: it goes on when this "
     "page is closed, and is found again when you come back."
 )
-_VISITED = "train-visited"  # session key: whether the page was drawn before
 NEW = ""  # in place of a run's name: the next one
 
 
 def page() -> None:
     """Draw the page: what is to be trained, or a training that was begun."""
-    found = runs.available()
-    is_first_visit = not st.session_state.get(_VISITED)
-    st.session_state[_VISITED] = True
+    session, found = st.session_state, runs.available()
+    ended = session.setdefault(run_state.ENDED, [])  # a list that stays the same: a script may end at any other write
+    ended += runs.ended_since_last_visit(found)
     name = run_state.current().run
     if name and name not in found:
-        st.session_state[run_state.NOTE] = say(
+        session[run_state.NOTE] = say(
             "There is no training “{name}” here; begin a new one, or choose another.", name=name
         )
         run_state.choose_run(NEW)
-    elif not name and is_first_visit and not st.session_state[run_state.NEW_CHOSEN]:
-        _come_back(found)
+    elif not name and not session.get(run_state.IS_HERE) and not session[run_state.NEW_CHOSEN]:
+        _come_back(found, ended)
+    session[run_state.IS_HERE] = True
     left, right = st.columns([8, 4], vertical_alignment="bottom")
     with left:
         prose.heading(say("Train"), say(LEAD))
     if found:
         with right:
             choose(found)
-    if note := st.session_state.pop(run_state.NOTE, ""):
+    if note := session.pop(run_state.NOTE, ""):
         prose.info(note)
+    _offer(found, ended)
     if run_state.current().run:
         watch.page(found[run_state.current().run])
     else:
@@ -47,21 +50,30 @@ def page() -> None:
         setup.page()
 
 
-def _come_back(found: dict[str, runs.Run]) -> None:
-    """Open what is being trained, or else what ended since anybody looked; and say what else there is."""
-    at_work = [run for run in found.values() if run.is_at_work]
-    ended = [run for run in found.values() if not run.is_at_work and runs.is_awaited(run)]
-    if not at_work and not ended:
+def _come_back(found: dict[str, runs.Run], ended: Sequence[str]) -> None:
+    """Open what is being trained, or else what ended since the last visit."""
+    candidates = [run for run in found.values() if run.is_at_work or run.name in ended]
+    if not candidates:
         return
-    opened, *others = at_work or ended
+    opened, *others = [run for run in candidates if run.is_at_work] or candidates
     run_state.choose_run(opened.name)
-    notes = []
-    if ended:
-        titles = ", ".join(run.title for run in ended)
-        notes.append(say("While you were away: {trainings}.", trainings=titles))
-    if at_work and others:
-        notes.append(say("In this list, too: {trainings}.", trainings=", ".join(run.title for run in others)))
-    st.session_state[run_state.NOTE] = " ".join(notes)
+    if not opened.is_at_work:
+        st.session_state[run_state.NOTE] = say("While you were away: {trainings}.", trainings=opened.title)
+    elif others:
+        titles = ", ".join(run.title for run in others)
+        st.session_state[run_state.NOTE] = say("In this list, too: {trainings}.", trainings=titles)
+
+
+def _offer(found: dict[str, runs.Run], ended: list[str]) -> None:
+    """Offer to open what ended since the last visit, and was not opened yet."""
+    chosen = run_state.current().run
+    ended[:] = [name for name in found if name in ended and name != chosen and not found[name].is_at_work]
+    if not ended:
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="hl-train-ended"):
+        st.html(f"<p class='hl-small'>{html.escape(say('Ended since your last visit:'))}</p>")
+        for name in ended:
+            st.button(prose.plain(found[name].title), key=f"open-{name}", on_click=run_state.choose_run, args=(name,))
 
 
 @st.cache_resource(show_spinner=False)

@@ -42,8 +42,6 @@ LOOK_FOR = mark(
 def page(run: Run) -> None:
     """Draw one training; while a process works on it, each second anew."""
     st.session_state[_TITLE] = run.title
-    if run.is_at_work:
-        runs.await_end(run.name)
     st.fragment(_live, run_every=TICK if run.is_at_work else None)(run.name)
 
 
@@ -52,8 +50,6 @@ def _live(name: str) -> None:
     if run is None:
         st.rerun()
     run_head.show(run)
-    if not run.is_at_work:
-        runs.end_is_seen(run.name)
     if run.request is None or run.state == "queued":
         if not run.is_at_work:
             keep.put_away(run)

@@ -307,6 +307,42 @@ def test_a_training_that_goes_on_is_of_one_step_and_opened_again_until_its_end_i
     assert "Start training" in labels(open_train())
 
 
+def test_a_training_that_began_and_ended_between_two_visits_is_opened(place: Path, open_train: OpenApp):
+    """As one from a shell: no page ever saw it at work."""
+    open_train()
+    save_run(place / "between")
+    for wanted in ("between", ""):
+        app = open_train()
+        assert url_of(app).get("run", "") == wanted
+        assert any("between · finished" in note.value for note in app.info) == bool(wanted)
+
+
+def test_in_the_same_tab_what_ended_is_opened_too_or_else_offered(place: Path, open_train: OpenApp):
+    app = open_train()
+    for name, opened in (("first", "first"), ("second", "first")):
+        app = app.switch_page("explore/heads.py").run()
+        save_run(place / name)
+        app = app.switch_page("train/train.py").run()
+        assert not app.exception
+        assert url_of(app)["run"] == opened
+    assert "second · finished" in labels(app) and "first · finished" not in labels(app)
+    app = app.button(key="open-second").click().run()
+    assert not app.exception
+    assert url_of(app)["run"] == "second"
+    assert "second · finished" not in labels(app) and "first · finished" not in labels(app)
+
+
+def test_beside_a_training_at_work_what_ended_is_offered(place: Path, open_train: OpenApp):
+    open_train()
+    save_run(place / "between")
+    values = {"state": "running", "step": 1, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+    (place / "pairs" / "status.json").write_text(json.dumps(values))
+    app = open_train()
+    assert url_of(app)["run"] == "pairs"
+    app = app.button(key="open-between").click().run()
+    assert url_of(app)["run"] == "between"
+
+
 def test_controls_keep_their_places_when_a_training_is_paused(place: Path, open_train: OpenApp):
     rows = []
     for state in ("running", "paused"):
