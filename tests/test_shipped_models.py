@@ -33,7 +33,7 @@ MAX_BYTES = 4_000_000  # of a folder
 
 # What each must reach on what was held out, and on how much of that it is measured again here.
 LEAST: dict[str, tuple[int, dict[str, float]]] = {
-    "en-fr": (2000, {"exact_match": 0.99, "pronoun": 0.99, "antecedent": 0.9}),
+    "en-fr": (2000, {"exact_match": 0.99, "pronoun": 1.0, "antecedent": 0.9}),
     "dates": (2000, {"exact_match": 0.99}),
     "stories": (300, {"coherent": 0.8, "grammatical": 0.98}),
     "fill-in": (2000, {"accuracy": 0.95}),
@@ -102,6 +102,7 @@ def test_its_card_tells_what_it_is_and_how_to_make_it_again(name: str, folder: P
     assert card["parameters"] == sum(parameter.numel() for parameter in model.parameters())
     assert card["trained"]["command"].startswith("python -m transformer_core train --corpus ")
     assert card["trained"]["minutes"] > 0 and card["trained"]["seed"] == 0
+    assert name != "en-fr" or card["trained"]["minutes"] <= 10
     assert len(card["heads"]) >= 1 and all(head["does"] for head in card["heads"])
     assert len(card["examples"]) >= 4
     assert card["name"] == name

@@ -77,6 +77,11 @@ def test_as_many_parameters_as_the_formula_says(config: ModelConfig):
     assert n_parameters(config) == n_parameters_by_formula(config)
 
 
+def test_the_one_for_real_translation_is_small():
+    """With as many tokens as README proposes."""
+    assert n_parameters(tc.presets.translation(4000)) <= 2_600_000
+
+
 @pytest.mark.parametrize("name", sorted(ONE_STACK))
 def test_the_tiny_ones_of_one_stack(name: str):
     """Matrix by matrix; without a feed-forward network a layer is one attention and one norm."""
