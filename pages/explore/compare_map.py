@@ -109,7 +109,7 @@ def _choices() -> None:
             st.segmented_control(
                 prose.plain(label),
                 [*names],
-                format_func=lambda name: say({**WAYS, **WHOSE}[name]),
+                format_func=lambda name: prose.plain(say({**WAYS, **WHOSE}[name])),
                 required=True,
                 label_visibility="collapsed",
                 **box(field, field.value),

@@ -158,7 +158,7 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
     for i, text in enumerate(texts):
         if time.monotonic() - began > PATIENCE:
             told = say("{letter} reads text {i} of {n} …", letter=side.letter, i=i + 1, n=len(texts))
-            place.progress(i / len(texts), text=told)
+            place.progress(i / len(texts), text=prose.plain(told))
         try:
             found.append(measures.get((side.source, side.head, text), partial(_on, side, text)))
         except HeadlightError as error:

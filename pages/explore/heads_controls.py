@@ -222,7 +222,7 @@ def _segments(label: str, options: dict[str, str], field: Field, *, is_labelled:
         prose.plain(label),
         [*options],
         key=key,
-        format_func=lambda name: say(options[name]),
+        format_func=lambda name: prose.plain(say(options[name])),
         required=True,
         on_change=partial(_take, field, key),
         label_visibility="visible" if is_labelled else "collapsed",

@@ -11,7 +11,7 @@ import streamlit as st
 from pages.learn import architecture_code
 from pages.learn.architecture_said import table
 from pages.learn.architecture_scene import Scene
-from pages.shared import architecture_state, state, takeaway
+from pages.shared import architecture_state, prose, state, takeaway
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -78,7 +78,7 @@ def _sharing(scene: Scene, config: ModelConfig) -> None:
     st.segmented_control(
         say("Weight sharing"),
         scene.sharings,
-        format_func=lambda name: say(names[name]),
+        format_func=lambda name: prose.plain(say(names[name])),
         required=True,
         **state.box(
             architecture_state.TYING,

@@ -76,5 +76,9 @@ def _segments(label: str, chosen_in: str, choices: Sequence[Any], chosen: Any, n
             st.selectbox(say(label), choices, width=90, **options)
         else:
             st.segmented_control(
-                say(label), choices, format_func=lambda choice: prose.plain(name(choice)), required=True, **options
+                prose.plain(say(label)),
+                choices,
+                format_func=lambda choice: prose.plain(name(choice)),
+                required=True,
+                **options,
             )

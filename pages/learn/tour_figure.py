@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn import tour_lessons
-from pages.shared import tour_state
+from pages.shared import prose, tour_state
 from pages.shared.components.figures import live_figure
 from pages.shared.style import theme
 from transformer_core.language import say
@@ -99,7 +99,7 @@ def _training(lesson: "Lesson", wish: "FigureWish", given: "dict[str, object]", 
     def tell(step: int, loss: float) -> None:
         if step % TOLD_EVERY == 0:
             told = say("Step {step}: loss {loss} nats a word", step=step, loss=f"{loss:.2f}")
-            place.progress(min(step / tour_lessons.six_word_steps(), 1.0), text=told)
+            place.progress(min(step / tour_lessons.six_word_steps(), 1.0), text=prose.plain(told))
 
     trained = tour_lessons.evidence_of(lesson, seed=seed or 0, on_step=tell)
     smoothing = given.get("smoothing", 0.0)

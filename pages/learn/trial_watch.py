@@ -65,7 +65,7 @@ def _head(laboratory: Laboratory, trial: Trial) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", gap="small", key=f"hl-trial-head-{laboratory.kind}"
     ):
-        st.badge(say(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        st.badge(prose.plain(say(words)), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
         far = "" if request is None else _how_far(trial, request, is_chosen=is_chosen)
         st.html(f"<p class='hl-small hl-trial-far'>{html.escape(far)}</p>", width="stretch")
         if trial.is_at_work and is_chosen:

@@ -75,10 +75,10 @@ def _choose(laboratory: Laboratory) -> TrialRequest | None:
         )
         seed = st.number_input(say("Seed"), 0, MOST_SEED, key=keys["seed"], width=130, **kept)
     arms = st.pills(
-        say(laboratory.arms_title),
+        prose.plain(say(laboratory.arms_title)),
         [*laboratory.arms],
         selection_mode="multi",
-        format_func=lambda arm: say(laboratory.arms[arm]),
+        format_func=lambda arm: prose.plain(say(laboratory.arms[arm])),
         key=keys["arms"],
         **kept,
     )

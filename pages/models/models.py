@@ -148,7 +148,7 @@ def bring_in_source(source: str) -> None:
             done=done / 2**20,
             in_all=in_all / 2**20,
         )
-        place.progress(min(1.0, done / max(1, in_all)), text=text)
+        place.progress(min(1.0, done / max(1, in_all)), text=prose.plain(text))
 
     take_in(lambda: shelf.bring_in(source, on_progress=show), before_warning=place.empty)
 

@@ -208,7 +208,7 @@ def _compare(scene: Scene) -> None:
     st.segmented_control(
         say("Beside each other"),
         [NOTHING, MOMENTS, TRAININGS],
-        format_func=lambda name: say(name),
+        format_func=lambda name: prose.plain(say(name)),
         key=COMPARISON,
         required=True,
         label_visibility="collapsed",

@@ -19,7 +19,7 @@ def show(run: Run) -> None:
     words, color = runs.STATES[run.state]
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-train-head"):
         st.html(f"<div class='hl-model'>{html.escape(run.name)}</div>", width="content")
-        st.badge(say(words), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        st.badge(prose.plain(say(words)), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
         st.html(f"<p class='hl-small'>{html.escape(_how_far(run))}</p>", width="stretch")
         with st.container(horizontal=True, gap="small", width="content", key="hl-train-controls"):
             _controls(run)
@@ -92,10 +92,10 @@ def _controls(run: Run) -> None:
 
 def _ask(run: Run, label: str, command: str, icon: str, tip: str | None = None, *, disabled: bool = False) -> None:
     st.button(
-        say(label),
+        prose.plain(say(label)),
         key=f"run-{command}",
         icon=icon,
-        help=say(tip) if tip else None,
+        help=prose.plain(say(tip)) if tip else None,
         disabled=disabled,
         on_click=_tell,
         args=(run, command),

@@ -76,7 +76,7 @@ def _corpus() -> Choice | None:
     source = st.segmented_control(
         say("Corpus"),
         [_MADE, _OWN],
-        format_func=lambda name: say(name),
+        format_func=lambda name: prose.plain(say(name)),
         default=_MADE,
         required=True,
         key=SOURCE,
