@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
-N_ROWS = 8  # of a batch, at most, that are shown
-_MOST_NUMBERS = 2**26  # probabilities that are held at a time, 256 MiB
 _MOST_PARAMETERS = 100_000_000  # of a model that is made for a look
 _UNTRAINED = ""  # in place of a model's name
 
@@ -31,15 +29,13 @@ def show(
     portrait: "CorpusPortrait",
     tokenizer: "Tokenizer",
     batch: "Batch",
-    rows: list[int],
     model: ModelConfig,
     training: TrainingConfig,
 ) -> None:
-    """Run a model on the shown rows, and draw what it says in one cell."""
+    """Run a model on the whole batch, and draw what it says in one cell."""
     from transformer_core.analysis.trace.batch_predictions import predict
 
-    n_pos = batch.targets.shape[1]
-    rows = rows[: max(1, _MOST_NUMBERS // (n_pos * portrait.vocab_size))]
+    n_rows, n_pos = batch.targets.shape
     prose.subheading(say("Probabilities"))
     found = _models(choice, portrait, model)
     with st.container(horizontal=True):
@@ -49,10 +45,10 @@ def show(
             format_func=lambda name: found[name][0],
             key=f"train-batch-model-{choice.corpus}-{model.architecture}",
         )
-        row = st.selectbox(say("Row"), rows, key=f"train-batch-row-{rows}")
+        row = int(st.number_input(say("Row"), 0, n_rows - 1, 0, key=f"train-batch-row-{n_rows}"))
         pos = int(st.number_input(say("Position"), 0, n_pos - 1, 0, key=f"train-batch-pos-{n_pos}"))
     network = _load(found[name][1], tokenizer, model, training)
-    told = predict(network, batch, rows=rows, row=row, pos=pos)
+    told = predict(network, batch, row=row, pos=pos)
     summary = say(
         "Each of the {n:,} cells holds a distribution over the vocabulary; its sum is 1 (smallest {least:.6f}, largest "
         "{most:.6f}).",

@@ -12,7 +12,6 @@ import streamlit as st
 from pages.shared import analyses, prose
 from pages.shared.corpora import Choice
 from pages.train import batch_probabilities
-from pages.train.batch_probabilities import N_ROWS
 from transformer_core.config import Architecture, ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import HeadlightError, mark
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from transformer_core.text.interface import Tokenizer
 
 OPEN, INDEX = "train-batch-open", "train-batch-index"  # session keys
-_N_WINDOWS, _MOST_POSITIONS = 3, 64  # that are shown
+_N_WINDOWS, _N_ROWS, _MOST_POSITIONS = 3, 8, 64  # that are shown, the rows and positions of a batch at most
 _TITLES: Mapping[Architecture, tuple[str, ...]] = {  # of the inputs and the targets
     "encoder_decoder": (mark("source"), mark("decoder input"), mark("target")),
     "decoder_only": (mark("input"), mark("target")),
@@ -149,7 +148,7 @@ def _batch(
     batch = feed.batch(index)
     n_in_all = len(batch.targets)
     # neighbours are of like length; rows from all over the batch show its padding
-    chosen = [int(row) for row in np.unique(np.linspace(0, n_in_all - 1, N_ROWS).astype(np.int64))]
+    chosen = [int(row) for row in np.unique(np.linspace(0, n_in_all - 1, _N_ROWS).astype(np.int64))]
     tensors = [tensor.numpy() for tensor in (*batch.inputs, batch.targets)]
     for name, tensor, is_grey in zip(
         _TITLES[model.architecture], tensors, _grey(batch, feed.tokenizer, model.architecture), strict=True
@@ -160,7 +159,7 @@ def _batch(
     if len(chosen) < n_in_all:
         words.append(say("{n} of its {all:,} rows are shown.", n=len(chosen), all=n_in_all))
     st.html(f"<p class='hl-small'>{html.escape(' '.join(words))}</p>")
-    batch_probabilities.show(choice, portrait, feed.tokenizer, batch, chosen, model, training)
+    batch_probabilities.show(choice, portrait, feed.tokenizer, batch, model, training)
 
 
 def _grey(batch: "Batch", tokenizer: "Tokenizer", architecture: Architecture) -> Iterator[np.ndarray]:

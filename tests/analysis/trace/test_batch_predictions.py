@@ -9,7 +9,8 @@ from transformer_core.analysis.trace.batch_predictions import predict
 from transformer_core.corpora.batch_order import IGNORED, Batch
 
 
-def test_probabilities_are_those_of_a_plain_forward_pass():
+@pytest.mark.parametrize("most_numbers", [1, 2**26], ids=["row by row", "at once"])
+def test_probabilities_are_those_of_a_plain_forward_pass(most_numbers: int):
     config = tc.ModelConfig(
         vocab_size=30,
         d_model=16,
@@ -24,7 +25,7 @@ def test_probabilities_are_those_of_a_plain_forward_pass():
     source = torch.tensor([[5, 6, 7, 2], [8, 2, 0, 0]])
     target = torch.tensor([[1, 9, 10], [1, 11, 0]])
     batch = Batch((source, target), torch.tensor([[9, 10, 2], [11, 2, IGNORED]]))
-    told = predict(model, batch, rows=[0, 1], row=0, pos=1, n_top=4)
+    told = predict(model, batch, row=0, pos=1, n_top=4, most_numbers=most_numbers)
     assert model.training
     with torch.no_grad():
         logits = model.eval()(source, target).double()
@@ -36,5 +37,7 @@ def test_probabilities_are_those_of_a_plain_forward_pass():
     np.testing.assert_allclose([p for _, p in told.top], expected[0, 1, order[:4]], rtol=1e-5)
     assert told.target == pytest.approx(expected[0, 1, 10], rel=1e-5)
     assert told.rank == 1 + order.tolist().index(10)
-    nothing = predict(model, batch, rows=[1], row=1, pos=2)
-    assert nothing.shape == (1, 3, 30) and nothing.target is None and nothing.rank is None
+    last = predict(model, batch, row=1, pos=1, most_numbers=most_numbers)
+    assert last.target == pytest.approx(expected[1, 1, 2], rel=1e-5)
+    nothing = predict(model, batch, row=1, pos=2, most_numbers=most_numbers)
+    assert nothing.shape == (2, 3, 30) and nothing.target is None and nothing.rank is None

@@ -41,7 +41,6 @@ def app(
     monkeypatch.setattr(Launcher, "warm_up", lambda self: None)
     app = open_app().switch_page("train/train.py")
     app.session_state[batch_view.OPEN] = True
-    app.session_state["train-visited"] = True
     return app
 
 
@@ -92,11 +91,15 @@ def test_a_batch_of_pairs_with_its_padding_and_its_probabilities(app: AppTest, a
     choice.select("run copy").run()
     assert not app.exception and not app.warning
     with torch.no_grad():
-        probabilities = load(tmp_path / "runs" / "copy" / "last")[0](*first.inputs)[chosen].softmax(-1)
+        probabilities = load(tmp_path / "runs" / "copy" / "last")[0](*first.inputs).softmax(-1)
     assert f"[batch, pos, vocab] = <code>{[*probabilities.shape]}</code>" in words_of(app)
-    target = int(first.targets[0, 0])
-    assert f"with probability {probabilities[0, 0, target]:.4f}" in words_of(app)
-    assert f"<td>{probabilities[0, 0].max():.4f}</td>" in words_of(app)
+    assert f"Each of the {first.targets.numel():,} cells" in words_of(app)
+    (field,) = [field for field in app.number_input if field.label == "Row"]
+    for row in (0, 62):  # one that is drawn above, and one that is not
+        field.set_value(row).run()
+        target = int(first.targets[row, 0])
+        assert f"with probability {probabilities[row, 0, target]:.4f}" in words_of(app)
+        assert f"<td>{probabilities[row, 0].max():.4f}</td>" in words_of(app)
 
 
 def test_windows_of_a_running_text_with_a_foreign_tokenizer(app: AppTest, analyse: Analyse, tmp_path: Path):

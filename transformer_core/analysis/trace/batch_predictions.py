@@ -1,6 +1,5 @@
 """What a model says of a batch as the training has it: a probability for each token of the vocabulary at each place."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,30 +22,36 @@ class BatchPredictions:
 
 
 def predict(
-    model: Transformer, batch: Batch, *, rows: Sequence[int], row: int, pos: int, n_top: int = 5
+    model: Transformer, batch: Batch, *, row: int, pos: int, n_top: int = 5, most_numbers: int = 2**26
 ) -> BatchPredictions:
-    """Return what a model says of a batch, without dropout; of one cell the likeliest tokens, too.
+    """Return what a model says of a whole batch, without dropout; of one cell the likeliest tokens, too.
 
     Args:
         model: which takes such a batch; it is left as it was.
         batch: as `batches_for` makes it, on the model's device.
-        rows: of the batch, that the model reads.
-        row: of the cell, one of those.
+        row: of the cell.
         pos: of the cell.
         n_top: likeliest tokens.
+        most_numbers: probabilities that are held at a time, at 4 bytes each; one row at least is.
     """
     was_training = model.training
     model.eval()
+    n_rows, n_pos = batch.targets.shape
+    vocab = model.config.vocab_size
+    n_at_once = max(1, most_numbers // (n_pos * vocab))
+    sums, cell = [], torch.empty(0)
     try:
         with torch.inference_mode():
-            batch = batch.rows(torch.tensor(rows))
-            probabilities = model(*batch.inputs).float().softmax(dim=-1)  # batch pos vocab
-            cell = probabilities[rows.index(row), pos]
-            best = cell.topk(min(n_top, len(cell)))
-            target = int(batch.targets[rows.index(row), pos])
+            for rows in torch.arange(n_rows).split(n_at_once):
+                probabilities = model(*batch.rows(rows).inputs).float().softmax(dim=-1)  # batch pos vocab
+                sums.append(probabilities.sum(dim=-1, dtype=torch.float64))
+                if row in rows:
+                    cell = probabilities[row - int(rows[0]), pos].clone()
+            best = cell.topk(min(n_top, vocab))
+            target = int(batch.targets[row, pos])
             return BatchPredictions(
-                shape=tuple(probabilities.shape),
-                sums=probabilities.sum(dim=-1, dtype=torch.float64).numpy(),
+                shape=(n_rows, n_pos, vocab),
+                sums=torch.cat(sums).numpy(),
                 target=None if target == IGNORED else float(cell[target]),
                 rank=None if target == IGNORED else 1 + int((cell > cell[target]).sum()),
                 top=tuple(zip(best.indices.tolist(), best.values.tolist(), strict=True)),
