@@ -95,11 +95,10 @@ def test_a_batch_of_pairs_with_its_padding_and_its_probabilities(app: AppTest, a
     assert f"[batch, pos, vocab] = <code>{[*probabilities.shape]}</code>" in words_of(app)
     assert f"Each of the {first.targets.numel():,} cells" in words_of(app)
     (field,) = [field for field in app.number_input if field.label == "Row"]
-    for row in (0, 62):  # one that is drawn above, and one that is not
-        field.set_value(row).run()
-        target = int(first.targets[row, 0])
-        assert f"with probability {probabilities[row, 0, target]:.4f}" in words_of(app)
-        assert f"<td>{probabilities[row, 0].max():.4f}</td>" in words_of(app)
+    for i in (0, 62):  # a row that is drawn above, and one that is not
+        field.set_value(i).run()
+        assert f"with probability {probabilities[i, 0, int(first.targets[i, 0])]:.4f}" in words_of(app)
+        assert f"<td>{probabilities[i, 0].max():.4f}</td>" in words_of(app)
 
 
 def test_windows_of_a_running_text_with_a_foreign_tokenizer(app: AppTest, analyse: Analyse, tmp_path: Path):

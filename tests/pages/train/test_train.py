@@ -18,8 +18,9 @@ from streamlit.testing.v1.element_tree import Button
 from pages.shared import models, prose, run_readings, runs, shelf
 from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
-from tests.pages.train.small_runs import stop_pairs, train_copy
+from tests.pages.train.small_runs import read_text, stop_pairs, train_copy
 from transformer_core.checkpoints.checkpoint import load, read_card
+from transformer_core.text.load import load_tokenizer
 from transformer_core.training.run.launch import Launcher
 
 pytestmark = pytest.mark.slow
@@ -98,6 +99,7 @@ def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, mon
     monkeypatch.setattr(runs, "start", lambda name, arguments: asked.append([name, *arguments]))
     app = open_train()
     app.number_input(key="new-tiny-one-layer-copy-n_heads").set_value(2)
+    app.number_input(key="new-tiny-one-layer-copy-dropout_pattern").set_value(0.25)
     app.number_input(key="new-tiny-one-layer-copy-steps").set_value(50)
     app.number_input(key="new-tiny-one-layer-copy-seed").set_value(3)
     app.selectbox(key="new-tiny-one-layer-copy-positions").set_value("alibi").run()
@@ -106,7 +108,7 @@ def test_what_is_chosen_is_what_is_started(place: Path, open_train: OpenApp, mon
     assert arguments[0] == "copy-2"
     given = arguments[1:]
     assert given[:6] == ["--corpus", "copy", "--preset", "tiny-one-layer", "--device", "cpu"]
-    assert sorted(given[7::2]) == ["n_heads=2", "positions=alibi", "seed=3", "steps=50"]
+    assert sorted(given[7::2]) == ["dropout_pattern=0.25", "n_heads=2", "positions=alibi", "seed=3", "steps=50"]
 
 
 def test_a_finished_run_is_found_by_its_link(place: Path, open_train: OpenApp):
@@ -199,6 +201,16 @@ def test_a_damaged_file_is_said_in_a_sentence(place: Path, open_train: OpenApp, 
     assert any(said in sentence for sentence in told)
 
 
+def test_a_paused_run_is_kept(place: Path, open_train: OpenApp):
+    """With the weights that were saved when it was paused; its process is there, and goes on whenever it is told to."""
+    values = {"state": "paused", "step": 2, "pid": 1, "host": "elsewhere", "heartbeat": time.time(), "reason": ""}
+    (place / "pairs" / "status.json").write_text(json.dumps(values))
+    app = keep(open_train(run="pairs")).click().run()
+    assert not app.exception and not app.warning
+    assert "Resume" in labels(app)
+    assert same_weights(place.parent / "checkpoints" / "pairs", place / "pairs" / "last")
+
+
 def test_what_nobody_planned_for_is_read_or_refused(place: Path, open_train: OpenApp):
     for text in ("xyz 😀", "<img src=x onerror=alert(1)>", "a" * 900):
         app = open_train(run="copy", text=text)
@@ -231,9 +243,13 @@ def test_a_stopped_run_of_one_s_own_pairs_is_kept_under_the_name_that_is_typed(p
         assert [f"Saved as “{title}”, as it was after step 2." == plain(told.value) for told in app.success] == [True]
         card = models.available()[folder]
         assert card.title == title
-        kept, _ = load(place.parent / "checkpoints" / folder)
-        last, _ = load(place / "pairs" / "last")
-        assert all(torch.equal(p, last.get_parameter(name)) for name, p in kept.named_parameters())
+        assert same_weights(place.parent / "checkpoints" / folder, place / "pairs" / "last")
+
+
+def same_weights(one: Path, other: Path) -> bool:
+    """Whether two folders hold a model with the same weights."""
+    (kept, _), (last, _) = load(one), load(other)
+    return all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
 
 
 @pytest.mark.parametrize("interrupted", [(prose, "success"), (shelf, "describe_heads")], ids=["told", "described"])
@@ -366,6 +382,16 @@ def test_a_model_whose_heads_cannot_be_described_is_kept_and_that_is_said(
     assert app.success
     assert models.available()["pairs"].heads == ()
     assert "Look at its heads" in labels(app)
+
+
+@pytest.mark.parametrize("tokens", ["word", "character"])
+def test_a_text_of_one_s_own_is_trained_on_and_kept(place: Path, trained: Path, open_train: OpenApp, tokens: str):
+    read_text(trained, place / "notes", tokens=tokens)
+    app = keep(open_train(run="notes")).click().run()
+    assert not app.exception and not app.warning
+    assert models.available()["notes"].config.architecture == "decoder_only"
+    assert load_tokenizer(place.parent / "checkpoints" / "notes" / "tokenizer.json").kind == tokens
+    assert same_weights(place.parent / "checkpoints" / "notes", place / "notes" / "last")
 
 
 def test_kept_it_is_a_model_and_deleted_it_is_gone(
