@@ -1,4 +1,6 @@
 // Finds on a page what a person would call broken: texts that lie on one another, and texts that are cut off.
+//
+// Those on a canvas are seen where looking_at_canvases.js was there before they were drawn.
 () => {
   const texts = [];
   const elementAbove = (node) => {
@@ -6,7 +8,19 @@
     return parent instanceof ShadowRoot ? parent.host : parent;
   };
 
-  // What of a rectangle can be seen, and whether something that hides its overflow cuts it (scrolling does not count).
+  // A box that scrolls by less than a line cuts a text as one that hides it does: nobody scrolls there. So does one
+  // whose bar is not shown. The page itself is scrolled, however little.
+  const LINE = 16; // px
+  const isPage = (e) => e.matches("html, body, [data-testid='stMain'], [data-testid='stSidebarContent']");
+  const cuts = (e, style, axis) => {
+    const [overflow, sizes] =
+      axis === "x" ? [style.overflowX, [e.scrollWidth, e.clientWidth]] : [style.overflowY, [e.scrollHeight, e.clientHeight]];
+    if (overflow === "hidden" || overflow === "clip") return true;
+    const beyond = sizes[0] - sizes[1];
+    return !isPage(e) && beyond > 0 && (beyond < LINE || style.scrollbarWidth === "none");
+  };
+
+  // What of a rectangle can be seen, and whether something that hides its overflow cuts it.
   const seenPart = (box, element) => {
     let { left, top, right, bottom } = box;
     let hidden = null;
@@ -18,14 +32,13 @@
         continue;
       }
       const around = e.getBoundingClientRect();
-      const hides = (overflow) => overflow === "hidden" || overflow === "clip";
       if (style.overflowX !== "visible") {
-        if (hides(style.overflowX) && (around.left > left + 1.5 || around.right < right - 1.5)) hidden ??= { by: e, axis: "x" };
+        if ((around.left > left + 1.5 || around.right < right - 1.5) && cuts(e, style, "x")) hidden ??= { by: e, axis: "x" };
         left = Math.max(left, around.left);
         right = Math.min(right, around.right);
       }
       if (style.overflowY !== "visible") {
-        if (hides(style.overflowY) && (around.top > top + 3 || around.bottom < bottom - 3)) hidden ??= { by: e, axis: "y" };
+        if ((around.top > top + 3 || around.bottom < bottom - 3) && cuts(e, style, "y")) hidden ??= { by: e, axis: "y" };
         top = Math.max(top, around.top);
         bottom = Math.min(bottom, around.bottom);
       }
@@ -48,11 +61,28 @@
     return parts.reverse().join(" > ");
   };
 
+  const lookAtCanvas = (canvas) => {
+    const around = canvas.getBoundingClientRect();
+    const [across, down] = [around.width / canvas.width, around.height / canvas.height];
+    const onPage = ([x, y]) => [around.left + x * across, around.top + y * down];
+    for (const { words, corners, inner } of canvas.drawnTexts) {
+      const places = corners.map(onPage);
+      const [xs, ys] = [0, 1].map((axis) => places.map((place) => place[axis]));
+      const box = { left: Math.min(...xs), right: Math.max(...xs), top: Math.min(...ys), bottom: Math.max(...ys) };
+      const seen = seenPart(box, canvas);
+      const isCut = (beyond) => beyond > 2.5;
+      if (isCut(around.left - box.left) || isCut(box.right - around.right)) seen.hidden = { by: canvas, axis: "x" };
+      if (isCut(around.top - box.top) || isCut(box.bottom - around.bottom)) seen.hidden = { by: canvas, axis: "y" };
+      texts.push({ words, element: canvas, box, ...seen, places: inner.map(onPage) });
+    }
+  };
+
   const look = (root) => {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       if (node instanceof Element) {
         if (node.shadowRoot) look(node.shadowRoot);
+        if (node.drawnTexts && isShown(node)) lookAtCanvas(node);
         continue;
       }
       const words = node.nodeValue.trim();
@@ -84,6 +114,7 @@
 
   // Labels of figures are turned, so four corners are compared, not boxes; a line's leading may touch its neighbour's.
   const corners = (t) => {
+    if (t.places) return t.places;
     const svg = t.element instanceof SVGGraphicsElement ? t.element : null;
     const own = svg ? svg.getBBox() : { x: t.left, y: t.top, width: t.right - t.left, height: t.bottom - t.top };
     const inset = { x: Math.min(1, own.width / 4), y: own.height * 0.2 };
@@ -116,7 +147,7 @@
   for (const [i, a] of seen.entries()) {
     for (let j = i + 1; j < seen.length && seen[j].top < a.bottom; j++) {
       const b = seen[j];
-      if (a.element === b.element || a.right <= b.left || b.right <= a.left) continue;
+      if ((a.element === b.element && !a.places) || a.right <= b.left || b.right <= a.left) continue;
       const math = a.element.closest("math");
       if ((math && math === b.element.closest("math")) || floatOf(a.element) !== floatOf(b.element)) continue;
       if (isApart(a.corners, b.corners)) continue;

@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import Page
 
 _LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+_CANVASES = Path(__file__).with_name("looking_at_canvases.js")
 _IDLE = """([text]) => {
   const app = document.querySelector('[data-testid="stApp"]');
   const address = new URLSearchParams(location.search);
@@ -26,6 +27,12 @@ _SETTLED = """() => new Promise(resolve => {
   };
   look();
 })"""
+
+
+def see_canvases(page: Page) -> Page:
+    """Let `faults` see what is written on canvases, too, from the next page that is opened on; return the page."""
+    page.add_init_script(path=_CANVASES)
+    return page
 
 
 def wait(page: Page, text: str | None = None) -> None:

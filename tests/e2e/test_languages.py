@@ -6,6 +6,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.looking import faults, see_canvases, wait
+
 pytestmark = pytest.mark.browser
 
 PAGES = {
@@ -85,12 +87,12 @@ def test_two_readers_of_one_text_read_their_own_languages(new_page: Callable[...
 
 
 def test_german_takes_no_more_room_than_there_is(new_page: Callable[..., Page]):
-    page = new_page(locale="de-DE", viewport={"width": 1024, "height": 768})
+    page = see_canvases(new_page(locale="de-DE", viewport={"width": 1024, "height": 768}))
     page.goto("/heads")
     found = {}
     for address, title in PAGES.items():
         page.locator(f"[data-testid=stSidebarNavLink][href$='/{address}']").click()
         expect(page.locator("h1.hl-title")).to_have_text(title)
-        expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-        found[address] = page.evaluate(TOO_WIDE)
+        wait(page)
+        found[address] = [*page.evaluate(TOO_WIDE), *faults(page)]
     assert found == {address: [] for address in PAGES}

@@ -65,8 +65,9 @@ function drawCells(context, grid, paintCell, word) {
 
 function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
   const { left, top, pitch, rows, columns, space } = grid;
-  const step = Math.max(1, Math.ceil(13 / pitch));
-  context.font = FONT;
+  const size = Math.min(12, Math.max(7, Math.floor(0.93 * pitch))); // px: labels become smaller before some are left out
+  const step = Math.max(1, Math.ceil((1.08 * size) / pitch));
+  const font = FONT.replace("12px", `${size}px`);
   context.textBaseline = "middle";
   const shows = (index, chosen) => {
     const isBeside = chosen !== null && Math.abs(index - chosen) < step; // the chosen one needs the room
@@ -77,7 +78,7 @@ function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
     if (!shows(row, pointed?.row ?? null)) continue;
     const isPointed = pointed?.row === row;
     context.fillStyle = isPointed ? hues.query : isFaint("query", row) ? colors.muted : colors.text;
-    context.font = isPointed ? `600 ${FONT}` : FONT;
+    context.font = isPointed ? `600 ${font}` : font;
     context.fillText(shortened(labels.query[row], space - 12), left - 6, top + (row + 0.5) * pitch);
   }
   context.textAlign = "left";
@@ -85,7 +86,7 @@ function drawLabels(context, grid, { labels, hues, colors, pointed, isFaint }) {
     if (!shows(column, pointed?.column ?? null)) continue;
     const isPointed = pointed?.column === column;
     context.fillStyle = isPointed ? hues.key : isFaint("key", column) ? colors.muted : colors.text;
-    context.font = isPointed ? `600 ${FONT}` : FONT;
+    context.font = isPointed ? `600 ${font}` : font;
     context.save();
     context.translate(left + (column + 0.5) * pitch, top - 5);
     context.rotate(-Math.PI / 4);
