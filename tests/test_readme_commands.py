@@ -17,6 +17,8 @@ from torch import nn
 from torch.distributed.run import get_args_parser
 
 import transformer_core as tc
+from tests.checkpoints import foreign
+from tests.checkpoints.local_hub import LocalHub
 from tests.checkpoints.test_load import add_tokenizer
 from tests.corpora.written import chapter
 from transformer_core.checkpoints.hub import HubId
@@ -49,11 +51,15 @@ def of(name: str) -> list[list[str]]:
     return [command[3:] for command in COMMANDS if command[:4] == [*OURS, name]]
 
 
-def run(*words: str, place: Path) -> str:
+def run(*words: str, place: Path, **variables: str) -> str:
     """Run a command in a folder of its own; return what it printed."""
     told = os.environ | {"PYTHONPATH": str(ROOT), "HEADLIGHT_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "transformer_core", *words], cwd=place, env=told, capture_output=True, text=True
+        [sys.executable, "-m", "transformer_core", *words],
+        cwd=place,
+        env=told | variables,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -144,6 +150,22 @@ def test_torchrun_takes_what_it_is_given():
         given = [word for word in (options.training_script, *options.training_script_args) if word != "--"]
         assert given[0] == "transformer_core"
         assert parsed(given[1:]).device == "cuda"
+
+
+@pytest.mark.slow
+def test_a_model_of_the_hub_is_brought_in(tmp_path: Path):
+    """From a Hub on this machine, which has a small model of that family under that name."""
+    ((_, name, place),) = of("import")
+    foreign.save_small("gpt2", tmp_path / "small")
+    hub = LocalHub()
+    hub.serve(name, add_tokenizer(tmp_path / "small"))
+    try:
+        variables = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "0"}
+        told = run("import", name, place, place=tmp_path, **variables)
+    finally:
+        hub.stop()
+    assert told.startswith(f"{name} is in {place}: decoder-only, ")
+    assert tc.load(tmp_path / place)[0].config.architecture == "decoder_only"
 
 
 def test_its_description_of_torchs_transformer_is_read(tmp_path: Path):
