@@ -51,11 +51,11 @@ def of(name: str) -> list[list[str]]:
     return [command[3:] for command in COMMANDS if command[:4] == [*OURS, name]]
 
 
-def run(*words: str, place: Path, **variables: str) -> str:
+def run(*words: str, place: Path, module: str = "transformer_core", **variables: str) -> str:
     """Run a command in a folder of its own; return what it printed."""
     told = os.environ | {"PYTHONPATH": str(ROOT), "HEADLIGHT_CACHE": str(place / "cache"), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
-        [sys.executable, "-m", "transformer_core", *words],
+        [sys.executable, "-m", module, *words],
         cwd=place,
         env=told | variables,
         capture_output=True,
@@ -150,6 +150,16 @@ def test_torchrun_takes_what_it_is_given():
         given = [word for word in (options.training_script, *options.training_script_args) if word != "--"]
         assert given[0] == "transformer_core"
         assert parsed(given[1:]).device == "cuda"
+
+
+@pytest.mark.training
+def test_several_processes_train_on_one_machine(tmp_path: Path):
+    """The command as it stands, on the CPU and for two steps; on several machines nothing but the meeting differs."""
+    (command,) = (command for command in COMMANDS if command[:2] == ["torchrun", "--standalone"])
+    told = run(*command[1:], "--device", "cpu", *TWO_STEPS, place=tmp_path, module="torch.distributed.run")
+    assert told.count("step 2 of 2") == 1
+    options = parsed(command[command.index("transformer_core") + 1 :])
+    assert (tmp_path / options.run / "last" / "model.safetensors").is_file()
 
 
 @pytest.mark.slow

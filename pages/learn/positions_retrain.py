@@ -88,6 +88,7 @@ def _lengths(trial: Trial, reading: "TrialReading") -> None:
         name="trial-lengths",
         csv=_csv(reading),
         key="positions-trial-lengths",
+        about="",  # of small models that are trained here
         height=figure.layout.height,
     )
 

@@ -167,6 +167,7 @@ def _curves(laboratory: Laboratory, request: TrialRequest, reading: "TrialReadin
         name=f"trial-{laboratory.kind}",
         csv=_csv({"loss": reading.losses, **measured}),
         key=f"{laboratory.kind}-trial-curves",
+        about="",  # of small models that are trained here
         height=figure.layout.height,
     )
 
