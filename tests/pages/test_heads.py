@@ -116,7 +116,7 @@ def test_a_url_that_asks_for_what_does_not_exist(open_app: OpenApp, parameters: 
 def test_nothing_to_read(open_app: OpenApp, text: str):
     app = open_app(text=text)
     assert not app.exception
-    assert "Type a text" in words_of(app)
+    assert [info.value.startswith("Type a text above") for info in app.info] == [True]
     assert not app.get("bidi_component")
     app.text_input(key="text").set_value("The cat.").run()
     assert overview_of(app)[1]

@@ -72,12 +72,13 @@ def test_places_are_told_in_words_with_their_tokens():
     labels = (["<bos>", "le", "chat", "dort"], ["the", "cat", "", "sleeps", "now", "'"])
     place = {"attention": "cross", "layer": 0, "head": 1}
     there = walk(model_of("the paper's"), inputs_of("the paper's"), labels=labels, **place)
-    assert there.number("q", 3, 12).place == "Q, query 3 'dort', dimension 12 of the head"
-    assert there.number("k", 1, 0).place == "K, key 1 'cat', dimension 0 of the head"
-    assert there.number("pattern", 1, 3).place == "A, query 1 'le', key 3 'sleeps'"
-    assert there.number("mlp_pre", 0, 7).place == "H₀, query 0 '<bos>', neuron 7"
+    assert str(there.number("q", 3, 12).place) == "Q, query 3 'dort', dimension 12 of the head"
+    assert str(there.number("k", 1, 0).place) == "K, key 1 'cat', dimension 0 of the head"
+    assert str(there.number("pattern", 1, 3).place) == "A, query 1 'le', key 3 'sleeps'"
+    assert str(there.number("mlp_pre", 0, 7).place) == "H₀, query 0 '<bos>', neuron 7"
     assert (
-        there.number("weighted", 1 * 6 + 3, 2).place == "A v, query → key 1 'le' → 3 'sleeps', dimension 2 of the head"
+        str(there.number("weighted", 1 * 6 + 3, 2).place)
+        == "A v, query → key 1 'le' → 3 'sleeps', dimension 2 of the head"
     )
     assert [one.label for one in there.number("z", 0, 0).terms][:2] == ["0 'the'", "1 'cat'"]
 
