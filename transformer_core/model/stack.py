@@ -109,15 +109,7 @@ class Stack(nn.Module):
             )
         x = self._embed(tokens, first, segments)
         rotations = {base: rotary(first, n_positions, tokens.device) for base, rotary in self.rotary.items()}
-        bias = None
-        if self.position_bias is not None:
-            bias = PositionBias(
-                of_distance=self.position_bias,
-                n_queries=n_positions,
-                n_keys=first + n_positions,
-                n_earlier=first,
-                device=tokens.device,
-            )
+        bias = self.bias_at(first, n_positions, tokens.device)
         for i, (block, config) in enumerate(zip(self.blocks, self.configs, strict=True)):
             block_store = None if store is None else store.blocks[i]
             block_mask = mask.in_window(config.sliding_window) if isinstance(mask, AttentionMask) else mask
@@ -128,6 +120,15 @@ class Stack(nn.Module):
     def rotary_in(self, layer: int) -> RotaryPositions | None:
         """Return how one layer turns queries and keys by their positions; None where it does not."""
         return self.rotary.get(self.configs[layer].rotary_base)
+
+    def bias_at(self, first: int, n_positions: int, device: torch.device) -> PositionBias | None:
+        """Return what distances add to the scores of some positions; None where they add nothing."""
+        if self.position_bias is None:
+            return None
+        n_keys = first + n_positions
+        return PositionBias(
+            of_distance=self.position_bias, n_queries=n_positions, n_keys=n_keys, n_earlier=first, device=device
+        )
 
     def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
         """Return the sum of the embeddings [batch, pos, d_model]: tokens, positions, segments."""

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tests.model.building import DECODER, odd_config
-from transformer_core.analysis.walkthrough.arithmetic import Weights
 from transformer_core.analysis.walkthrough.filling import activated, dots, linear, normalized, rotated, softmax_share
 from transformer_core.analysis.walkthrough.records import Term
+from transformer_core.analysis.walkthrough.weights import Weights
 
 
 def test_a_sum_of_products_term_by_term():

@@ -10,10 +10,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from transformer_core.analysis.walkthrough.arithmetic import Weights
 from transformer_core.analysis.walkthrough.outline import Outline
-from transformer_core.analysis.walkthrough.recomputing import AllHeads
+from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import mark
+
+Bias = Float[np.ndarray, "head query key"] | None
 
 MODULE = "torch.nn.MultiheadAttention"
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
@@ -33,7 +34,7 @@ class TorchNumbers:
 
 
 def torch_numbers(
-    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], heads: AllHeads
+    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
 ) -> TorchNumbers:
     """Return pattern, z and what comes of them, in float32, as torch computes them.
 
@@ -44,12 +45,12 @@ def torch_numbers(
         outline: of the head.
         weights: of its block.
         values: the model's numbers, by quantity.
-        heads: for what the distance adds to the scores of all heads.
+        bias: what the distance adds to the scores of all heads, in float64; None: nothing.
     """
     reason = _why_not(outline)
     sees_nothing = ~values["mask"].astype(bool).any(axis=-1)  # [query]
     with torch.inference_mode():
-        found = _by_module(outline, weights, values, heads) if reason is None else _by_kernel(outline, values)
+        found = _by_module(outline, weights, values, bias) if reason is None else _by_kernel(outline, values)
     arrays = {name: tensor.numpy().copy() for name, tensor in found.items()}
     for array in arrays.values():
         array[sees_nothing] = np.nan
@@ -67,7 +68,7 @@ def _why_not(outline: Outline) -> str | None:
 
 
 def _by_module(
-    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], heads: AllHeads
+    outline: Outline, weights: Weights, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
 ) -> dict[str, Tensor]:
     """Return pattern, z, concat and attn_out."""
     config, module = outline.config, outline.module
@@ -92,7 +93,7 @@ def _by_module(
 
     read = _tensor(values["x_normalized" if outline.is_pre_norm else "x"])[None]
     looked_at = _tensor(values["memory"])[None] if outline.is_cross else read
-    added = _added(outline, values, heads.bias)
+    added = _added(outline, values, bias)
 
     def run(weight: Tensor, bias: Float[np.ndarray, " d_model"] | None) -> tuple[Tensor, Tensor]:
         attention.out_proj.weight.copy_(weight)
@@ -117,7 +118,7 @@ def _by_kernel(outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]])
 
 
 def _added(
-    outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Float[np.ndarray, "head query key"] | None
+    outline: Outline, values: Mapping[str, Float[np.ndarray, "_ _"]], bias: Bias
 ) -> Float[Tensor, "head query key"]:
     """Return what is added to the scores of each head: of the distance, and -inf where nobody may look."""
     mask = values["mask"].astype(bool)

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.analysis.walkthrough.arithmetic import Weights, rotary_angles, rotary_pairs
 from transformer_core.analysis.walkthrough.records import Term
 from transformer_core.analysis.walkthrough.rules import IS_NOT_ROTATED, SEES_NOTHING
+from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.config import Activation, ModelConfig
+from transformer_core.model.rotary import rotary_frequencies
 
 Row = Float[np.ndarray, " column"]
 
@@ -117,7 +118,12 @@ def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig)
 
     Source: Su et al. 2021, eq. (15).
     """
-    first, second = (side.tolist() for side in rotary_pairs(config))
+    frequencies = rotary_frequencies(config).tolist()  # one a pair
+    n_pairs = len(frequencies)
+    if config.positions == "rotary_halves":
+        first, second = range(n_pairs), range(n_pairs, 2 * n_pairs)
+    else:
+        first, second = range(0, 2 * n_pairs, 2), range(1, 2 * n_pairs, 2)
     if index not in (*first, *second):
         one = f"{symbol}_{{{index}}}"
         return Formula(formula=one, constants={one: float(x[index])}, note=IS_NOT_ROTATED)
@@ -131,7 +137,7 @@ def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig)
             i: float(x[first[pair]]),
             j: float(x[second[pair]]),
             "p": float(position),
-            "ω": float(rotary_angles(config, 2)[1, pair]),  # what one position more turns the pair by
+            "ω": frequencies[pair],  # what one position more turns the pair by
         },
     )
 

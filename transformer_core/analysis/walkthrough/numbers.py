@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import torch
 from jaxtyping import Float
 
-from transformer_core.analysis.walkthrough.arithmetic import Weights, alibi_slope, relative_buckets
 from transformer_core.analysis.walkthrough.filling import (
     Formula,
     activated,
@@ -18,8 +18,11 @@ from transformer_core.analysis.walkthrough.filling import (
 )
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS
-from transformer_core.analysis.walkthrough.recomputing import AllHeads, Given, Recomputed
+from transformer_core.analysis.walkthrough.recomputing import AllHeads, Recomputed
+from transformer_core.analysis.walkthrough.records import Given
 from transformer_core.analysis.walkthrough.rules import IS_FAR, IS_LATER, IS_PADDING, MAY_LOOK
+from transformer_core.analysis.walkthrough.weights import Weights
+from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
 
 Maker = Callable[[int, int], Formula]
 
@@ -180,10 +183,16 @@ class Formulas:
     def _distance_bias(self, row: int, column: int) -> Formula:
         """Of what the distance adds: a slope times the distance, or a trained number for it."""
         if self._config.positions == "alibi":
-            slope = alibi_slope(self._outline.head, self._config.n_heads)
+            slope = float(alibi_slopes(self._config.n_heads)[self._outline.head])
             return Formula(formula="-m · |i - j|", constants={"m": slope, "i": float(row), "j": float(column)})
-        buckets = relative_buckets(self._config, row + 1, column + 1, is_causal=self._outline.is_causal)
-        bucket = int(buckets[row, column])
+        bucket = int(
+            relative_bucket(
+                torch.tensor([[column - row]]),
+                n_buckets=self._config.n_relative_buckets,
+                max_distance=self._config.relative_max_distance,
+                is_causal=self._outline.is_causal,
+            )
+        )
         number = self._weights.row(f"{self._outline.stack}.position_bias.weight", bucket)[self._outline.head]
         one = f"B_{{{bucket}}}"
         return Formula(formula=one, constants={one: float(number), "j - i": float(column - row)})

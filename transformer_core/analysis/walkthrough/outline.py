@@ -1,7 +1,7 @@
 """Which way a walk takes through a model: what there is between the tokens' vectors and what the layer hands on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import ModelConfig
@@ -45,6 +45,11 @@ class Outline:
         if not 0 <= head < config.n_heads:
             raise SiteError(NO_HEAD, given=head, last=config.n_heads - 1)
         return cls(config=config.at_layer(layer), attention=there[attention], layer=layer, head=head)
+
+    @property
+    def self_attention(self) -> "Outline":
+        """The self-attention of the same block, which comes first in it."""
+        return replace(self, attention=attentions_of(self.config)[self.stack])
 
     @property
     def key_value_head(self) -> int:

@@ -31,6 +31,15 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Given:
+    """What a walk starts from."""
+
+    keys: tuple[int, ...]  # tokens that are looked at
+    x_parts: Mapping[str, Float[np.ndarray, "query d_model"]]  # what the attention's input is the sum of, by site
+    memory_parts: Mapping[str, Float[np.ndarray, "key d_model"]]  # likewise of the encoder's output, if it looks at it
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Quantity:
     """A matrix of the walk, with the model's own numbers; of the chosen head where there are heads."""
 
@@ -66,7 +75,7 @@ class Number:
     row_place: str  # index and token, such as "3 'it'", or "3 'it' → 1 'cat'"
     column_place: str
     value: float  # the model's
-    recomputed: float  # in float64, from the weights and what the attention reads
+    recomputed: float  # by the same modules in float64
     mha: float | None  # torch.nn.MultiheadAttention's, or what stands for it in the proof; None where it has none
     formula: str  # in the notation of `formula_tree`; where it has several sides, each makes the number
     factors: tuple[str, ...]  # symbols in the sum of the formula: those of the terms' a and b

@@ -7,13 +7,14 @@ import torch
 from jaxtyping import Float
 
 from transformer_core.analysis.trace.watching import tensor_of
-from transformer_core.analysis.walkthrough.arithmetic import Weights, norm_statistics, turn
+from transformer_core.analysis.walkthrough.extracting import distance_bias
 from transformer_core.analysis.walkthrough.outline import Outline
-from transformer_core.analysis.walkthrough.recomputing import distance_bias
 from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName
 from transformer_core.analysis.walkthrough.stream import Normed, Written, stream_to
-from transformer_core.analysis.walkthrough.walking import weights_of
+from transformer_core.analysis.walkthrough.weights import Weights
+from transformer_core.config import ModelConfig
 from transformer_core.instrument.capture import capture
+from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.transformer import Transformer
 
 Captured = Mapping[str, Float[np.ndarray, "..."]]
@@ -37,7 +38,7 @@ def split_scores(
         model.final_states(*(tensor_of(tokens, model) for tokens in inputs))
     captured = {site: activations[site][0].double().cpu().numpy() for site in activations}
     modules = {step.module for step in steps if step.module is not None}
-    weights = weights_of(model, (outline.module, f"{outline.stack}.position_bias", *modules))
+    weights = Weights.of(model, (outline.module, f"{outline.stack}.position_bias", *modules))
     scores = captured.pop(scores_site)[head]
     heads = {"q": head, "k": outline.key_value_head}
     if outline.is_cross:
@@ -46,13 +47,13 @@ def split_scores(
     else:
         read = list(_Split(outline, weights, captured, steps_q).read_by(heads).values())
     (sources_q, parts_q), (sources_k, parts_k) = read
-    bias = distance_bias(outline, weights, *scores.shape)[head] if outline.has_bias else None
+    bias = distance_bias(model, outline, scores.shape[0])
     return ScoreSources(
         sources_of_query=sources_q,
         sources_of_key=sources_k,
         parts_q=parts_q,
         parts_k=parts_k,
-        bias=bias,
+        bias=None if bias is None else bias[head].double().numpy(),
         scale=float(1 / np.sqrt(config.head_width)) if config.scale_scores else 1.0,
         scores=scores,
         has_frozen_norms=config.qk_norm or any(isinstance(step, Normed) for step in steps),
@@ -69,7 +70,7 @@ class _Split:
         self._outline, self._config = outline, outline.config
         self._weights, self._captured, self._steps = weights, captured, steps
         self._deviations = {
-            step.module: norm_statistics(np.sum([captured[site] for site in step.sites], axis=0), self._config)[1]
+            step.module: _deviation(np.sum([captured[site] for site in step.sites], axis=0), self._config)
             for step in steps
             if isinstance(step, Normed)
         }
@@ -102,7 +103,8 @@ class _Split:
         if self._config.qk_norm:
             split = self._normalized(split, f"{module}_norm")
         if self._outline.is_rotated:
-            split = turn(split, self._config)
+            rotation = RotaryPositions(self._config)(0, split.shape[1], torch.device("cpu"))
+            split = rotation.turn(torch.from_numpy(split)[None])[0].numpy()
         return ((*sources, BIAS), split) if split[-1].any() else (sources, split[:-1])
 
     def _written(self, step: Written) -> Float[np.ndarray, "pos d_model"]:
@@ -142,12 +144,17 @@ class _Split:
         self, split: Float[np.ndarray, "source pos d_head"], module: str
     ) -> Float[np.ndarray, "source pos d_head"]:
         """Return the parts of queries or keys behind their own normalization, its bias among the biases."""
-        _, deviation = norm_statistics(split.sum(axis=0), self._config)
+        deviation = _deviation(split.sum(axis=0), self._config)
         split = _centred(split, self._config.norm) / deviation * self._weights[f"{module}.weight"]
         bias = self._weights.bias(module)
         if bias is not None:
             split[-1] += bias
         return split
+
+
+def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Float[np.ndarray, "*axes 1"]:
+    """Return what a normalization divides vectors by."""
+    return np.sqrt((_centred(x, config.norm) ** 2).mean(axis=-1, keepdims=True) + config.layer_norm_eps)
 
 
 def _centred(x: Float[np.ndarray, "*axes width"], norm: str) -> Float[np.ndarray, "*axes width"]:

@@ -7,14 +7,14 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer_core.analysis.walkthrough.against_torch import TorchNumbers, torch_numbers
-from transformer_core.analysis.walkthrough.arithmetic import Weights
 from transformer_core.analysis.walkthrough.numbers import Formulas
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.proving import prove
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, Description
-from transformer_core.analysis.walkthrough.recomputing import Given, Recomputed, recompute
-from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage
+from transformer_core.analysis.walkthrough.recomputing import Recomputed
+from transformer_core.analysis.walkthrough.records import Given, Number, Proof, Quantity, Stage
 from transformer_core.analysis.walkthrough.stages import stages_of
+from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import SiteError, mark
 
 NO_QUANTITY = mark("this walk has no quantity {name}; it has {there}")
@@ -42,13 +42,14 @@ class Walkthrough:
         weights: Weights,
         given: Given,
         values: Mapping[str, Float[np.ndarray, "_ _"]],
+        recomputed: Recomputed,
         labels: tuple[Sequence[str], Sequence[str]],
         *,
         dtype: str,
         device: str,
     ) -> None:
         """Hold what `walk` has seen."""
-        self._outline, self._weights, self._given = outline, weights, given
+        self._outline, self._weights, self._given, self._recomputed = outline, weights, given, recomputed
         self._dtype, self._device = dtype, device
         self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
         self.stages: tuple[Stage, ...] = stages_of(outline, forbids=not values["mask"].all())
@@ -67,13 +68,9 @@ class Walkthrough:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that it takes, or will take when its numbers are recomputed, in bytes; the weights are the model's."""
-        given, config, pattern = self._given, self._outline.config, self._values["pattern"]
-        held = [given.x, given.memory, *given.x_parts.values(), *given.memory_parts.values()]
-        quantities = sum(values.nbytes for values in self._values.values())
-        n_looked_at = pattern.shape[1] + len(given.source)  # perhaps by two attentions
-        of_all_heads = n_looked_at * (2 * config.n_heads * len(pattern) + config.n_key_value_heads * config.head_width)
-        return sum(part.nbytes for part in held if part is not None) + 4 * quantities + 8 * of_all_heads
+        """Memory that it takes, in bytes; the weights are the model's."""
+        parts = [*self._given.x_parts.values(), *self._given.memory_parts.values()]
+        return sum(array.nbytes for array in (*self._values.values(), *parts)) + self._recomputed.n_bytes
 
     def elementwise(self, query: int, key: int) -> Float[np.ndarray, " d_head"]:
         """Return q ⊙ k of a query and a key: its sum is their dot product."""
@@ -122,10 +119,9 @@ class Walkthrough:
         )
 
     def proof(self) -> Proof:
-        """Recompute every number in float64 from what the attention reads and the weights, and hold all against it.
+        """Hold every number against the one that the model's own modules give in float64.
 
-        What the attention reads is recomputed from what it is the sum of. Pattern, z and what comes of them are held
-        against torch's own attention besides.
+        Pattern, z and what comes of them are held against torch's own attention besides.
         """
         return self._proof
 
@@ -139,12 +135,8 @@ class Walkthrough:
         return {name: quantity.values for name, quantity in self.quantities.items()}
 
     @cached_property
-    def _recomputed(self) -> Recomputed:
-        return recompute(self._outline, self._weights, self._given)
-
-    @cached_property
     def _torch(self) -> TorchNumbers:
-        return torch_numbers(self._outline, self._weights, self._values, self._recomputed.attention)
+        return torch_numbers(self._outline, self._weights, self._values, self._recomputed.bias)
 
     @cached_property
     def _formulas(self) -> Formulas:

@@ -9,8 +9,7 @@ import torch
 from torch.nn import functional as F
 
 import transformer_core as tc
-from tests.model.building import DECODER, odd_config
-from transformer_core.analysis.walkthrough.arithmetic import (
+from tests.analysis.walkthrough.numpy_formulas import (
     ACTIVATIONS,
     Weights,
     alibi_slope,
@@ -21,6 +20,7 @@ from transformer_core.analysis.walkthrough.arithmetic import (
     softmax,
     turn,
 )
+from tests.model.building import DECODER, odd_config
 from transformer_core.model.distance_bias import relative_bucket
 
 

@@ -1,4 +1,4 @@
-"""The formulas of a block in float64 and plain numpy: the second opinion on a model's numbers.
+"""The formulas of a block in float64 and plain numpy: the oracle of a walk's numbers.
 
 Nothing here is shared with the model: not its functions, not its order of summation.
 """
@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import erf, expit  # type: ignore[import-untyped]
 
+from transformer_core.analysis.walkthrough import weights as walkthrough
 from transformer_core.config import Activation, ModelConfig
 
 ACTIVATIONS: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
@@ -20,32 +21,8 @@ ACTIVATIONS: Mapping[Activation, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-class Weights:
-    """Parameters of a model by their path, as they are kept; as float64 where one asks."""
-
-    def __init__(self, arrays: Mapping[str, np.ndarray]) -> None:
-        """Hold arrays, in any precision."""
-        self._arrays = arrays
-
-    def __getitem__(self, name: str) -> Float[np.ndarray, "..."]:
-        """Return a parameter in float64."""
-        return self._arrays[name].astype(np.float64)
-
-    def __contains__(self, module: str) -> bool:
-        """Return whether a module has weights."""
-        return f"{module}.weight" in self._arrays
-
-    def row(self, name: str, index: int) -> Float[np.ndarray, " column"]:
-        """Return one row of a parameter in float64."""
-        return self._arrays[name][index].astype(np.float64)
-
-    def columns(self, name: str, first: int, n: int) -> Float[np.ndarray, "row column"]:
-        """Return neighbouring columns of a parameter in float64."""
-        return self._arrays[name][:, first : first + n].astype(np.float64)
-
-    def bias(self, module: str) -> Float[np.ndarray, " width"] | None:
-        """Return the bias of a projection or a normalization; None where it has none."""
-        return self[f"{module}.bias"] if f"{module}.bias" in self._arrays else None
+class Weights(walkthrough.Weights):
+    """The parameters of a model, and what its linear layers and normalizations do with them."""
 
     def linear(self, module: str, x: Float[np.ndarray, "row in"]) -> Float[np.ndarray, "row out"]:
         """Return x W^T + b, with the weight as torch keeps it: [out, in]."""
