@@ -5,7 +5,6 @@ memory that grows with n. The pattern itself, n x n for each head, is computed f
 all of their keys, and only what was asked for is put together.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -15,7 +14,7 @@ from torch import Tensor
 
 from transformer_core.errors import ConfigError, Message, SiteError
 from transformer_core.instrument.pooling import Overview, Reduce
-from transformer_core.model.attention import PatternSource, attention_scores
+from transformer_core.model.attention import PatternSource, attention_pattern, attention_scores
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
@@ -207,7 +206,8 @@ class LazyPattern:
                 keys = self._mask.within_reach(rows)
             bias = None if self._bias is None else self._bias.window(chosen, rows, keys).to(q.dtype)
             allowed = self._allowed(batch, heads, rows, keys)
-            yield rows, keys, _pattern(q[:, :, rows], k[:, :, keys], allowed, bias, self._scale)[0]
+            scores = attention_scores(q[:, :, rows], k[:, :, keys], allowed, bias=bias, scale=self._scale)
+            yield rows, keys, attention_pattern(scores)[0]
 
     def _allowed(
         self, batch: int, heads: Sequence[int], queries: slice, keys: slice
@@ -241,19 +241,6 @@ class LazyPattern:
                         n=n,
                         last=n - 1,
                     )
-
-
-def _pattern(q: Tensor, k: Tensor, allowed: Tensor | None, bias: Tensor | None, scale: float) -> Tensor:
-    """Return the softmax of the scores, 0 in rows where nothing is allowed, with a third of the passes over memory.
-
-    The mask is written as a bias, once for all heads, where `attention_scores` and `attention_pattern` fill each head.
-    """
-    if allowed is None:
-        return attention_scores(q, k, bias=bias, scale=scale).softmax(dim=-1)
-    is_empty = ~allowed.any(dim=-1, keepdim=True)  # [1, 1 or head, query, 1]
-    forbidden = q.new_zeros(allowed.shape).masked_fill_(~(allowed | is_empty), -math.inf)
-    pattern = attention_scores(q, k, bias=forbidden if bias is None else bias + forbidden, scale=scale).softmax(dim=-1)
-    return pattern.masked_fill(is_empty, 0.0) if is_empty.any() else pattern
 
 
 class _BiasByDistance:

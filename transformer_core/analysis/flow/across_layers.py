@@ -15,6 +15,7 @@ from transformer_core.analysis.flow.rollout import (
     rollout,
     rollout_to_source,
 )
+from transformer_core.model.masks import look_ahead_mask
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.reading import Reading
@@ -80,6 +81,5 @@ def _of_one_stack(mean: Float[np.ndarray, "layer query key"], side: Where, metho
 
 
 def _part(of: Where, side: Where, values: Float[np.ndarray, "query key"], *, is_causal: bool) -> Part:
-    everything = np.ones(values.shape, dtype=bool)
-    mask = np.tril(everything) if is_causal else everything
+    mask = look_ahead_mask(len(values)).numpy() if is_causal else np.ones(values.shape, dtype=bool)
     return Part(of=of, side=side, values=values.clip(0, 1), mask=mask)
