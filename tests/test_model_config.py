@@ -16,8 +16,8 @@ from transformer_core.config import ModelConfig
 from transformer_core.errors import ConfigError
 
 SIZES = ("vocab_size", "d_model", "n_heads", "max_seq_len", "rotary_original_len", "relative_max_distance")
-SIZES_OR_NONE = ("d_head", "n_kv_heads", "sliding_window", "full_attention_every")
-COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments")
+SIZES_OR_NONE = ("sliding_window", "full_attention_every")
+COUNTS = ("d_ff", "n_encoder_layers", "n_decoder_layers", "n_segments", "d_head", "n_kv_heads")
 PROBABILITIES = ("dropout", "dropout_pattern")
 ABOVE_0 = (
     *("rotary_base", "rotary_fraction", "rotary_scaling_factor", "rotary_low_freq_factor", "rotary_high_freq_factor"),
@@ -158,8 +158,8 @@ def test_heads_divide_the_width(d_model: int, n_heads: int, way_out: int):
     assert message == (
         f"d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {way_out} heads, or set d_head"
     )
-    assert config(d_model=d_model, n_heads=way_out, positions="learned").head_width == d_model // way_out
-    assert config(d_model=d_model, n_heads=n_heads, d_head=5, positions="learned").head_width == 5
+    assert config(d_model=d_model, n_heads=way_out, positions="learned").d_head == d_model // way_out
+    assert config(d_model=d_model, n_heads=n_heads, d_head=5, positions="learned").d_head == 5
 
 
 @pytest.mark.parametrize("n_heads, n_kv_heads, way_out", [(8, 3, 2), (8, 16, 8), (9, 4, 3), (6, 5, 6)])
@@ -167,7 +167,7 @@ def test_heads_of_keys_and_values_serve_as_many_queries_each(n_heads: int, n_kv_
     message = refusal(n_heads=n_heads, n_kv_heads=n_kv_heads, d_head=64)
     assert message.startswith(f"n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that")
     assert message.endswith(f"use {way_out}")
-    assert config(n_heads=n_heads, n_kv_heads=way_out, d_head=64).n_key_value_heads == way_out
+    assert config(n_heads=n_heads, n_kv_heads=way_out, d_head=64).n_kv_heads == way_out
 
 
 def check(values: dict[str, Any], words: str, *ways_out: dict[str, Any]) -> None:
@@ -336,10 +336,21 @@ def test_configurations_are_values():
 
 
 def test_what_is_left_open_is_resolved():
-    assert (config().head_width, config().n_key_value_heads) == (64, 8)
-    assert config(d_model=48, n_heads=3).head_width == 16
-    assert config(d_head=10).head_width == 10
-    assert config(n_kv_heads=2).n_key_value_heads == 2
+    assert (config().d_head, config().n_kv_heads) == (64, 8)
+    assert config(d_model=48, n_heads=3).d_head == 16
+    assert config(d_head=10).d_head == 10
+    assert config(n_kv_heads=2).n_kv_heads == 2
+
+
+def test_heads_go_on_sharing_the_width_where_it_or_their_number_changes():
+    assert config().changed(n_heads=4) == config(n_heads=4)
+    assert config(d_head=10).changed(n_heads=4, d_ff=7) == config(d_head=10, n_kv_heads=4, n_heads=4, d_ff=7)
+    assert config(n_kv_heads=2).changed(d_model=64) == config(n_kv_heads=2, d_model=64)
+    assert config().changed(d_model=64, d_head=5, n_kv_heads=4) == config(d_model=64, d_head=5, n_kv_heads=4)
+
+
+def test_files_said_null_where_other_fields_decide():
+    assert ModelConfig.from_dict({"vocab_size": 100, "d_head": None, "n_kv_heads": None}) == config()
 
 
 @pytest.mark.parametrize(
@@ -377,8 +388,8 @@ def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
                 **{name: st.sampled_from(CHOICES[name]) for name in ("norm", "norm_position", "attention_bias")},
                 "activation": st.sampled_from(CHOICES["activation"]),
                 "d_ff": st.integers(1, 10**5),
-                "d_head": st.sampled_from([None, 2, 64]),
-                "n_kv_heads": st.sampled_from([None, 1, 4]),
+                "d_head": st.sampled_from([0, 2, 64]),
+                "n_kv_heads": st.sampled_from([0, 1, 4]),
                 "sliding_window": st.none() | st.integers(1, 99),
                 "dropout": st.floats(0, 1, exclude_max=True),
                 "layer_norm_eps": st.floats(1e-12, 1e-1),
@@ -407,7 +418,7 @@ def test_an_old_file_is_still_the_model_that_it_was():
     assert read == tc.presets.tiny(934)
     assert (read.architecture, read.norm, read.activation, read.gated) == ("encoder_decoder", "layer", "relu", False)
     assert (read.attention_bias, read.feed_forward_bias, read.unembed_bias) == ("all", True, False)
-    assert (read.head_width, read.n_key_value_heads, read.sliding_window) == (32, 4, None)
+    assert (read.d_head, read.n_kv_heads, read.sliding_window) == (32, 4, None)
     assert (read.scale_embeddings, read.scale_scores, read.scale_logits) == (True, True, False)
 
 

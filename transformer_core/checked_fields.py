@@ -4,9 +4,10 @@ What comes from a file or a command line can be anything, so a rule takes any va
 """
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from functools import cache
+from string import Formatter
 from types import NoneType
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -49,6 +50,38 @@ def at_least(least: int) -> Rule:
     )
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """A combination of fields that makes no sense.
+
+    Args:
+        applies: whether a record has it.
+        message: why, and what to do; {names} in it are fields or properties of the record, or `computed`.
+        computed: further values of the message, from the record.
+    """
+
+    applies: Callable[[Any], Any]
+    message: Message
+    computed: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
+
+
+def needs(name: str, is_used: Callable[[Any], Any], where: str | Message, *, idle: Any = None) -> Refusal:
+    """Return the refusal of a field that would change nothing and was not left as it is.
+
+    Args:
+        name: of the field.
+        is_used: whether it would change something.
+        where: what it needs for that.
+        idle: what it may hold all the same; None: its default.
+    """
+
+    def applies(record: Any) -> bool:
+        return not is_used(record) and getattr(record, name) != (getattr(type(record), name) if idle is None else idle)
+
+    message = Message("{name} = {value!r} has no meaning without {where}", name=name, where=where)
+    return Refusal(applies, message, {"value": lambda record: getattr(record, name)})
+
+
 Count = Annotated[int, at_least(1)]
 CountOrZero = Annotated[int, at_least(0)]
 Share = Annotated[float, Rule(is_share, Message("{name} must lie in [0, 1), got {value!r}"))]
@@ -68,6 +101,20 @@ def check_fields(record: object) -> None:
         value = getattr(record, name)
         if not rule.allows(value):
             raise ConfigError(rule.refusal, name=name, value=value)
+
+
+def check_together(record: object, refusals: Iterable[Refusal]) -> None:
+    """Check the fields of a record against each other.
+
+    Raises:
+        ConfigError: the first refusal that applies.
+    """
+    for refusal in refusals:
+        if refusal.applies(record):
+            names = {name for _, name, _, _ in Formatter().parse(refusal.message.template) if name}
+            names -= refusal.message.values.keys()
+            values = {n: refusal.computed[n](record) if n in refusal.computed else getattr(record, n) for n in names}
+            raise ConfigError(refusal.message, **values)
 
 
 @cache

@@ -9,7 +9,17 @@ from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal, Self
 
-from transformer_core.checked_fields import AboveZero, Count, CountOrZero, Probability, at_least, check_fields
+from transformer_core.checked_fields import (
+    AboveZero,
+    Count,
+    CountOrZero,
+    Probability,
+    Refusal,
+    at_least,
+    check_fields,
+    check_together,
+    needs,
+)
 from transformer_core.errors import ConfigError, Message
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
@@ -52,8 +62,8 @@ class ModelConfig:
     d_model: Count = 512  # width of the residual stream
     d_ff: CountOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
     n_heads: Count = 8  # attention heads a layer; the paper's h
-    d_head: Count | None = None  # width of one head; None: d_model / n_heads, as in the paper
-    n_kv_heads: Count | None = None  # heads of keys and values, shared by groups (Ainslie et al. 2023); None: n_heads
+    d_head: CountOrZero = 0  # width of one head; where 0 is given, it becomes d_model / n_heads, as in the paper
+    n_kv_heads: CountOrZero = 0  # heads of keys and values, each for a group of heads (Ainslie et al. 2023); 0: n_heads
     n_encoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no encoder
     n_decoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no decoder
     max_seq_len: Count = 512  # tokens; longest source, and longest target
@@ -102,11 +112,12 @@ class ModelConfig:
     def __post_init__(self) -> None:
         """Check every field, and the fields against each other."""
         check_fields(self)
-        self._check_tokens()
-        self._check_stacks()
-        self._check_heads()
-        self._check_positions()
-        self._check_feed_forward()
+        if not self.d_head:
+            check_together(self, [_EVEN_HEADS])
+            object.__setattr__(self, "d_head", self.d_model // self.n_heads)
+        if not self.n_kv_heads:
+            object.__setattr__(self, "n_kv_heads", self.n_heads)
+        check_together(self, _RULES)
 
     def at_layer(self, layer: int) -> Self:
         """Return the configuration as it holds in one layer, where layers with a window and without alternate."""
@@ -120,16 +131,6 @@ class ModelConfig:
             rotary_base=self.rotary_base_in_window if has_window and self.has_rotary_positions else self.rotary_base,
             rotary_base_in_window=type(self).rotary_base_in_window,
         )
-
-    @property
-    def head_width(self) -> int:
-        """Width of one head; the paper's d_k = d_v = d_model / h unless `d_head` says otherwise."""
-        return self.d_model // self.n_heads if self.d_head is None else self.d_head
-
-    @property
-    def n_key_value_heads(self) -> int:
-        """Heads of keys and values; each serves n_heads / n_key_value_heads heads of queries."""
-        return self.n_heads if self.n_kv_heads is None else self.n_kv_heads
 
     @property
     def never_written(self) -> int | None:
@@ -147,6 +148,11 @@ class ModelConfig:
         return self.architecture != "encoder_only"
 
     @property
+    def kind(self) -> Message:
+        """The architecture, in words."""
+        return _IN_WORDS[self.architecture]
+
+    @property
     def has_final_norm(self) -> bool:
         """Whether each stack's output is normalized once more: in pre-norm always."""
         return self.norm_position == "pre" or self.final_norm
@@ -155,6 +161,23 @@ class ModelConfig:
     def has_rotary_positions(self) -> bool:
         """Whether queries and keys are rotated by their positions."""
         return self.positions in ("rotary_halves", "rotary_interleaved")
+
+    @property
+    def n_rotated(self) -> int:
+        """Numbers of each head that are rotated, where there are rotary positions."""
+        return int(self.d_head * self.rotary_fraction)
+
+    def changed(self, **changes: Any) -> Self:
+        """Return the configuration with other values.
+
+        Heads that share d_model evenly go on doing so, and heads of keys and values are again as many as heads, where
+        `dataclasses.replace` would keep their numbers.
+        """
+        if self.d_head * self.n_heads == self.d_model:
+            changes = {"d_head": 0, **changes}
+        if self.n_kv_heads == self.n_heads:
+            changes = {"n_kv_heads": 0, **changes}
+        return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as plain values, for JSON."""
@@ -182,168 +205,147 @@ class ModelConfig:
                 )
         if "vocab_size" not in values:
             raise ConfigError("the model configuration lacks vocab_size, the number of tokens")
+        values = {name: 0 if name in _ONCE_NULL and value is None else value for name, value in values.items()}
         if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)
-
-    def _check_tokens(self) -> None:
-        """Special tokens are in the vocabulary."""
-        for name in ("pad_id", "bos_id", "eos_id"):
-            value = getattr(self, name)
-            if name == "pad_id" and value is None:
-                continue
-            if type(value) is not int or not 0 <= value < self.vocab_size:
-                raise ConfigError(
-                    "{name} ({value!r}) must be a token of the vocabulary, 0 to {last}",
-                    name=name,
-                    value=value,
-                    last=self.vocab_size - 1,
-                )
-
-    def _check_stacks(self) -> None:
-        """Each stack of the architecture has layers, the other none; each part has the stack that it belongs to."""
-        model = _IN_WORDS[self.architecture]
-        for stack, is_there in ((Message("encoder"), self.has_encoder), (Message("decoder"), self.has_decoder)):
-            name = f"n_{stack}_layers"
-            n_layers = getattr(self, name)
-            if is_there and not n_layers:
-                raise ConfigError("{name} must be at least 1 in {model}, got 0", name=name, model=model)
-            if not is_there and n_layers:
-                raise ConfigError(
-                    "{model} has no {stack}: {name} must be 0, got {n_layers}",
-                    model=model,
-                    stack=stack,
-                    name=name,
-                    n_layers=n_layers,
-                )
-        if self.architecture != "encoder_decoder" and self.tie_embeddings == "three_way":
-            raise ConfigError(
-                "{model} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
-                "embedding is also the last layer's matrix) or none",
-                model=model,
-            )
-        if self.architecture != "encoder_only" and self.n_segments:
-            raise ConfigError("segments belong to encoder-only models; n_segments must be 0 in {model}", model=model)
-        if self.architecture != "encoder_only" and self.unembed_transform:
-            raise ConfigError(
-                "unembed_transform belongs to encoder-only models; it must be false in {model}", model=model
-            )
-        if not self.unembed:
-            if self.has_decoder:
-                raise ConfigError("{model} writes by its last layer; unembed must be true in it", model=model)
-            for name in ("tie_embeddings", "unembed_transform", "unembed_bias", "scale_logits"):
-                if getattr(self, name) not in (False, "none"):
-                    raise ConfigError(
-                        "{name} = {value!r} has no meaning without {where}",
-                        name=name,
-                        value=getattr(self, name),
-                        where="unembed",
-                    )
-
-    def _check_heads(self) -> None:
-        """Heads share the width of the model evenly, and groups of them the keys and values."""
-        if self.d_head is None and self.d_model % self.n_heads:
-            fitting = _nearest_divisor(self.d_model, self.n_heads)
-            raise ConfigError(
-                "d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {fitting} heads, or set d_head",
-                d_model=self.d_model,
-                n_heads=self.n_heads,
-                fitting=fitting,
-            )
-        if self.n_heads % self.n_key_value_heads:
-            fitting = _nearest_divisor(self.n_heads, self.n_key_value_heads)
-            raise ConfigError(
-                "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
-                "and values serves as many queries; use {fitting}",
-                n_heads=self.n_heads,
-                n_kv_heads=self.n_kv_heads,
-                fitting=fitting,
-            )
-
-    def _check_positions(self) -> None:
-        """The encoding of positions fits the widths, and what shapes one is set only where it is used."""
-        if self.positions.startswith("sinusoidal") and self.d_model % 2:
-            raise ConfigError(
-                "sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even",
-                d_model=self.d_model,
-            )
-        if not self.has_rotary_positions:
-            self._refuse_idle("rotary_", Message("positions rotary_halves or rotary_interleaved"))
-        else:
-            self._check_rotary()
-        if self.sliding_window is None:
-            self._refuse_idle("full_attention_every", "sliding_window")
-        if self.full_attention_every is None:
-            self._refuse_idle("rotary_base_in_window", "full_attention_every")
-        if self.positions != "relative_buckets":
-            self._refuse_idle("n_relative_buckets", "positions relative_buckets")
-            self._refuse_idle("relative_max_distance", "positions relative_buckets")
-        elif self.relative_max_distance <= self.n_relative_buckets // 2:
-            raise ConfigError(
-                "relative_max_distance ({distance}) must be above half of n_relative_buckets ({n_buckets}): the "
-                "nearest distances have a bucket each",
-                distance=self.relative_max_distance,
-                n_buckets=self.n_relative_buckets,
-            )
-
-    def _check_rotary(self) -> None:
-        """The rotated part of a head is made of pairs, and the numbers of the scaling are in order."""
-        if self.rotary_fraction > 1:
-            raise ConfigError(
-                "rotary_fraction is a part of each head and must lie in (0, 1], got {rotary_fraction}",
-                rotary_fraction=self.rotary_fraction,
-            )
-        n_rotated = int(self.head_width * self.rotary_fraction)
-        if n_rotated < 2 or n_rotated % 2:
-            raise ConfigError(
-                "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {width}, must be "
-                "even and at least 2; change d_head or rotary_fraction",
-                n_rotated=n_rotated,
-                width=self.head_width,
-            )
-        if self.rotary_scaling == "none":
-            self._refuse_idle("rotary_scaling_factor", Message("rotary_scaling linear or llama3"))
-        if self.rotary_scaling != "llama3":
-            for name in ("rotary_low_freq_factor", "rotary_high_freq_factor", "rotary_original_len"):
-                self._refuse_idle(name, "rotary_scaling llama3")
-        elif not self.rotary_high_freq_factor > self.rotary_low_freq_factor:
-            raise ConfigError(
-                "rotary_high_freq_factor ({high}) must be above rotary_low_freq_factor ({low})",
-                high=self.rotary_high_freq_factor,
-                low=self.rotary_low_freq_factor,
-            )
-
-    def _check_feed_forward(self) -> None:
-        """Nothing is asked of a feed-forward network that is not there, and norms are where they can be."""
-        if self.norm_position == "pre":
-            self._refuse_idle("final_norm", "norm_position post")
-        else:
-            self._refuse_idle("first_norm", "norm_position pre")
-            self._refuse_idle("parallel_residual", "norm_position pre")
-        if self.parallel_residual and (self.d_ff == 0 or self.architecture == "encoder_decoder"):
-            raise ConfigError(
-                "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
-                "and one stack, or parallel_residual to false"
-            )
-        if self.d_ff == 0:
-            where = Message("a feed-forward network, so d_ff above 0")
-            self._refuse_idle("gated", where)
-            self._refuse_idle("feed_forward_bias", where)
-            if not self.unembed_transform:  # which has an activation too
-                self._refuse_idle("activation", where)
-
-    def _refuse_idle(self, prefix: str, where: str | Message) -> None:
-        """Check that fields which would change nothing were left as they are."""
-        for field in fields(self):
-            if field.name.startswith(prefix) and getattr(self, field.name) != field.default:
-                raise ConfigError(
-                    "{name} = {value!r} has no meaning without {where}",
-                    name=field.name,
-                    value=getattr(self, field.name),
-                    where=where,
-                )
 
 
 def _nearest_divisor(number: int, wanted: int) -> int:
     """Return the divisor of `number` that is nearest to `wanted`."""
     return min((d for d in range(1, number + 1) if number % d == 0), key=lambda d: abs(d - wanted))
+
+
+def _token(name: str) -> Refusal:
+    """Return the rule of a special token, which is in the vocabulary."""
+
+    def value(config: ModelConfig) -> Any:
+        return getattr(config, name)
+
+    return Refusal(
+        lambda c: not (type(value(c)) is int and 0 <= value(c) < c.vocab_size) and (name, value(c)) != ("pad_id", None),
+        Message("{name} ({value!r}) must be a token of the vocabulary, 0 to {last}", name=name),
+        {"value": value, "last": lambda c: c.vocab_size - 1},
+    )
+
+
+def _layers(stack: Message) -> tuple[Refusal, Refusal]:
+    """Return the rules of a stack: it has layers in the architectures that have it, and none in the others."""
+    name = f"n_{stack}_layers"
+
+    def n_layers(config: ModelConfig) -> Any:
+        return getattr(config, name)
+
+    def is_there(config: ModelConfig) -> Any:
+        return getattr(config, f"has_{stack}")
+
+    lacking = Message("{name} must be at least 1 in {kind}, got 0", name=name)
+    idle = Message("{kind} has no {stack}: {name} must be 0, got {n_layers}", stack=stack, name=name)
+    return (
+        Refusal(lambda c: is_there(c) and not n_layers(c), lacking),
+        Refusal(lambda c: n_layers(c) and not is_there(c), idle, {"n_layers": n_layers}),
+    )
+
+
+_ONCE_NULL = ("d_head", "n_kv_heads")  # in files: null where they follow from other fields
+_FEED_FORWARD = Message("a feed-forward network, so d_ff above 0")
+_ROTARY = ("base", "fraction", "scaling", "scaling_factor", "low_freq_factor", "high_freq_factor", "original_len")
+
+_EVEN_HEADS = Refusal(
+    lambda c: c.d_model % c.n_heads,
+    Message("d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {fitting} heads, or set d_head"),
+    {"fitting": lambda c: _nearest_divisor(c.d_model, c.n_heads)},
+)
+
+_RULES: tuple[Refusal, ...] = (
+    *map(_token, ("pad_id", "bos_id", "eos_id")),
+    *_layers(Message("encoder")),
+    *_layers(Message("decoder")),
+    Refusal(
+        lambda c: c.architecture != "encoder_decoder" and c.tie_embeddings == "three_way",
+        Message(
+            "{kind} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
+            "embedding is also the last layer's matrix) or none"
+        ),
+    ),
+    Refusal(
+        lambda c: c.architecture != "encoder_only" and c.n_segments,
+        Message("segments belong to encoder-only models; n_segments must be 0 in {kind}"),
+    ),
+    Refusal(
+        lambda c: c.architecture != "encoder_only" and c.unembed_transform,
+        Message("unembed_transform belongs to encoder-only models; it must be false in {kind}"),
+    ),
+    Refusal(
+        lambda c: c.has_decoder and not c.unembed,
+        Message("{kind} writes by its last layer; unembed must be true in it"),
+    ),
+    needs("tie_embeddings", lambda c: c.unembed, "unembed", idle="none"),
+    *(needs(name, lambda c: c.unembed, "unembed") for name in ("unembed_transform", "unembed_bias", "scale_logits")),
+    Refusal(
+        lambda c: c.n_heads % c.n_kv_heads,
+        Message(
+            "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
+            "and values serves as many queries; use {fitting}"
+        ),
+        {"fitting": lambda c: _nearest_divisor(c.n_heads, c.n_kv_heads)},
+    ),
+    Refusal(
+        lambda c: c.positions.startswith("sinusoidal") and c.d_model % 2,
+        Message("sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even"),
+    ),
+    *(
+        needs(
+            f"rotary_{name}",
+            lambda c: c.has_rotary_positions,
+            Message("positions rotary_halves or rotary_interleaved"),
+        )
+        for name in _ROTARY
+    ),
+    Refusal(
+        lambda c: c.rotary_fraction > 1,
+        Message("rotary_fraction is a part of each head and must lie in (0, 1], got {rotary_fraction}"),
+    ),
+    Refusal(
+        lambda c: c.has_rotary_positions and (c.n_rotated < 2 or c.n_rotated % 2),
+        Message(
+            "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {d_head}, must be "
+            "even and at least 2; change d_head or rotary_fraction"
+        ),
+    ),
+    needs("rotary_scaling_factor", lambda c: c.rotary_scaling != "none", Message("rotary_scaling linear or llama3")),
+    *(needs(f"rotary_{name}", lambda c: c.rotary_scaling == "llama3", "rotary_scaling llama3") for name in _ROTARY[4:]),
+    Refusal(
+        lambda c: c.rotary_high_freq_factor <= c.rotary_low_freq_factor,
+        Message(
+            "rotary_high_freq_factor ({rotary_high_freq_factor}) must be above rotary_low_freq_factor "
+            "({rotary_low_freq_factor})"
+        ),
+    ),
+    *(
+        needs(name, lambda c: c.positions == "relative_buckets", "positions relative_buckets")
+        for name in ("n_relative_buckets", "relative_max_distance")
+    ),
+    Refusal(
+        lambda c: c.relative_max_distance <= c.n_relative_buckets // 2,
+        Message(
+            "relative_max_distance ({relative_max_distance}) must be above half of n_relative_buckets "
+            "({n_relative_buckets}): the nearest distances have a bucket each"
+        ),
+    ),
+    needs("full_attention_every", lambda c: c.sliding_window is not None, "sliding_window"),
+    needs("rotary_base_in_window", lambda c: c.full_attention_every is not None, "full_attention_every"),
+    needs("final_norm", lambda c: c.norm_position == "post", "norm_position post"),
+    needs("first_norm", lambda c: c.norm_position == "pre", "norm_position pre"),
+    needs("parallel_residual", lambda c: c.norm_position == "pre", "norm_position pre"),
+    Refusal(
+        lambda c: c.parallel_residual and (c.d_ff == 0 or c.architecture == "encoder_decoder"),
+        Message(
+            "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
+            "and one stack, or parallel_residual to false"
+        ),
+    ),
+    needs("gated", lambda c: c.d_ff, _FEED_FORWARD),
+    needs("feed_forward_bias", lambda c: c.d_ff, _FEED_FORWARD),
+    needs("activation", lambda c: c.d_ff or c.unembed_transform, _FEED_FORWARD),  # either has one
+)

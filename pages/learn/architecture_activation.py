@@ -62,7 +62,7 @@ def show(scene: Scene) -> None:
 def _choose_head(scene: Scene, stage: Stage) -> None:
     """Draw the choice of the head, which is the one that all pages look at."""
     config = scene.card.config
-    n_heads = config.n_key_value_heads if "kv_head" in stage.axes else config.n_heads
+    n_heads = config.n_kv_heads if "kv_head" in stage.axes else config.n_heads
     st.session_state[HEAD_BOX] = min(scene.view.head, n_heads - 1)
 
     def on_head() -> None:

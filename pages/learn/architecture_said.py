@@ -93,8 +93,8 @@ def _sub(config: ModelConfig, box: Box) -> str:
         case "segments":
             return f"{config.n_segments} × {grouped(config.d_model)}"
         case "attention":
-            heads = say_number(config.n_heads, "{n} head of {width}", "{n} heads of {width}", width=config.head_width)
-            n_shared = config.n_key_value_heads
+            heads = say_number(config.n_heads, "{n} head of {width}", "{n} heads of {width}", width=config.d_head)
+            n_shared = config.n_kv_heads
             return heads if n_shared == config.n_heads else say("{heads}, {n} of K and V", heads=heads, n=n_shared)
         case "feed_forward":
             widths = " → ".join(map(grouped, (config.d_model, config.d_ff, config.d_model)))

@@ -109,9 +109,7 @@ class Scene:
         if self.encoding == "learned":
             return config.d_model
         if self.is_rotary:
-            usual = (
-                config.head_width if config.has_rotary_positions and config.head_width % 2 == 0 else USUAL_HEAD_WIDTH
-            )
+            usual = config.d_head if config.has_rotary_positions and config.d_head % 2 == 0 else USUAL_HEAD_WIDTH
             chosen = positions_state.WIDTH.value or usual
             return min(chosen, MOST_TURNED) if self.part == "dials" else chosen
         return positions_state.WIDTH.value or USUAL_WIDTH.get(self.part, 2)

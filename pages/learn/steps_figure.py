@@ -40,7 +40,7 @@ def draw(scene: Scene) -> None:
         n_keys=len(key_labels),
         head=scene.view.head,
         n_heads=config.n_heads,
-        d_head=config.head_width,
+        d_head=config.d_head,
         at=At(
             stage=wish.stage,
             query=queries.index(wish.query),

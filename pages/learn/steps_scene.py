@@ -172,7 +172,7 @@ class Scene:
         spans, row = {"query": queries, "key": keys}, cell.row
         if cell.matrix in PAIRS:
             of_query, row = divmod(cell.row, len(self.labels[1]))
-            rows, columns = (keys if of_query == query else range(0)), range(self.card.config.head_width)
+            rows, columns = (keys if of_query == query else range(0)), range(self.card.config.d_head)
         else:
             quantity = self.walk.quantities[cell.matrix]
             rows = spans[quantity.rows]

@@ -122,8 +122,8 @@ def test_dropout_on_the_pattern_falls_after_the_pattern_is_seen():
 
 def repeated(attention: MultiHeadAttention, config: tc.ModelConfig) -> MultiHeadAttention:
     """The same with a head of keys and values for each head of queries: copies, side by side for each group."""
-    group, d_head = config.n_heads // config.n_key_value_heads, config.head_width
-    twin = MultiHeadAttention(replace(config, n_kv_heads=None))
+    group, d_head = config.n_heads // config.n_kv_heads, config.d_head
+    twin = MultiHeadAttention(replace(config, n_kv_heads=config.n_heads))
     state = attention.state_dict()
     for name in ("k.weight", "v.weight", "k.bias", "v.bias"):
         if name in state:

@@ -146,7 +146,7 @@ def test_each_window_is_the_rule_at_each_cell(kind: str, n_queries: int, n_earli
 def in_scores(model: tc.Transformer, acts: tc.Activations, attn: str) -> Tensor:
     """What was added to the products of queries and keys [batch, head, query, key]."""
     q, k, scores = (acts[f"{attn}.hook_{stem}"] for stem in ("q", "k", "attn_scores"))
-    return scores - q @ k.transpose(-2, -1) / math.sqrt(model.config.head_width)
+    return scores - q @ k.transpose(-2, -1) / math.sqrt(model.config.d_head)
 
 
 def test_in_a_model_self_attention_has_the_bias_of_its_stack_and_cross_attention_none():

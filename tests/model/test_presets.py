@@ -106,7 +106,7 @@ def test_base_is_the_paper_s():
     """Table 3, first row; sec. 3.4 for the shared matrix, sec. 3.1 for post-norm, sec. 3.5 for positions."""
     config = tc.presets.transformer_base(37000)
     assert (config.n_encoder_layers, config.n_decoder_layers, config.d_model, config.d_ff) == (6, 6, 512, 2048)
-    assert (config.n_heads, config.head_width, config.dropout, config.dropout_pattern) == (8, 64, 0.1, 0.0)
+    assert (config.n_heads, config.d_head, config.dropout, config.dropout_pattern) == (8, 64, 0.1, 0.0)
     assert (config.tie_embeddings, config.norm_position) == ("three_way", "post")
     assert config.positions == "sinusoidal_interleaved"
 
@@ -115,7 +115,7 @@ def test_big_is_the_paper_s():
     """Table 3, last row."""
     config = tc.presets.transformer_big(37000)
     assert (config.n_encoder_layers, config.n_decoder_layers, config.d_model, config.d_ff) == (6, 6, 1024, 4096)
-    assert (config.n_heads, config.head_width, config.dropout) == (16, 64, 0.3)
+    assert (config.n_heads, config.d_head, config.dropout) == (16, 64, 0.3)
 
 
 def test_presets_have_names():

@@ -130,7 +130,7 @@ def test_shapes(model: tc.Transformer, acts: tc.Activations):
     """Batch 3, text or source 7, target 5, d_model 48, 3 heads, d_ff 80, vocabulary 37."""
     first = stacks_of(model)[0]
     n_positions = {"encoder": 7, "decoder": 7 if first == "decoder" else 5}
-    n_kv_heads, d_head = model.config.n_key_value_heads, model.config.head_width
+    n_kv_heads, d_head = model.config.n_kv_heads, model.config.d_head
     for name, value in acts.items():
         stack, stem = name.split(".")[0], name.split(".")[-1]
         if stack not in n_positions:
@@ -175,7 +175,7 @@ def test_the_residual_stream_adds_up(model: tc.Transformer, acts: tc.Activations
 
 
 def test_an_attention_s_sites_fit_each_other(model: tc.Transformer, acts: tc.Activations):
-    group = 3 // model.config.n_key_value_heads
+    group = 3 // model.config.n_kv_heads
     for attn in attentions_of(model):
         q, k, v, mask, scores, pattern, z, result, attn_out = (
             acts[f"{attn}.hook_{stem}"]

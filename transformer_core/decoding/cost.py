@@ -62,7 +62,7 @@ def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int 
     n_read = n_new if cached else n_keys
     projections, attention = _self_attention(config, n_read=n_read, n_keys=n_keys)
     if config.has_encoder:
-        width = config.n_heads * config.head_width
+        width = config.n_heads * config.d_head
         n_projected = n_src if n_before == 0 or not cached else 0
         projections += 2 * n_read * config.d_model * width + n_projected * config.d_model * _kept_width(config)
         attention += 2 * n_read * n_src * width
@@ -126,12 +126,12 @@ def cache_bytes(config: ModelConfig, n_positions: int, n_src: int = 0, bytes_per
 
 def _kept_width(config: ModelConfig) -> int:
     """Return how many numbers a layer keeps of a position: its keys and its values."""
-    return 2 * config.n_key_value_heads * config.head_width
+    return 2 * config.n_kv_heads * config.d_head
 
 
 def _self_attention(config: ModelConfig, *, n_read: int, n_keys: int) -> tuple[int, int]:
     """Return one layer's multiply-adds for its projections, and for attention itself."""
-    width = config.n_heads * config.head_width
+    width = config.n_heads * config.d_head
     projections = n_read * config.d_model * (2 * width + _kept_width(config))
     return projections, 2 * n_read * n_keys * width
 

@@ -97,7 +97,7 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         """Build the four projections; row block i of q, k and v, and column block i of out, belong to head i."""
         super().__init__()
-        self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_key_value_heads, config.head_width
+        self.n_heads, self.n_kv_heads, self.d_head = config.n_heads, config.n_kv_heads, config.d_head
         self.scale = 1 / math.sqrt(self.d_head) if config.scale_scores else 1.0
         width, kv_width = self.n_heads * self.d_head, self.n_kv_heads * self.d_head
         has_bias = config.attention_bias in ("all", "qkv")

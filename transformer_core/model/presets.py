@@ -1,7 +1,5 @@
 """Named configurations: numbers only."""
 
-from dataclasses import replace
-
 from transformer_core.config import ModelConfig
 
 
@@ -145,12 +143,12 @@ def tiny_pre_norm(vocab_size: int) -> ModelConfig:
 
     Differs: normalized before each sub-layer (Xiong et al. 2020), three embedding matrices of its own.
     """
-    return replace(tiny(vocab_size), d_model=96, d_ff=384, norm_position="pre", tie_embeddings="none")
+    return tiny(vocab_size).changed(d_model=96, d_ff=384, norm_position="pre", tie_embeddings="none")
 
 
 def tiny_one_layer(vocab_size: int) -> ModelConfig:
     """Return the smallest encoder-decoder that has all parts of one: seconds on two CPU cores."""
-    return replace(tiny_pre_norm(vocab_size), d_model=64, d_ff=256, n_encoder_layers=1, n_decoder_layers=1)
+    return tiny_pre_norm(vocab_size).changed(d_model=64, d_ff=256, n_encoder_layers=1, n_decoder_layers=1)
 
 
 def translation(vocab_size: int) -> ModelConfig:

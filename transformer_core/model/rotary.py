@@ -25,8 +25,7 @@ def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
 
     Source: Su et al. 2021, sec. 3.2.2, eq. (15); Grattafiori et al. 2024, sec. 3.4.1, and its code, for "llama3".
     """
-    n_rotated = int(config.head_width * config.rotary_fraction)
-    exponent = torch.arange(0, n_rotated, 2, dtype=torch.float64) / n_rotated
+    exponent = torch.arange(0, config.n_rotated, 2, dtype=torch.float64) / config.n_rotated
     frequency = config.rotary_base**-exponent
     if config.rotary_scaling == "linear":
         return frequency / config.rotary_scaling_factor

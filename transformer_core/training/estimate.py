@@ -29,7 +29,7 @@ def estimated_seconds(
 
     Source: Kaplan et al. 2020, sec. 2.1, for the count of products: 3 (forward and backward) a weight and token.
     """
-    attention = 2 * model.d_model * model.head_width * (model.n_heads + model.n_key_value_heads)
+    attention = 2 * model.d_model * model.d_head * (model.n_heads + model.n_kv_heads)
     feed_forward = (3 if model.gated else 2) * model.d_model * model.d_ff
     tokens = training.batch_size * min(tokens_per_row, model.max_seq_len * (2 if model.has_encoder else 1))
     per_stack = tokens / 2 if model.architecture == "encoder_decoder" else tokens

@@ -198,8 +198,7 @@ def number_of(field: str) -> Get:
     """Return what gets a number of the configuration."""
 
     def get(run: Run, parts: Parts) -> Result:
-        config = run.model.config
-        return number(config.head_width if field == "d_head" else getattr(config, field))
+        return number(getattr(run.model.config, field))
 
     return get
 

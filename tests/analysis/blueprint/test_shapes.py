@@ -120,7 +120,7 @@ def test_one_product_reshaped_permuted_and_chunked_gives_queries_keys_and_values
     told = [stage for stage in stages(config, box) if not stage.site]
     seen = []
     for source, linears, names in parts:
-        n, n_heads, d_head = len(linears), config.n_heads, config.head_width
+        n, n_heads, d_head = len(linears), config.n_heads, config.d_head
         weight = torch.stack([one.weight.view(n_heads, d_head, -1) for one in linears], dim=1).flatten(0, 2)
         bias = torch.stack([one.bias.view(n_heads, d_head) for one in linears], dim=1).flatten()
         together = torch.nn.functional.linear(source, weight, bias)
@@ -142,7 +142,7 @@ def test_one_product_of_grouped_queries_is_split_by_heads(name: str):
     model, box = shaken_model(config), blueprint_of(config).boxes[name]
     with tc.capture(model, "*") as acts:
         model(*random_inputs(model))
-    attention, n_kv, d_head = model.get_submodule(box.module), 1, config.head_width
+    attention, n_kv, d_head = model.get_submodule(box.module), 1, config.d_head
     assert isinstance(attention, MultiHeadAttention)
     numbers = sizes(config, box, batch=3, lengths=LENGTHS)
     found = [in_numbers(stage.axes, numbers) for stage in stages(config, box) if not stage.site]

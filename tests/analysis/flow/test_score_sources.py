@@ -33,7 +33,7 @@ def test_the_parts_make_queries_keys_and_scores(kind: str, attention: str, layer
     module = {"cross": "decoder.blocks.{}.cross_attn"}.get(attention, f"{attention}.blocks.{{}}.self_attn").format(
         layer
     )
-    q, k = acts[f"{module}.hook_q"][head], acts[f"{module}.hook_k"][head * config.n_key_value_heads // config.n_heads]
+    q, k = acts[f"{module}.hook_q"][head], acts[f"{module}.hook_k"][head * config.n_kv_heads // config.n_heads]
     assert np.allclose(sources.parts_q.sum(axis=0), q, rtol=1e-4, atol=1e-5)
     assert np.allclose(sources.parts_k.sum(axis=0), k, rtol=1e-4, atol=1e-5)
     scores = acts[f"{module}.hook_attn_scores"][head]
@@ -95,7 +95,7 @@ def test_a_part_is_the_change_when_its_source_is_taken_away_with_norms_frozen(ki
     part = sources.parts_q[sources.sources_of_query.index(source)]
     block = f"{stack}.blocks.0"
     w_out = model.get_parameter(f"{block}.self_attn.out.weight").detach().numpy()
-    d_head = config.head_width
+    d_head = config.d_head
     written = acts[f"{block}.self_attn.hook_z"][1].astype(np.float64) @ w_out[:, d_head : 2 * d_head].T
 
     def frozen(x: np.ndarray, inside: np.ndarray, module: str) -> np.ndarray:

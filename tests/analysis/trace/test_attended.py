@@ -101,7 +101,7 @@ def test_the_length_of_values_and_of_what_they_write(seen: tuple[tc.Transformer,
     for name, attended in by_name.items():
         for layer, head in np.ndindex(*attended.shape[:2]):
             module = model.get_submodule(tc.analysis.ATTENTIONS[name].module.format(layer=layer))
-            group = model.config.n_heads // model.config.n_key_value_heads
+            group = model.config.n_heads // model.config.n_kv_heads
             v = torch.from_numpy(site(acts, name, layer, "hook_v")[head // group])
             columns = slice(head * v.shape[1], (head + 1) * v.shape[1])
             written = v @ module.get_parameter("out.weight")[:, columns].T

@@ -94,7 +94,7 @@ def _origin(outline: Outline, weights: Weights, origin: Origin, parts: Mapping[s
 def _attend(outline: Outline, weights: Weights, read: Matrix, looked_at: Matrix, keys: tuple[int, ...]) -> AllHeads:
     """Return one attention, stage by stage."""
     config, module = outline.config, outline.module
-    d_head, n_heads, n_shared = config.head_width, config.n_heads, config.n_key_value_heads
+    d_head, n_heads, n_shared = config.d_head, config.n_heads, config.n_kv_heads
 
     def project(name: str, x: Matrix, n: int) -> Float[np.ndarray, "head row d_head"]:
         return weights.linear(f"{module}.{name}", x).reshape(len(x), n, d_head).transpose(1, 0, 2)

@@ -65,7 +65,7 @@ def rotary_angles(config: ModelConfig, n_positions: int) -> Float[np.ndarray, "p
 
     Source: Su et al. 2021, eq. (15); Grattafiori et al. 2024, sec. 3.4.1, for "llama3".
     """
-    n_rotated = int(config.head_width * config.rotary_fraction)
+    n_rotated = int(config.d_head * config.rotary_fraction)
     frequencies = np.array([config.rotary_base ** (-2 * pair / n_rotated) for pair in range(n_rotated // 2)])
     if config.rotary_scaling == "linear":
         frequencies = frequencies / config.rotary_scaling_factor
@@ -79,7 +79,7 @@ def rotary_angles(config: ModelConfig, n_positions: int) -> Float[np.ndarray, "p
 
 def rotary_pairs(config: ModelConfig) -> tuple[Int[np.ndarray, " pair"], Int[np.ndarray, " pair"]]:
     """Return the dimensions of a head that are turned together: the first ones of all pairs, and the second ones."""
-    n_pairs = int(config.head_width * config.rotary_fraction) // 2
+    n_pairs = int(config.d_head * config.rotary_fraction) // 2
     if config.positions == "rotary_halves":
         return np.arange(n_pairs), np.arange(n_pairs) + n_pairs
     return 2 * np.arange(n_pairs), 2 * np.arange(n_pairs) + 1

@@ -53,7 +53,7 @@ def test_the_kernel_gives_the_pattern_of_the_formula():
     """Of a model with turns, softmax(q k^T / sqrt(d)) by torch from the walk's q and k."""
     there = walked("decoder, rotary", "decoder", 0)
     q, k = (torch.from_numpy(there.quantities[name].values) for name in ("q", "k"))
-    d_head = odd_config(**KINDS["decoder, rotary"]).head_width
+    d_head = odd_config(**KINDS["decoder, rotary"]).d_head
     later = torch.ones(len(q), len(k)).triu(1).bool()
     padding = torch.tensor([token == 0 for token in inputs_of("decoder, rotary")[0]])
     pattern = F.softmax((q @ k.T / d_head**0.5).masked_fill(later | padding, -torch.inf), dim=-1)

@@ -14,7 +14,7 @@ def test_every_number_is_proved(kind: str, attention: str, layer: int):
     proof = there.proof()
     assert proof.holds
     assert set(proof.errors) == {*there.quantities, "elementwise", "weighted"}
-    pairs = 2 * len(there.query_labels) * len(there.key_labels) * model_of(kind).config.head_width
+    pairs = 2 * len(there.query_labels) * len(there.key_labels) * model_of(kind).config.d_head
     assert proof.n_numbers == pairs + sum(quantity.values.size for quantity in there.quantities.values())
     assert proof.largest == max(proof.errors.values()) < 5e-5
     assert proof.torch_largest < 5e-5

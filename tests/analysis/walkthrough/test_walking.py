@@ -23,7 +23,7 @@ def everything(kind: str) -> tc.Activations:
 @each_place
 def test_what_has_a_site_is_what_a_plain_capture_sees_there(kind: str, attention: str, layer: int):
     acts, config = everything(kind), model_of(kind).config
-    n_shared = config.n_key_value_heads
+    n_shared = config.n_kv_heads
     for name, quantity in walked(kind, attention, layer).quantities.items():
         if quantity.site is None:
             continue
@@ -47,7 +47,7 @@ def test_what_has_no_site_fits_what_has(kind: str, attention: str, layer: int):
     for i, j in np.ndindex(scores.shape):
         product = sum(float(a) * float(b) for a, b in zip(q[i], k[j], strict=True))
         assert quantities["product"].values[i, j] == pytest.approx(product, rel=1e-4, abs=1e-5)
-        score = product / config.head_width**0.5 if config.scale_scores else product
+        score = product / config.d_head**0.5 if config.scale_scores else product
         assert ("scaled" in quantities) == config.scale_scores
         if "bias" in quantities:
             score += float(quantities["bias"].values[i, j])

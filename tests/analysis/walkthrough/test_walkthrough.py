@@ -47,8 +47,8 @@ def test_terms_and_constants_make_each_number(kind: str, attention: str, layer: 
 @each_place
 def test_sums_have_a_term_for_each_of_what_is_summed_over(kind: str, attention: str, layer: int):
     there, config = walked(kind, attention, layer), model_of(kind).config
-    widths = {"d_model": config.d_model, "d_head": config.head_width, "d_ff": config.d_ff}
-    widths |= {"head d_head": config.n_heads * config.head_width, "key": len(there.key_labels)}
+    widths = {"d_model": config.d_model, "d_head": config.d_head, "d_ff": config.d_ff}
+    widths |= {"head d_head": config.n_heads * config.d_head, "key": len(there.key_labels)}
     for name in ("v", "product", "z", "attn_out", "mlp_pre", "mlp_out", "cross_out"):
         if name in there.quantities:
             number = there.number(name, 1, 1)

@@ -47,8 +47,8 @@ def test_the_kin_differ_where_they_say_so():
     qwen2 = KIN["qwen2"].config(QWEN)
     assert (qwen2.attention_bias, qwen2.rotary_base, qwen2.sliding_window, qwen2.qk_norm) == ("qkv", 1e6, None, False)
     qwen3 = KIN["qwen3"].config({**QWEN, "model_type": "qwen3", "head_dim": 128, "attention_bias": False})
-    assert (qwen3.attention_bias, qwen3.head_width, qwen3.qk_norm) == ("none", 128, True)
-    assert KIN["qwen3"].config({**QWEN, "model_type": "qwen3"}).head_width == 128
+    assert (qwen3.attention_bias, qwen3.d_head, qwen3.qk_norm) == ("none", 128, True)
+    assert KIN["qwen3"].config({**QWEN, "model_type": "qwen3"}).d_head == 128
     assert KIN["mistral"].config(MISTRAL).sliding_window == 4096
 
 

@@ -13,6 +13,7 @@ from tests.training.small_runs import MODEL, READING, begin, corpus, go_on, loss
 from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, HeadlightError, RunError
+from transformer_core.model.presets import PRESETS
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run.begin import Settings, asked_further, command
@@ -42,8 +43,21 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
     named: dict[str, Any] = {flag[2:]: int(value) for flag, value in pairwise(words) if flag in ("--steps", "--seed")}
     again = replace(TRAININGS["tiny-decoder"](str(corpus)), **assigned.training, **named)
     assert again == request.training
-    assert assigned.model == {name: value for name, value in MODEL.items() if f"{name}=" in request.command}
+    tokens = ("pad_id", "bos_id", "eos_id")
+    preset = PRESETS["tiny-decoder"](request.model.vocab_size).changed(**assigned.model)
+    assert replace(preset, **{name: getattr(request.model, name) for name in tokens}) == request.model
+    assert {"d_model", "n_heads"} <= MODEL.keys() & assigned.model.keys() <= request.model.to_dict().keys()
     assert assigned.reading == READING
+
+
+@pytest.mark.parametrize("changes", [{"d_model": 64}, {"d_model": 64, "d_head": 32}, {"n_heads": 2, "n_kv_heads": 1}])
+def test_the_command_makes_heads_of_the_same_width(tmp_path: Path, changes: dict[str, Any]):
+    """Also where the number is the preset's, and another would follow from what was changed."""
+    preset, training = PRESETS["tiny-decoder"](30), TRAININGS["tiny-decoder"]("dates")
+    model = preset.changed(**changes)
+    words = shlex.split(command(tmp_path, "dates", "tiny-decoder", model, training, CorpusReading()))
+    assigned = parse_settings([value for flag, value in pairwise(words) if flag == "--set"])
+    assert preset.changed(**assigned.model) == model
 
 
 def test_to_compile_is_for_running_texts(tmp_path: Path, corpus: Path):

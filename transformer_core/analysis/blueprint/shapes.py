@@ -74,7 +74,7 @@ def sizes(config: ModelConfig, box: Box, *, batch: int, lengths: Mapping[str, in
     stack = box.stack or ("decoder" if config.has_decoder else "encoder")
     n_queries = lengths[stack]
     n_keys = lengths["encoder"] if box.part == "cross_attn" else n_queries
-    head, kv_head, d_head = config.n_heads, config.n_key_value_heads, config.head_width
+    head, kv_head, d_head = config.n_heads, config.n_kv_heads, config.d_head
     found = {
         "batch": batch,
         positions_axis(config, stack): n_queries,
@@ -94,7 +94,7 @@ def sizes(config: ModelConfig, box: Box, *, batch: int, lengths: Mapping[str, in
         "d_model": config.d_model,
         "d_ff": config.d_ff,
         "vocab": config.vocab_size,
-        "pair": int(config.head_width * config.rotary_fraction) // 2,
+        "pair": config.n_rotated // 2,
         "1": 1,
     }
     return found | ({"src": n_keys} if box.part == "cross_attn" else {})
@@ -208,7 +208,7 @@ def _of_attention(config: ModelConfig, box: Box) -> Iterator[Stage]:
         yield Stage(what=FROM_MEMORY, axes=("batch", "src", "d_model"))
     else:
         yield Stage(what=IN, axes=("batch", pos, "d_model"))
-    kv_head = "head" if config.n_heads == config.n_key_value_heads else "kv_head"
+    kv_head = "head" if config.n_heads == config.n_kv_heads else "kv_head"
     if is_cross:
         yield from _fused(QUERIES, pos, 1, "")
         yield from _fused(KEYS_AND_VALUES, "src", 2, CHUNKED_KEYS_AND_VALUES, kv_head)

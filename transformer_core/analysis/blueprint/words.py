@@ -129,7 +129,7 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
             found = ["Devlin et al. 2019"]
         case "attention":
             found = [f"{_VASWANI}3.2.2, 3.2.3"]
-            found += ["Ainslie et al. 2023"] if config.n_key_value_heads < config.n_heads else []
+            found += ["Ainslie et al. 2023"] if config.n_kv_heads < config.n_heads else []
             found += ["Beltagy et al. 2020"] if config.sliding_window and box.part == "self_attn" else []
         case "feed_forward" if config.gated:
             found += ["Shazeer 2020, (6)"]

@@ -64,9 +64,9 @@ def parameters_by_part(config: ModelConfig) -> dict[tuple[str, str], int]:
 
 def settings(config: ModelConfig) -> list[Setting]:
     """Return the fields of a configuration that shape the model, in their order; those without effect are left out."""
-    values = config.to_dict() | {"d_head": config.head_width, "n_kv_heads": config.n_key_value_heads}
     idle = _idle(config)
     notes = field_notes()
+    values = config.to_dict()
     return [Setting(name, _written(value), Message(notes[name])) for name, value in values.items() if name not in idle]
 
 

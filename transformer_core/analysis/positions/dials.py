@@ -117,13 +117,13 @@ def head_vectors(
     sites = [kind.site(layer, stem) for stem in ("hook_q", "hook_k")]
     with capture(model, *sites) as activations:
         model.final_states(*(tensor_of(ids, model) for ids in inputs))
-    group = model.config.n_heads // model.config.n_key_value_heads
+    group = model.config.n_heads // model.config.n_kv_heads
     vectors = []
     for site, number, place in zip(sites, (head, head // group), (query, key), strict=True):
         turned = activations[site].float().cpu()
         back = backwards(rotary(0, turned.shape[2], torch.device("cpu")))
         vectors.append(back.turn(turned)[0, number, place].numpy())
-    scale = model.config.head_width**-0.5 if model.config.scale_scores else 1.0
+    scale = model.config.d_head**-0.5 if model.config.scale_scores else 1.0
     return Dials(config=model.config.at_layer(layer), query=vectors[0], key=vectors[1], scale=scale)
 
 

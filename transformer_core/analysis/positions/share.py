@@ -114,13 +114,13 @@ def score_parts(
         model.final_states(*(tensor_of(ids, model) for ids in inputs))
     q, k, scores, mask = (activations[site].cpu() for site in sites)
     config = model.config
-    group = config.n_heads // config.n_key_value_heads
+    group = config.n_heads // config.n_kv_heads
     allowed = mask[0, head if mask.shape[1] > 1 else 0].numpy()
     seen = np.where(allowed, scores[0, head].float().numpy(), 0.0)
     if config.positions in ("learned", "sinusoidal_halves", "sinusoidal_interleaved"):
         parts, is_frozen = _four(model, inputs, attention, layer, head)
     else:
-        scale = config.head_width**-0.5 if config.scale_scores else 1.0
+        scale = config.d_head**-0.5 if config.scale_scores else 1.0
         q, k = q.double(), k.double()
         product = scale * (q[0, head] @ k[0, head // group].T).numpy()
         parts, is_frozen = {"content_content": product}, False

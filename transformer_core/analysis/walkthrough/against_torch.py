@@ -64,7 +64,7 @@ def _why_not(outline: Outline) -> str | None:
         return TURNS
     if config.qk_norm:
         return NORMS
-    return WIDTH if config.head_width * config.n_heads != config.d_model else None
+    return WIDTH if config.d_head * config.n_heads != config.d_model else None
 
 
 def _by_module(
@@ -72,8 +72,8 @@ def _by_module(
 ) -> dict[str, Tensor]:
     """Return pattern, z, concat and attn_out."""
     config, module = outline.config, outline.module
-    group = config.n_heads // config.n_key_value_heads
-    d_head, d_model = config.head_width, config.d_model
+    group = config.n_heads // config.n_kv_heads
+    d_head, d_model = config.d_head, config.d_model
     stretch = 1.0 if config.scale_scores else math.sqrt(d_head)  # torch always divides
 
     def of_all_heads(name: str, parameter: np.ndarray) -> Tensor:

@@ -129,7 +129,7 @@ class Formulas:
 
     def _linear(self, of: str, module: str, *, head: int = 0, over: str = "d_model") -> Maker:
         """Of a projection; of queries, keys and values, those rows of the weights that belong to the head."""
-        first = head * self._config.head_width
+        first = head * self._config.d_head
         return lambda r, c: linear(self._weights, module, self._values[of][r], first + c, over)
 
     def _norm(self, of: str, module: str) -> Maker:
@@ -172,7 +172,7 @@ class Formulas:
         constants = {"{q · k}": float(self._values["product"][row, column])}
         if not self._config.scale_scores:
             return Formula(formula="{q · k}", constants=constants)
-        return Formula(formula=_SCALED, constants=constants | {"d_k": float(self._config.head_width)})
+        return Formula(formula=_SCALED, constants=constants | {"d_k": float(self._config.d_head)})
 
     def _score_with_bias(self, row: int, column: int) -> Formula:
         """Of a score with what the distance adds."""
@@ -239,11 +239,11 @@ class Formulas:
     def _concat(self, heads: AllHeads | None, row: int, column: int) -> Formula:
         """Of what one of the heads has found; of another head than the walk's, as recomputed."""
         assert heads is not None, "the block has no cross-attention"
-        head, dimension = divmod(column, self._config.head_width)
+        head, dimension = divmod(column, self._config.d_head)
         is_same = heads is self._recomputed.attention
         if is_same and head == self._outline.head:
             return self._z(row, dimension)
-        shared = head * self._config.n_key_value_heads // self._config.n_heads
+        shared = head * self._config.n_kv_heads // self._config.n_heads
         keys = self._keys if is_same else ()
         return dots(heads.pattern[head, row], heads.v[shared, :, dimension], ("A", "v"), "key", keys)
 

@@ -54,7 +54,7 @@ class Outline:
     @property
     def key_value_head(self) -> int:
         """Which head of keys and values serves this one."""
-        return self.head * self.config.n_key_value_heads // self.config.n_heads
+        return self.head * self.config.n_kv_heads // self.config.n_heads
 
     @property
     def is_cross(self) -> bool:

@@ -54,7 +54,7 @@ def split_scores(
         parts_q=parts_q,
         parts_k=parts_k,
         bias=None if bias is None else bias[head].double().numpy(),
-        scale=float(1 / np.sqrt(config.head_width)) if config.scale_scores else 1.0,
+        scale=float(1 / np.sqrt(config.d_head)) if config.scale_scores else 1.0,
         scores=scores,
         has_frozen_norms=config.qk_norm or any(isinstance(step, Normed) for step in steps),
     )
@@ -82,7 +82,7 @@ class _Split:
         Args:
             heads: whose queries, and whose keys.
         """
-        d_head, module = self._config.head_width, self._outline.module
+        d_head, module = self._config.d_head, self._outline.module
         rows = {name: slice(head * d_head, (head + 1) * d_head) for name, head in heads.items()}
         read = np.concatenate([self._weights[f"{module}.{name}.weight"][rows[name]] for name in heads]).T
         written = [(i, step) for i, step in enumerate(self._steps) if isinstance(step, Written) and step.source != BIAS]
@@ -114,7 +114,7 @@ class _Split:
         if step.module is None:
             return value
         assert step.source.head is not None, "what is written by a projection is a head's"
-        d_head, head = self._config.head_width, step.source.head
+        d_head, head = self._config.d_head, step.source.head
         return value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
 
     def _passed_on(self, written: Float[np.ndarray, "pos d_model"], i: int) -> Float[np.ndarray, "pos d_model"]:

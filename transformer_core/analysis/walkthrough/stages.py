@@ -163,7 +163,7 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "input of cross-attention" if outline.is_cross else "input of later layers"
     if name == "projection" and outline.is_cross:
         return "projection of cross-attention"
-    if name == "projection" and config.n_key_value_heads < config.n_heads:
+    if name == "projection" and config.n_kv_heads < config.n_heads:
         return "projection for groups"
     if name == "mask" and not forbids:
         return "mask of nothing"
@@ -194,7 +194,7 @@ def _formulas(outline: Outline) -> Mapping[str, str]:
         "qk_norm": r"q′ = \mathrm{Norm}(q_0) , k′ = \mathrm{Norm}(k_0)",
         "rotation": "q_i → R_i q_i , k_j → R_j k_j , (R_i q_i)^T (R_j k_j) = q_i^T R_{j - i} k_j",
         "product": "q_i · k_j = ∑_c q_{i c} k_{j c}",
-        "scale": rf"\frac{{Q K^T}}{{\sqrt{{d_k}}}} = \frac{{Q K^T}}{{\sqrt{{{config.head_width}}}}}",
+        "scale": rf"\frac{{Q K^T}}{{\sqrt{{d_k}}}} = \frac{{Q K^T}}{{\sqrt{{{config.d_head}}}}}",
         "bias": f"{scores} + B" + (" , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""),
         "mask": f"S = {scores}{' + B' if outline.has_bias else ''} + \\mathrm{{mask}}",
         "softmax": r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}",

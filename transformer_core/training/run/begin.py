@@ -100,7 +100,7 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
             "division=stream for a running text, or leave out compile"
         )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
-    wanted = replace(PRESETS[preset](corpus.vocab_size), **settings.model)
+    wanted = PRESETS[preset](corpus.vocab_size).changed(**settings.model)
     tokenizer = tokenizer_of(corpus, wanted.architecture)
     model = replace(
         wanted,
@@ -229,7 +229,10 @@ def command(
     """Return the command that makes the same run again, without what only this machine has."""
     words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
     words += ["--run", f"runs/{path.resolve().name}"]
-    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](corpus_name).to_dict() | asdict(AS_MADE)
+    of_preset = PRESETS[preset](model.vocab_size)
+    usual = of_preset.to_dict() | TRAININGS[preset](corpus_name).to_dict() | asdict(AS_MADE)
+    if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
+        usual |= {"d_head": 0, "n_kv_heads": 0}  # what is not said would follow from the other two
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
         if value != usual[name] and name not in ("pad_id", "bos_id", "eos_id"):  # those are the tokenizer's
             words += [f"--{name}", str(value)] if name in ("steps", "seed") else ["--set", f"{name}={_written(value)}"]
