@@ -31,7 +31,7 @@
           return [at.x, at.y];
         });
       const inner = cornersWithin(0.2 * (bottom - top));
-      (this.canvas.drawnTexts ??= []).push({ words, corners: cornersWithin(0), inner });
+      (this.canvas.drawnTexts ??= []).push({ words, align: this.textAlign, corners: cornersWithin(0), inner });
     }
     return fillText.call(this, words, x, y, ...rest);
   };

@@ -75,7 +75,7 @@
       pictures: Object.values(pictures).map(({ name, grid, canvas }) => ({
         name,
         pitch: grid.pitch, // px of a cell
-        labels: canvas.drawnTexts?.filter(({ words }) => !["−∞", "0"].includes(words)).length,
+        labels: canvas.drawnTexts?.filter(({ align }) => align !== "center").length, // in the middle are those of cells
       })),
       queries: header.query,
       keys: header.key,

@@ -14,7 +14,7 @@ from tests.e2e.captured import MODULES, captured, loaded
 from tests.e2e.looking import view_of
 
 _SHOWN = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
-SMALLEST = 7 * 1.25  # px from one label to the next at the smallest size: only where less is there may some be left out
+LINE = 14  # px: with so much room for each, every token has its label; only where there is less some may be left out
 MOST_IN_MASKS = 48  # tokens that the page Masks reads on each side
 ISOLATES = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 
@@ -57,7 +57,7 @@ def missing_labels(shown: Shown) -> Faults:
             n_drawn = max((len(z[0]) if axis["name"].startswith("x") else len(z) for z in maps), default=10**6)
             n, labels = min(round(last - first), n_drawn), axis["labels"]  # where a text is written, some are to come
             is_of_tokens = abs(first % 1 - 0.5) < 1e-6 and not all(label.isdecimal() for label in labels)
-            if is_of_tokens and labels and axis["pitch"] >= SMALLEST and len(labels) < n:
+            if is_of_tokens and labels and axis["pitch"] >= LINE and len(labels) < n:
                 yield f"{name}, {axis['name']}: {len(labels)} of {n} labels, {axis['pitch']:.1f} px for each"
 
 
@@ -211,7 +211,7 @@ def of_masks(masks: Shown, _: Shown, view: Mapping[str, str], model: str) -> Fau
         return
     for picture in masks["pictures"]:
         n = len(masks["queries"]) + len(masks["keys"])
-        if picture["pitch"] >= SMALLEST and picture["labels"] not in (None, n):  # None: nobody looked at the canvas
+        if picture["pitch"] >= LINE and picture["labels"] not in (None, n):  # None: nobody looked at the canvas
             yield f"{picture['labels']} of {n} labels beside the {picture['name']}, {picture['pitch']} px for each"
     yield from labels_apart(masks["queries"][:n_queries], sides[0][:n_queries], "query labels")
     yield from labels_apart(masks["keys"][:n_keys], sides[1][:n_keys], "key labels")
@@ -224,6 +224,8 @@ def of_masks(masks: Shown, _: Shown, view: Mapping[str, str], model: str) -> Fau
 
 def of_inference(rows: Sequence[Sequence[str]], _: Shown, view: Mapping[str, str], model: str) -> Faults:
     """The table of the page Masks that holds a pass over all tokens to one step for each."""
+    if view.get("part") != "inference":
+        return  # a table of something else
     true = captured(model, view["text"], MOST_IN_MASKS)
     probabilities = softmax(true.logits)
     labels = loaded(model)[1].target.labels
@@ -399,11 +401,11 @@ def of_activation(figure: Shown, shown: Shown, view: Mapping[str, str], model: s
     """The page Architecture: what passed a hook point, and its statistics over the whole tensor."""
     true = captured(model, view["text"])
     hook = shown["captured"].rpartition(" ")[2]
-    within = view["block"].partition(".")[0] if shown["module"] in ("", "embed") else shown["module"]
-    sites = [site for site in true.sites if site.startswith(within) and site.endswith(f".{hook}")]
-    sites = [site for site in sites if site == f"{within}.{hook}"] or sites
+    near = (shown["module"], shown["module"].partition(".")[0], "")  # an embedding has its hook point beside it
+    found = ([site for site in true.sites if f".{site}".endswith(f".{hook}") and site.startswith(of)] for of in near)
+    sites = next(filter(None, found), [])
     if not sites:
-        yield f"there is no hook point {within} {hook}"
+        yield f"there is no hook point {shown['module']} {hook}"
         return
     values = true.sites[sites[0]]
     n_rows = round(abs(np.subtract(*next(axis for axis in figure["axes"] if axis["name"] == "yaxis")["range"])))
