@@ -82,7 +82,8 @@
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       if (node instanceof Element) {
         if (node.shadowRoot) look(node.shadowRoot);
-        if (node.drawnTexts && isShown(node)) lookAtCanvas(node);
+        const isTable = node.closest(".stDataFrameGlideDataEditor"); // Streamlit's own: it draws cells over each other
+        if (node.drawnTexts && !isTable && isShown(node)) lookAtCanvas(node);
         continue;
       }
       const words = node.nodeValue.trim();

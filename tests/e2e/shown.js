@@ -9,6 +9,7 @@
       .filter(([name, axis]) => /^[xy]axis\d*$/.test(name) && axis?.tickmode === "array" && axis.range)
       .map(([name, { _id, _length, range, tickvals }]) => ({
         name,
+        id: _id,
         range,
         pitch: _length / Math.abs(range[1] - range[0]), // px of a place
         places: numbers(tickvals ?? []),
@@ -20,8 +21,8 @@
     figures[ofKey(plot).replace("st-key-", "")] = {
       title: plot.layout.title?.text ?? "",
       traces: plot._fullData.map(({ type, name, visible, orientation }, i) => {
-        const { x, y, z } = plot._fullData[i];
-        const drawn = { type, name, visible, orientation };
+        const { x, y, z, xaxis, yaxis } = plot._fullData[i];
+        const drawn = { type, name, visible, orientation, axes: [xaxis, yaxis] };
         if (type === "heatmap") return { ...drawn, z: numbers(plot.data[i].z) };
         return type === "bar" ? { ...drawn, x: numbers(x), y: numbers(y) } : drawn;
       }),

@@ -53,7 +53,8 @@ def missing_labels(shown: Shown) -> Faults:
     for name, figure in shown["figures"].items():
         for axis in figure["axes"]:
             first, last = sorted(axis["range"])
-            maps = [trace["z"] for trace in figure["traces"] if trace["type"] == "heatmap"]
+            on_it = [trace for trace in figure["traces"] if axis["id"] in trace.get("axes", ())]
+            maps = [trace["z"] for trace in on_it if trace["type"] == "heatmap"]
             n_drawn = max((len(z[0]) if axis["name"].startswith("x") else len(z) for z in maps), default=10**6)
             n, labels = min(round(last - first), n_drawn), axis["labels"]  # where a text is written, some are to come
             is_of_tokens = abs(first % 1 - 0.5) < 1e-6 and not all(label.isdecimal() for label in labels)
