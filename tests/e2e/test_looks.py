@@ -51,10 +51,7 @@ HELD = {  # the figures of a page that are held to a capture; one of them at lea
     "decoding": {"candidates", "blanks-bars"},
     "compare": {"compare-difference", "compare-own-A"},
 }
-CELL = {  # of a map of tokens, where it is on the page: far below the first row, left of the diagonal
-    "heads": ".js-plotly-plot .nsewdrag",
-    "compare": ".js-plotly-plot .nsewdrag",
-}
+WITH_CELLS = {"heads", "compare"}  # pages with a map of tokens, of which a cell can be chosen
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -68,8 +65,8 @@ def test_odd_texts(address: str, model: str, page: Page):
         checked, apart = wrong(page, model)
         seen[text] = [*faults(page), *apart]
         assert not model_says_something(page) or checked & HELD[address], f"{text!r}: nothing was held to a capture"
-        if text == LONG and address in CELL:
-            seen["a chosen cell"] = chosen(page, address, model)
+        if text == LONG and address in WITH_CELLS:
+            seen["a chosen cell"] = chosen(page, model)
         elif text == LONG and address == "masks":
             seen["a cell pointed at"] = pointed(page)
     assert not any(seen.values()), _in_words(seen)
@@ -80,9 +77,11 @@ def model_says_something(page: Page) -> bool:
     return not page.locator(".hl-note", has_text="blank").count()
 
 
-def chosen(page: Page, address: str, model: str) -> list[str]:
+def chosen(page: Page, model: str) -> list[str]:
     """Choose a cell of the map and return what is wrong then: its two labels are there, whatever has no room."""
-    box = page.locator(CELL[address]).first.bounding_box()
+    cells = page.locator(".js-plotly-plot .nsewdrag").first
+    cells.scroll_into_view_if_needed()
+    box = cells.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 0.31 * box["width"], box["y"] + 0.83 * box["height"])
     page.mouse.move(0, 0)  # what is told of the cell lies on the labels
