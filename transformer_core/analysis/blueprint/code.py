@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from transformer_core.analysis.blueprint.plan import Box, has_added_positions
+from transformer_core.analysis.blueprint.plan import Box, has_added_positions, is_normalized
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError
 
@@ -51,14 +51,13 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
             )
             return (*own, f"{_MODEL}.sdpa:scaled_dot_product_attention")
         case "norm":
-            return (norm,)
+            return (norm if is_normalized(config, box) else f"{_MODEL}.norms:NoNorm",)
         case "add":
             return (_ADD,)
         case "add_norm":
             return (_ADD, norm)
         case "feed_forward":
-            own = (f"{_MODEL}.activations:gelu",) if config.activation == "gelu" else ()
-            return (f"{_MODEL}.feed_forward:FeedForward", *own)
+            return (f"{_MODEL}.feed_forward:FeedForward",)
         case "transform":
             return (f"{_MODEL}.transformer:UnembedTransform",)
         case "linear":

@@ -209,6 +209,11 @@ def has_added_positions(config: ModelConfig) -> bool:
     return config.positions == "learned" or config.positions.startswith("sinusoidal")
 
 
+def is_normalized(config: ModelConfig, box: Box) -> bool:
+    """Whether a normalization's box changes anything: what the first attention reads may be left as it is."""
+    return config.first_norm or (box.layer, box.part) != (0, "ln1")
+
+
 def positions_inside(config: ModelConfig) -> str:
     """Return the part of a stack that tells attention of positions from within; "" where none does."""
     if config.has_rotary_positions:

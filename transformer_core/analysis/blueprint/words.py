@@ -1,6 +1,6 @@
 """What is said of every box of the plan: its name, what it does, and where the paper has it. English, marked."""
 
-from transformer_core.analysis.blueprint.plan import Box, has_added_positions
+from transformer_core.analysis.blueprint.plan import Box, has_added_positions, is_normalized
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
@@ -26,6 +26,8 @@ _POSITIONS = {
     "relative_buckets": mark("Relative positions"),
 }
 _NORMS = {"layer": mark("Layer norm"), "layer_without_bias": mark("Layer norm"), "rms": mark("RMS norm")}
+_NO_NORM = mark("No normalization")
+_HANDS_ON = mark("The embeddings are normalized already, so the first attention reads them as they are.")
 _SELF, _MASKED = mark("Multi-head attention"), mark("Masked multi-head attention")
 _CROSS = mark("Multi-head cross-attention")
 _GATED = mark("Gated feed forward")
@@ -97,7 +99,7 @@ def title(config: ModelConfig, box: Box) -> str:
         case "positions":
             return _POSITIONS[config.positions]
         case "norm":
-            return _NORMS[config.norm]
+            return _NORMS[config.norm] if is_normalized(config, box) else _NO_NORM
         case "attention":
             return _CROSS if box.part == "cross_attn" else _MASKED if box.stack == "decoder" else _SELF
         case "feed_forward" if config.gated:
@@ -114,6 +116,8 @@ def does(config: ModelConfig, box: Box) -> str:
         return _PLACES["added" if has_added_positions(config) else inside]
     if box.part == "ln_final":
         return _LAST_NORM
+    if box.kind == "norm" and not is_normalized(config, box):
+        return _HANDS_ON
     return _FIRST_NORM if box.part == "embedding_norm" else _DOES[box.kind]
 
 
