@@ -137,7 +137,7 @@
     );
   const floatOf = (element) => {
     for (let e = element; e instanceof Element; e = elementAbove(e)) {
-      if (getComputedStyle(e).position === "fixed" || e.matches("[role='tooltip'], .tip")) return e;
+      if (getComputedStyle(e).position === "fixed" || e.matches("[role='tooltip'], .tip, .hoverlayer")) return e;
     }
     return null;
   };

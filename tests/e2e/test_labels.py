@@ -132,7 +132,8 @@ def test_a_saved_map_keeps_its_numbers_its_colors_and_the_names_of_what_is_chose
         """texts => texts.map((text) => {
           const { x, y, width, height } = text.getBoundingClientRect();
           const at = document.elementsFromPoint(x + width / 2, y + height / 2);
-          return [text.textContent, at.find((part) => part.tagName === "path")?.getAttribute("fill") ?? "rgb(255,255,255)"];
+          const cell = at.find((part) => part.tagName === "path");  // none: white
+          return [text.textContent, cell?.getAttribute("fill") ?? "rgb(255,255,255)"];
         })"""
     )
     faint = [fill for number, fill in scores if abs(float(number.replace("\N{MINUS SIGN}", "-"))) < 0.2]
