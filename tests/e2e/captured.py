@@ -61,15 +61,17 @@ def captured(model: str, text: str, most: int = 4096) -> Captured:
     config = transformer.config
     ids = tokenizer.encode_for(text, config.architecture)
     most = min(most, config.max_seq_len)
-    if len(ids) > most:  # the rest is not read, but for the token that ends a text
-        ids = ids[:most]
-        ids[-1] = ids[-1] if config.architecture == "decoder_only" else tokenizer.eos_id
+    is_alone = config.architecture == "decoder_only"
+    read = most - min(24, most // 4) if is_alone else most  # a prompt leaves room for what goes on behind it
+    if len(ids) > read:  # the rest is not read, but for the token that ends a text
+        ids = ids[:read]
+        ids[-1] = ids[-1] if is_alone else tokenizer.eos_id
     tokens = torch.tensor([ids])
     source, target, n_given = tuple(ids), (), 1
     if config.architecture == "encoder_decoder":
         written = tc.greedy_decode(transformer, tokens).tokens[:, :-1][:, :most]  # what ends it is not read again
-    elif config.architecture == "decoder_only":
-        n_given, source, n_new = len(ids), (), min(N_NEW, config.max_seq_len - len(ids))
+    elif is_alone:
+        n_given, source, n_new = len(ids), (), min(N_NEW, most - len(ids))
         written = tc.greedy_decode(transformer, tokens, max_new_tokens=n_new).tokens if n_new else tokens
     with tc.capture(transformer, "*") as acts:
         if config.architecture == "encoder_only":
