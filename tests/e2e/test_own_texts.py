@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from tests.corpora import written
 from tests.e2e.browser import ROOT, Server, serve
 from tests.e2e.looking import faults, type_text, view_of, wait
+from transformer_core.corpora.storage.uploads import take_in
 
 pytestmark = pytest.mark.browser
 
@@ -21,26 +22,14 @@ SMALL = (
 )
 BOOK, LINES = written.chapter(seed=1, n_paragraphs=80), written.lines(seed=1, n=200)
 ARABIC, PAIRS = written.in_arabic(seed=1, n=400), written.pairs(seed=1, n=2000)
-BROUGHT: dict[str, tuple[str, bytes, dict[str, str], str]] = {  # name of the file, bytes, choices, text of its own
-    "letters": (
-        "letters.tsv",
-        written.as_tsv(PAIRS).encode(),
-        {},
-        next(source for source, _ in PAIRS if "?" in source),
-    ),
+MODELS = {  # how each is trained, and a text of its own
     "book": (
-        "book.txt",
-        BOOK.encode(),
-        {"Tokens": "characters", "Texts": "one running text"},
+        ["--preset", "tiny-decoder", "--set", "tokens=character", "--set", "division=stream"],
         BOOK.split("\n\n")[3][:60],
     ),
-    "old-book": ("old-book.txt", BOOK.encode("cp1252"), {}, BOOK.split("\n\n")[2]),
-    "lines": (
-        "lines.txt",
-        LINES.encode(),
-        {"Model": "encoder", "Tokens": "words"},
-        LINES.splitlines()[7].replace("window", "____"),
-    ),
+    "old-book": (["--preset", "tiny-decoder", "--set", "tokens=byte_bpe"], BOOK.split("\n\n")[2]),
+    "lines": (["--preset", "tiny-encoder", "--set", "tokens=word"], LINES.splitlines()[7].replace("window", "____")),
+    "arabic": (["--preset", "tiny-attention", "--set", "tokens=byte_bpe"], ARABIC.splitlines()[5]),
 }
 FIGURES = {  # what is drawn on each page of a text
     "heads": ".js-plotly-plot",
@@ -55,18 +44,28 @@ FIGURES = {  # what is drawn on each page of a text
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where runs and models are; one was trained and kept as from a shell."""
+    """Where runs and models are; all but the pairs are trained there side by side."""
     place = tmp_path_factory.mktemp("own")
-    (place / "arabic.txt").write_text(ARABIC, encoding="utf-8")
-    options = ["--preset", "tiny-attention", "--set", "tokens=byte_bpe", *SMALL]
-    where = ["--run", str(place / "runs" / "arabic"), "--keep", str(place / "checkpoints" / "arabic")]
-    command = [sys.executable, "-m", "transformer_core", "train", "--corpus", str(place / "arabic.txt")]
+    for name, text in (("book", BOOK), ("lines", LINES), ("arabic", ARABIC)):
+        (place / f"{name}.txt").write_text(text, encoding="utf-8")
+    files = {name: place / f"{name}.txt" for name in MODELS}
+    files["old-book"] = take_in(BOOK.encode("cp1252"), "old-book.txt", place / "taken").path
     with pytest.MonkeyPatch.context() as patch:
         for name in ("RUNS", "CHECKPOINTS", "CACHE"):
             patch.setenv(f"HEADLIGHT_{name}", str(place / name.lower()))
         patch.setenv("OMP_NUM_THREADS", "1")
-        subprocess.run([*command, *options, *where], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
+        trainings = [train(name, file, place) for name, file in files.items()]
+        for training in trainings:
+            assert training.wait() == 0, training.communicate()
         yield place
+
+
+def train(name: str, file: Path, place: Path) -> "subprocess.Popen[bytes]":
+    """Begin to train and keep a model, as from a shell."""
+    options, _ = MODELS[name]
+    where = ["--run", str(place / "runs" / name), "--keep", str(place / "checkpoints" / name)]
+    command = [sys.executable, "-m", "transformer_core", "train", "--corpus", str(file), *options, *where, *SMALL]
+    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="module")
@@ -76,27 +75,19 @@ def server(place: Path) -> Iterator[Server]:
         yield server
 
 
-def test_a_text_that_was_trained_on_from_a_shell(page: Page):
-    look_at_every_page(page, "arabic", ARABIC.splitlines()[5])
+@pytest.mark.parametrize("model", MODELS)
+def test_every_page(model: str, page: Page):
+    _, text = MODELS[model]
+    look_at_every_page(page, model, text)
 
 
-@pytest.mark.parametrize("name", BROUGHT)
-def test_a_text_is_brought_trained_on_and_kept_on_the_page(name: str, page: Page, tmp_path: Path):
-    file, content, choices, text = BROUGHT[name]
-    (tmp_path / file).write_bytes(content)
-    page.goto("/train?run=")
+def test_pairs_are_brought_trained_and_kept_on_the_page(page: Page, place: Path):
+    (place / "letters.tsv").write_text(written.as_tsv(PAIRS), encoding="utf-8")
+    page.goto("/train")
     page.get_by_role("radio", name="Your own text").click()
-    page.locator("input[type=file]").set_input_files(tmp_path / file)
+    page.locator("input[type=file]").set_input_files(place / "letters.tsv")
     start = page.get_by_role("button", name="Start training")
     expect(start).to_be_enabled()
-    for label, option in choices.items():
-        if label == "Model":
-            page.get_by_role("radio", name=option, exact=True).click()
-        else:
-            page.get_by_role("combobox", name=re.compile(label)).click()
-            page.get_by_role("option", name=option, exact=True).click()
-        wait(page)
-        expect(start).to_be_enabled()
     page.get_by_text("How it is trained").click()
     steps = page.get_by_label("Steps", exact=True)
     steps.fill("6")
@@ -108,13 +99,15 @@ def test_a_text_is_brought_trained_on_and_kept_on_the_page(name: str, page: Page
     expect(page.locator(".st-key-hl-train-head")).to_contain_text("step 6 of 6")
     page.get_by_role("button", name="Save as model").click()
     page.get_by_role("button", name="Look at its heads").click()
-    expect(page).to_have_url(re.compile(f"model={name}"))
+    expect(page).to_have_url(re.compile("model=letters"))
     wait(page)
-    look_at_every_page(page, name, text)
+    look_at_every_page(page, "letters", next(source for source, _ in PAIRS if "?" in source))
+    for run in ("letters", "arabic"):
+        look_at_training(page, run)
 
 
 def look_at_every_page(page: Page, model: str, text: str) -> None:
-    """Type a text of its own into Heads, open every other page on it, and those that tell how it came about."""
+    """Type a text of its own into Heads, and open every other page on it by its address."""
     seen: dict[str, list[str]] = {}
     for address, figure in FIGURES.items():
         page.goto(f"/{address}?{urlencode({'model': model} | ({'text': text} if address != 'heads' else {}))}")
@@ -124,10 +117,16 @@ def look_at_every_page(page: Page, model: str, text: str) -> None:
         expect(page.locator(figure).first).to_be_visible()
         seen[address] = troubles(page)
         assert view_of(page)["text"] == text
-    for address in (f"models?model={model}", f"train?run={model}", f"film?run={model}", f"tour?model={model}"):
+    assert not any(seen.values()), seen
+
+
+def look_at_training(page: Page, run: str) -> None:
+    """Open the pages that tell of the model itself and of how it came about."""
+    seen: dict[str, list[str]] = {}
+    for address in (f"models?model={run}", f"train?run={run}", f"film?run={run}"):
         page.goto(f"/{address}")
         wait(page)
-        if address.startswith(("train", "film")):
+        if not address.startswith("models"):
             expect(page.locator(".js-plotly-plot").first).to_be_visible()
         seen[address] = troubles(page)
     assert not any(seen.values()), seen
