@@ -117,8 +117,9 @@ def arguments(choice: Choice, preset: str, model: ModelConfig, training: Trainin
     """Return the command line that trains this, without the run's folder."""
     words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
     usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](choice.name).to_dict()
+    follows = ("vocab_size", "pad_id", "bos_id", "eos_id", "d_head", "n_kv_heads")  # from the corpus, and the others
     for name, value in (model.to_dict() | training.to_dict()).items():
-        if value != usual[name] and name not in ("vocab_size", "pad_id", "bos_id", "eos_id"):
+        if value != usual[name] and name not in follows:
             words += ["--set", f"{name}={str(value).lower()}"]
     for name, value in choice.reading.items():
         words += ["--set", f"{name}={value if isinstance(value, str) else str(value).lower()}"]

@@ -187,8 +187,7 @@ def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
         layers["n_encoder_layers"] = n_layers
     if usual.has_decoder:
         layers["n_decoder_layers"] = n_layers
-    return replace(
-        usual,
+    return usual.changed(
         **layers,
         n_heads=n_heads,
         d_model=d_model,
