@@ -225,7 +225,7 @@ def test_no_model(tmp_path: Path, ours: Path):
     [
         ({"n_decoder_layers": 10**9}, "asks for 1,000,000,001 layers"),
         ({"max_seq_len": 10**12}, "table of 1,000,000,000,000 positions"),
-        ({"d_model": 3 * 10**6, "n_heads": 1}, "asks for"),
+        ({"d_model": 3 * 10**6, "n_heads": 1, "n_kv_heads": 1}, "asks for"),
         ({"vocab_size": 10**12}, "tokenizer has"),
         ({"d_modell": 12}, "does not describe a model"),
     ],

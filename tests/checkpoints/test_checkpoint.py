@@ -125,7 +125,7 @@ def test_places_without_a_checkpoint(tmp_path: Path):
     ("changes", "said"),
     [
         ({"n_head": 2}, "did you mean n_heads?"),
-        ({"d_model": 7}, "must be divisible"),
+        ({"d_model": 7, "d_head": 0}, "must be divisible"),
         ({"d_model": "wide"}, "does not describe a model"),
         ({"dropout": "much"}, "does not describe a model"),
         ({"positions": 5}, "does not describe a model"),
