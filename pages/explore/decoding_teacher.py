@@ -68,7 +68,7 @@ def show(scene: Scene) -> None:
 
 
 def code(scene: Scene) -> str:
-    """Return the lines that compare the two, after those of the page; "" where there is nothing to be led along."""
+    """Return the lines that compare the two, after those of the page; "" without a target to force."""
     try:
         tokens, _ = _target(scene)
     except HeadlightError:

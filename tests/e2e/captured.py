@@ -21,7 +21,7 @@ N_NEW = 32  # tokens that a decoder goes on with: more than any page lets it at 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Captured:
-    """One text, read and gone on with greedily; all arrays are without the axis of the batch."""
+    """A text with its greedy continuation; the arrays have no batch axis."""
 
     sites: Mapping[str, np.ndarray]
     logits: np.ndarray  # [pos, vocab] of the last stack

@@ -84,7 +84,7 @@ def chosen(page: Page, model: str) -> list[str]:
     box = cells.bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 0.31 * box["width"], box["y"] + 0.83 * box["height"])
-    page.mouse.move(0, 0)  # what is told of the cell lies on the labels
+    page.mouse.move(0, 0)  # the hover text of a cell covers labels
     expect(page).to_have_url(re.compile("[?&](query|cell)="))
     wait(page)
     return [*faults(page), *wrong(page, model)[1]]
