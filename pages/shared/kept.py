@@ -53,7 +53,7 @@ class Store(Generic[T]):
         """Return the thing of a key; who asks for it while another makes it waits for that.
 
         Raises:
-            Exception: whatever `make` raises, in every caller that waits. Nothing is stored, so the next call tries again.
+            Exception: whatever `make` raises, in every waiting caller. Nothing is stored; the next call tries again.
         """
         while True:
             with self._lock:

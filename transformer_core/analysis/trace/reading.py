@@ -167,7 +167,7 @@ def read(
 def _read_source(
     model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, *, writes: bool
 ) -> Reading:
-    """Read a text with an encoder-decoder, and generate the target, or its first token alone, or read a given one (teacher forcing)."""
+    """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = Given.of(tokenizer, text, "encoder_decoder", max_tokens)
     given = Given(ids=[], labels=(), left_out=range(0))
     bos_id, eos_id = model.config.bos_id, model.config.eos_id
