@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page
 
@@ -94,8 +95,9 @@ def apart(read: dict[str, Any]) -> Iterator[str]:
     claims += [(symbol, text, plain) for symbol, text in sums]
     for expression, text, listed in claims:
         shown = Inputs(expression, listed, read["terms"])
-        came, value = shown.come_to(), number_in(text)
-        rounding = half_digit(text) + 1.5 * shown.rounding() + SINGLE * (1 + abs(value))
+        (came, *moved), value = shown.come_to().tolist(), number_in(text)
+        by_inputs = sum(abs(one - came) for one in moved) if math.isfinite(came) else 0.0
+        rounding = half_digit(text) + 1.5 * by_inputs + SINGLE * (1 + abs(value))
         if came != value and not abs(came - value) <= rounding:
             yield f"{expression} comes to {came:.8g}, beside it stands {text}"
 
@@ -108,23 +110,20 @@ class Inputs:
     constants: Sequence[tuple[Node, str]]
     terms: Sequence[Sequence[str]]
 
-    def come_to(self, moved: int | None = None) -> float:
-        """Return what the expression comes to; with one of its inputs moved by half of the last digit that is shown."""
-        place = count()
+    def come_to(self) -> np.ndarray:
+        """Return what the expression comes to: with its inputs as written, then with each moved by half a digit."""
+        n, place = len(self.constants) + sum(map(len, self.terms)), count(1)
 
-        def number(text: str) -> float:
-            return number_in(text) + half_digit(text) * (next(place) == moved)
+        def values(text: str) -> np.ndarray:
+            moved = np.full(n + 1, number_in(text))
+            moved[next(place)] += half_digit(text)
+            return moved
 
-        constants = [(symbol, number(text)) for symbol, text in self.constants]
-        terms = [dict(zip("ab", map(number, texts), strict=False)) for texts in self.terms]
-        factors = summed(self.expression)
-        return Reader(factors, [{"b": None} | term for term in terms], constants).value(self.expression)
-
-    def rounding(self) -> float:
-        """Return by how much the result may be wrong, as the inputs are rounded where they are written."""
-        n = len(self.constants) + sum(map(len, self.terms))
-        came = self.come_to()
-        return sum(abs(self.come_to(moved) - came) for moved in range(n)) if math.isfinite(came) else 0.0
+        constants = [(symbol, values(text)) for symbol, text in self.constants]
+        terms = [dict(zip("ab", map(values, texts), strict=False)) for texts in self.terms]
+        reader = Reader(summed(self.expression), [{"b": None} | term for term in terms], constants)
+        with np.errstate(all="ignore"):  # what is masked has the score -inf
+            return np.broadcast_to(reader.value(self.expression), n + 1)
 
 
 def summed(tree: Node) -> list[str]:

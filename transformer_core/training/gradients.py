@@ -19,9 +19,6 @@ _ON_A_CPU: dict[str, str | int | bool | Callable[..., Any]] = {
     "cpp.enable_floating_point_contract_flag": "fast",  # a product and a sum are rounded once, as in other kernels
 }
 
-_Inputs = tuple[Tensor, ...]
-_AddPart = Callable[[Part, bool], Tensor]
-
 
 class BatchLoss(NamedTuple):
     """What a batch costs, before the update that it makes."""
@@ -52,11 +49,10 @@ class Gradients:
         if config.guided is not None:
             layer, head = config.guided
             objective = GuidedTrainingLoss(model, smoothing=smoothing, layer=layer, head=head)
-        self.on_cpu = self.device.type == "cpu"
-        if config.compile and self.on_cpu and processes.size == 1 and config.precision == "fp32":
-            self._add_part = self._compiled_whole(objective)
-        else:
-            self._add_part = self._by_autograd(objective)
+        if config.compile:
+            on_cpu = self.device.type == "cpu"
+            objective = cast(nn.Module, torch.compile(objective, options=_ON_A_CPU if on_cpu else None))
+        self.objective = processes.wrap(objective)
 
     def compute(self, batch: Batch) -> BatchLoss:
         """Set the gradient of every parameter; return the losses of the batch.
@@ -79,55 +75,26 @@ class Gradients:
                 rows = part.batch.to(self.device)
                 if not part.weight:  # anything is learnt, 0 times: the other processes wait for gradients
                     rows = rows._replace(targets=torch.zeros_like(rows.targets))
-                total += self._add_part(part._replace(batch=rows), number == len(parts))
+                total += self._add_part(part._replace(batch=rows), is_last=number == len(parts))
         losses = self.processes.total(total)
         if not is_guided:
             return BatchLoss(losses.item())
         return BatchLoss(losses[0].item(), losses[1].item() if batch.n_pronouns else None)
 
-    def _by_autograd(self, objective: nn.Module) -> _AddPart:
-        """Return what adds the gradients of one part, and returns its mean losses, each times its weight."""
-        if self.config.compile:
-            objective = cast(nn.Module, torch.compile(objective, options=_ON_A_CPU if self.on_cpu else None))
-        wrapped = self.processes.wrap(objective)
-
-        def add_part(part: Part, is_last: bool) -> Tensor:
-            rows = part.batch
-            with self.processes.sending(wrapped, now=is_last):
-                with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
-                    if self.config.guided is None:
-                        losses: Tensor = wrapped(rows.inputs, rows.targets) * part.weight
-                        loss = losses
-                    else:
-                        weights = torch.tensor([part.weight, part.guidance_weight], device=self.device)
-                        losses = wrapped(rows.inputs, rows.targets, rows.antecedents) * weights
-                        loss = losses[0] + self.config.guidance_weight * losses[1]
-                loss.backward()
-            return losses.detach()
-
-        return add_part
-
-    def _compiled_whole(self, objective: nn.Module) -> _AddPart:
-        """Return the same, with forward and backward in one program, of which Python calls nothing but the beginning.
-
-        Neither other processes nor a switch of precision may stand between the two. It pays on a CPU, where a step of a
-        small model takes milliseconds, one or two of them in the calls between the kernels.
-        """
-
-        def loss_and_gradients(inputs: _Inputs, targets: Tensor, weight: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-            loss = objective(inputs, targets) * weight
-            return loss.detach(), torch.autograd.grad(loss, self.parameters)
-
-        compiled = torch.compile(loss_and_gradients, fullgraph=True, options=_ON_A_CPU)
-
-        def add_part(part: Part, is_last: bool) -> Tensor:
-            with torch._dynamo.config.patch(trace_autograd_ops=True):
-                loss, gradients = compiled(part.batch.inputs, part.batch.targets, torch.tensor(part.weight))
-            for parameter, gradient in zip(self.parameters, gradients, strict=True):
-                parameter.grad = gradient if parameter.grad is None else parameter.grad + gradient
-            return loss
-
-        return add_part
+    def _add_part(self, part: Part, *, is_last: bool) -> Tensor:
+        """Add the gradients of one part; return its mean losses, each times its weight."""
+        rows = part.batch
+        with self.processes.sending(self.objective, now=is_last):
+            with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bf16"):
+                if self.config.guided is None:
+                    losses: Tensor = self.objective(rows.inputs, rows.targets) * part.weight
+                    loss = losses
+                else:
+                    weights = torch.tensor([part.weight, part.guidance_weight], device=self.device)
+                    losses = self.objective(rows.inputs, rows.targets, rows.antecedents) * weights
+                    loss = losses[0] + self.config.guidance_weight * losses[1]
+            loss.backward()
+        return losses.detach()
 
 
 def clip_gradients(parameters: Sequence[nn.Parameter], longest: float | None) -> float:

@@ -1,20 +1,26 @@
-"""What a formula comes to, read from its MathML and from the inputs listed beside it: nothing else is known here."""
+"""What a formula comes to, read from its MathML and from the inputs listed beside it: nothing else is known here.
+
+An input is a number, or an array of several values of it, as NumPy has them: then so is what the formula comes to.
+"""
 
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-Node = tuple[str, Any]  # a tag, with its text or its children
+import numpy as np
 
-CALLED: Mapping[str, Callable[..., float]] = {
-    "max": max,
-    "cos": math.cos,
-    "sin": math.sin,
-    "tanh": math.tanh,
-    "Φ": lambda x: (1 + math.erf(x / math.sqrt(2))) / 2,
+Node = tuple[str, Any]  # a tag, with its text or its children
+Number = Any  # a float, or an array of floats
+
+CALLED: Mapping[str, Callable[..., Number]] = {
+    "max": np.maximum,
+    "cos": np.cos,
+    "sin": np.sin,
+    "tanh": np.tanh,
+    "Φ": lambda x: (1 + np.vectorize(math.erf)(x / math.sqrt(2))) / 2,
 }
-RELATIONS: Mapping[str, Callable[[float, float], bool]] = {"≤": operator.le, "<": operator.lt, "≠": operator.ne}
+RELATIONS: Mapping[str, Callable[[Number, Number], Number]] = {"≤": operator.le, "<": operator.lt, "≠": operator.ne}
 KNOWN = {"π": math.pi}
 
 
@@ -44,12 +50,12 @@ class Reader:
 
     def __init__(self, factors: Sequence[str], terms: Sequence[Mapping[str, Any]], constants: Sequence[Any]) -> None:
         """Take them as the screen has them."""
-        self.inputs = {node(symbol): float(value) for symbol, value in constants}
+        self.inputs: dict[Node, Number] = {node(symbol): np.float64(value) for symbol, value in constants}
         self.factors, self.terms = factors, terms
-        self.bound: dict[Node, float] = {}
+        self.bound: dict[Node, Number] = {}
         self.used: set[Node] = set()
 
-    def value(self, tree: Node) -> float:
+    def value(self, tree: Node) -> Number:
         """What one thing comes to."""
         if tree in self.bound:
             return self.bound[tree]
@@ -64,9 +70,9 @@ class Reader:
             case "mfrac", (above, below):
                 return self.value(above) / self.value(below)
             case "msqrt", inside:
-                return math.sqrt(self.row(inside))
+                return np.sqrt(self.row(inside))
             case "msup", (("mi", "e"), power):
-                return math.exp(self.value(power))
+                return np.exp(self.value(power))
             case "msup", (base, power):
                 return self.value(base) ** self.value(power)
             case "msubsup", (base, below, power):
@@ -75,14 +81,14 @@ class Reader:
                 return self.row(inside)
         raise ValueError(f"nothing beside the formula says what {tree} is")
 
-    def row(self, children: Sequence[Node]) -> float:
+    def row(self, children: Sequence[Node]) -> Number:
         """What a row of things comes to; all of it has to be read."""
         rest = [*children]
         total = self.summed(rest)
         assert not rest, f"not read: {rest}"
         return total
 
-    def summed(self, rest: list[Node]) -> float:
+    def summed(self, rest: list[Node]) -> Number:
         """Read products, added and taken away."""
         total = self.product(rest)
         while rest and rest[0] in (("mo", "+"), ("mo", "−")):
@@ -90,7 +96,7 @@ class Reader:
             total += self.product(rest) * (1 if sign == "+" else -1)
         return total
 
-    def product(self, rest: list[Node]) -> float:
+    def product(self, rest: list[Node]) -> Number:
         """Read factors, with a dot between them or nothing."""
         if rest[0] == ("mo", "−"):
             rest.pop(0)
@@ -104,7 +110,7 @@ class Reader:
             total *= self.factor(rest)
         return total
 
-    def sum_over(self, rest: list[Node]) -> float:
+    def sum_over(self, rest: list[Node]) -> Number:
         """Read a product that is summed over all terms."""
         index = rest.pop(0)[1][1]
         assert self.terms, "nothing is listed to be summed"
@@ -112,17 +118,17 @@ class Reader:
         for term in self.terms:
             rest[:] = left
             for symbol, number in zip(self.factors, (term["a"], term["b"]), strict=False):
-                self.bound["msub", (("mi", symbol), index)] = float(number)
+                self.bound["msub", (("mi", symbol), index)] = np.float64(number)
             total += self.product(rest)
         self.bound.clear()
         return total
 
-    def factor(self, rest: list[Node]) -> float:
+    def factor(self, rest: list[Node]) -> Number:
         """Read one thing: a value, something in brackets, or a function of it."""
         first = rest.pop(0)
         if first[1] in CALLED and rest and rest[0] == ("mo", "(") and first not in self.inputs:
             rest.pop(0)
-            return float(CALLED[first[1]](*self.arguments(rest)))
+            return CALLED[first[1]](*self.arguments(rest))
         match first:
             case "mo", "(":
                 (inside,) = self.arguments(rest)
@@ -136,10 +142,10 @@ class Reader:
                 _, relation = rest.pop(0)
                 right = self.summed(rest)
                 assert rest.pop(0) == ("mo", "]")
-                return float(RELATIONS[relation](left, right))
+                return 1.0 * RELATIONS[relation](left, right)
         return self.value(first)
 
-    def arguments(self, rest: list[Node]) -> list[float]:
+    def arguments(self, rest: list[Node]) -> list[Number]:
         """Read what stands in brackets, up to their end."""
         found = [self.summed(rest)]
         while (end := rest.pop(0)) == ("mo", ","):
@@ -150,7 +156,7 @@ class Reader:
 
 def values(
     formula: Any, *, factors: Sequence[str], terms: Sequence[Mapping[str, Any]], constants: Sequence[Any]
-) -> list[float]:
+) -> list[Number]:
     """What each side of a formula comes to; a listed input that is a sum itself is summed up, too.
 
     Raises:
