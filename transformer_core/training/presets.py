@@ -62,7 +62,7 @@ def translation(corpus: str) -> TrainingConfig:
     BLEU from English to French on test_2016_flickr (sacrebleu, five beams; tests/benchmarks).
     """
     return TrainingConfig(
-        steps=15_000,
+        steps=12_500,
         batch_size=64,
         warmup_steps=1000,
         schedule="cosine",
