@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from transformer_core.hooks import (
     HookPoint,
-    SourcePoint,
-    first_position,
-    handling,
-    is_anybody_looking,
-    is_watched,
+    LazyPatternPoint,
+    active_hooks,
+    has_any_hooks,
+    has_hooks,
     named_hook_points,
-    named_source_points,
+    named_lazy_points,
+    position_offset,
     reading_from,
 )
 
@@ -31,29 +31,29 @@ def times(factor: float):
 def test_unwatched_the_same_object_comes_back():
     value = torch.randn(3)
     assert HookPoint()(value) is value
-    with handling({HookPoint(): add(1)}):  # another point's handler
+    with active_hooks({HookPoint(): add(1)}):  # another point's handler
         assert HookPoint()(value) is value
 
 
 def test_a_handler_s_value_is_what_the_model_goes_on_with():
     point, value = HookPoint(), torch.tensor([1.0, 2.0])
-    with handling({point: add(10)}):
+    with active_hooks({point: add(10)}):
         assert point(value).tolist() == [11.0, 12.0]
     assert point(value) is value
 
 
 def test_handlers_act_in_the_order_of_arrival():
     point, value = HookPoint(), torch.tensor([1.0])
-    with handling({point: add(1)}), handling({point: times(10)}):
+    with active_hooks({point: add(1)}), active_hooks({point: times(10)}):
         assert point(value).item() == 20.0
-    with handling({point: times(10)}), handling({point: add(1)}):
+    with active_hooks({point: times(10)}), active_hooks({point: add(1)}):
         assert point(value).item() == 11.0
 
 
 def test_leaving_an_inner_context_brings_back_the_outer():
     one, other, value = HookPoint(), HookPoint(), torch.tensor([1.0])
-    with handling({one: add(1)}):
-        with handling({one: add(10), other: add(100)}):
+    with active_hooks({one: add(1)}):
+        with active_hooks({one: add(10), other: add(100)}):
             assert (one(value).item(), other(value).item()) == (12.0, 101.0)
         assert (one(value).item(), other(value).item()) == (2.0, 1.0)
     assert one(value) is value
@@ -61,9 +61,9 @@ def test_leaving_an_inner_context_brings_back_the_outer():
 
 def test_nothing_is_left_after_an_exception():
     point, value = HookPoint(), torch.tensor([1.0])
-    with pytest.raises(ZeroDivisionError), handling({point: add(1)}), handling({point: add(1)}):
+    with pytest.raises(ZeroDivisionError), active_hooks({point: add(1)}), active_hooks({point: add(1)}):
         raise ZeroDivisionError
-    assert point(value) is value and not is_watched(point)
+    assert point(value) is value and not has_hooks(point)
 
 
 def test_nothing_is_left_after_a_handler_s_exception():
@@ -72,35 +72,35 @@ def test_nothing_is_left_after_a_handler_s_exception():
     def fails(value: Tensor) -> Tensor:
         raise ZeroDivisionError
 
-    with pytest.raises(ZeroDivisionError), handling({point: fails}):
+    with pytest.raises(ZeroDivisionError), active_hooks({point: fails}):
         point(torch.tensor([1.0]))
-    assert not is_watched(point)
+    assert not has_hooks(point)
 
 
-def test_is_watched():
+def test_has_hooks():
     one, other = HookPoint(), HookPoint()
-    assert not is_watched(one) and not is_watched()
-    with handling({one: add(1)}):
-        assert is_watched(one) and is_watched(other, one)
-        assert not is_watched(other) and not is_watched()
-    assert not is_watched(one)
+    assert not has_hooks(one) and not has_hooks()
+    with active_hooks({one: add(1)}):
+        assert has_hooks(one) and has_hooks(other, one)
+        assert not has_hooks(other) and not has_hooks()
+    assert not has_hooks(one)
 
 
 def test_what_is_handled_is_decided_on_entering():
     """A mapping that is changed later changes nothing."""
     point, other = HookPoint(), HookPoint()
     handlers = {point: add(1)}
-    with handling(handlers):
+    with active_hooks(handlers):
         handlers[other] = add(1)
         handlers[point] = add(100)
-        assert not is_watched(other) and point(torch.tensor([1.0])).item() == 2.0
+        assert not has_hooks(other) and point(torch.tensor([1.0])).item() == 2.0
 
 
 def test_a_new_thread_sees_nothing():
     point, value = HookPoint(), torch.tensor([1.0])
     seen: list[bool] = []
-    with handling({point: add(1)}):
-        thread = threading.Thread(target=lambda: seen.extend([is_watched(point), point(value) is not value]))
+    with active_hooks({point: add(1)}):
+        thread = threading.Thread(target=lambda: seen.extend([has_hooks(point), point(value) is not value]))
         thread.start()
         thread.join()
     assert seen == [False, False]
@@ -110,7 +110,7 @@ def test_tasks_that_take_turns_see_their_own_only():
     point, zero = HookPoint(), torch.tensor(0.0)
 
     async def task(number: int) -> list[float]:
-        with handling({point: add(number)}):
+        with active_hooks({point: add(number)}):
             values = []
             for _ in range(20):
                 await asyncio.sleep(0)
@@ -147,25 +147,25 @@ def test_a_source_point_is_no_site_and_can_be_watched():
     class Part(nn.Module):
         def __init__(self):
             super().__init__()
-            self.hook_a, self.source = HookPoint(), SourcePoint()
+            self.hook_a, self.source = HookPoint(), LazyPatternPoint()
 
     model = nn.ModuleDict({"part": Part()})
     source = model.get_submodule("part.source")
     assert list(named_hook_points(model)) == ["part.hook_a"]
-    assert named_source_points(model) == {"part.source": source} and isinstance(source, SourcePoint)
+    assert named_lazy_points(model) == {"part.source": source} and isinstance(source, LazyPatternPoint)
     seen: list[object] = []
-    with handling({source: lambda value: seen.append(value) or value}):
-        assert is_watched(source) and source("ingredients") == "ingredients"
-    assert seen == ["ingredients"] and not is_watched(source)
+    with active_hooks({source: lambda value: seen.append(value) or value}):
+        assert has_hooks(source) and source("ingredients") == "ingredients"
+    assert seen == ["ingredients"] and not has_hooks(source)
 
 
-def test_is_anybody_looking():
-    assert not is_anybody_looking()
-    with handling({}):
-        assert not is_anybody_looking()
-    with handling({HookPoint(): add(1)}):
-        assert is_anybody_looking()
-    assert not is_anybody_looking()
+def test_has_any_hooks():
+    assert not has_any_hooks()
+    with active_hooks({}):
+        assert not has_any_hooks()
+    with active_hooks({HookPoint(): add(1)}):
+        assert has_any_hooks()
+    assert not has_any_hooks()
 
 
 def test_a_point_has_nothing_to_train_or_store():
@@ -178,10 +178,10 @@ def test_where_the_positions_begin_that_are_read():
     seen: list[int] = []
     with reading_from(5):
         with pytest.raises(ZeroDivisionError), reading_from(7):
-            assert first_position() == 7
+            assert position_offset() == 7
             raise ZeroDivisionError
-        assert first_position() == 5
-        thread = threading.Thread(target=lambda: seen.append(first_position()))
+        assert position_offset() == 5
+        thread = threading.Thread(target=lambda: seen.append(position_offset()))
         thread.start()
         thread.join()
-    assert seen == [0] and first_position() == 0
+    assert seen == [0] and position_offset() == 0

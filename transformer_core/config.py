@@ -133,8 +133,8 @@ class ModelConfig:
         )
 
     @property
-    def never_written(self) -> int | None:
-        """The token that is nothing to write: padding, unless the same token ends texts."""
+    def suppressed_token_id(self) -> int | None:
+        """The token that is never generated: padding, unless the same token is <eos>."""
         return None if self.pad_id == self.eos_id else self.pad_id
 
     @property

@@ -58,29 +58,29 @@ class HookPoint(nn.Module):
         return bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
 
 
-class SourcePoint(HookPoint):
+class LazyPatternPoint(HookPoint):
     """A place where the ingredients of a value pass, for who would compute it later; no site by itself."""
 
 
 Handlers = Mapping[HookPoint, tuple[Handler, ...]]
 
 _active_handlers: ContextVar[Handlers | None] = ContextVar("active_handlers", default=None)
-_first_position: ContextVar[int] = ContextVar("first_position", default=0)
+_position_offset: ContextVar[int] = ContextVar("position_offset", default=0)
 
 
-def is_watched(*hook_points: HookPoint) -> bool:
-    """Return whether anybody in this context is looking at one of these sites, so that it has to be computed."""
+def has_hooks(*hook_points: HookPoint) -> bool:
+    """Return whether a hook is active at one of these sites in this context, so that its value has to be computed."""
     active = (None if is_compiling() else _active_handlers.get()) or {}
     return any(hook_point in active or hook_point.has_torch_hooks for hook_point in hook_points)
 
 
-def is_anybody_looking() -> bool:
+def has_any_hooks() -> bool:
     """Return whether any site is watched in this context."""
     return bool(_active_handlers.get())
 
 
 @contextmanager
-def handling(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
+def active_hooks(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
     """Let `handlers` act in this context, after those that are active already; the earlier state returns on leaving.
 
     Compiled models run eagerly meanwhile, so that the sites are passed one by one.
@@ -170,9 +170,9 @@ def _only_within(owner: FrameType, handler: Handler) -> Handler:
     return act
 
 
-def first_position() -> int:
-    """Return where in the whole text the positions begin that are read now: above 0 behind what a cache keeps."""
-    return _first_position.get()
+def position_offset() -> int:
+    """Return the position in the text of the first token that is read now: above 0 after tokens that a cache keeps."""
+    return _position_offset.get()
 
 
 @contextmanager
@@ -182,11 +182,11 @@ def reading_from(position: int) -> Iterator[None]:
     Args:
         position: of the first of them, from 0.
     """
-    token = _first_position.set(position)
+    token = _position_offset.set(position)
     try:
         yield
     finally:
-        _first_position.reset(token)
+        _position_offset.reset(token)
 
 
 def uncompiled(model: nn.Module) -> nn.Module:
@@ -199,6 +199,6 @@ def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
     return {name: module for name, module in uncompiled(model).named_modules() if type(module) is HookPoint}
 
 
-def named_source_points(model: nn.Module) -> dict[str, SourcePoint]:
+def named_lazy_points(model: nn.Module) -> dict[str, LazyPatternPoint]:
     """Return every place of `model` where ingredients pass, by name."""
-    return {name: module for name, module in uncompiled(model).named_modules() if isinstance(module, SourcePoint)}
+    return {name: module for name, module in uncompiled(model).named_modules() if isinstance(module, LazyPatternPoint)}

@@ -42,13 +42,13 @@ CODE = """
 from transformer_core.analysis.texts.side_by_side import SharedTokens, aligned_head, distance
 
 shared = SharedTokens.of({labels_a}, {labels_b})
-attended_a, attended_b = a.attended[{attention_a!r}], b.attended[{attention_b!r}]
-pair = aligned_head(attended_a, attended_b, shared, {head_a}, {head_b})
+maps_a, maps_b = a.attention_maps[{attention_a!r}], b.attention_maps[{attention_b!r}]
+pair = aligned_head(maps_a, maps_b, shared, {head_a}, {head_b})
 print(pair.b - pair.a)  # [query, key], on the tokens that both texts have
 print(distance(pair))  # mean Jensen-Shannon distance of the rows, nats^0.5
 """
 ALONE = """
-print({letter}.attended[{attention!r}].pattern({layer}, {head}))  # [query, key]
+print({letter}.attention_maps[{attention!r}].pattern({layer}, {head}))  # [query, key]
 """
 
 
@@ -58,8 +58,8 @@ def show(scene: Scene) -> None:
     if not shared.is_telling:
         _apart(scene)
         return
-    attended_a, attended_b = scene.attended()
-    pair = aligned_head(attended_a, attended_b, shared, scene.a.head[1:], scene.b.head[1:])
+    maps_a, maps_b = scene.attention_maps()
+    pair = aligned_head(maps_a, maps_b, shared, scene.a.head[1:], scene.b.head[1:])
     _three(scene, shared, pair)
     _say(scene, shared, pair)
 
@@ -225,9 +225,9 @@ def _alone(scene: Scene, i: int) -> None:
     """Draw the head of one side over its own tokens."""
     side, reading = scene.sides[i]
     attention, layer, head = side.head
-    attended = reading.attended[attention]
+    attention_maps = reading.attention_maps[attention]
     queries, keys = reading.labels(attention)
-    values, mask = attended.pattern(layer, head), attended.mask()
+    values, mask = attention_maps.pattern(layer, head), attention_maps.mask()
     title = f"{side.letter}: {head_title(side.head)}"
     figure = attention_heatmap(
         values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(scene, i)

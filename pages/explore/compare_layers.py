@@ -38,7 +38,7 @@ CODE = """
 from transformer_core.analysis.heads.outputs import layer_states
 from transformer_core.analysis.texts.side_by_side import is_telling, layer_likeness
 from transformer_core.analysis.texts.token_alignment import align_tokens
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 
 {states}
 """
@@ -170,7 +170,7 @@ def _likeness(scene: Scene, pairs: list[StackPair]) -> Arrays:
 def _states(side: Side, reading: "Reading") -> Arrays:
     """Return the residual stream of a side's model on its text, before the first block and behind each."""
     from transformer_core.analysis.heads.outputs import layer_states
-    from transformer_core.analysis.trace.watching import tensor_of
+    from transformer_core.analysis.trace.traced_forward import tensor_of
 
     model, _ = side.source.load()
     with models.on(side.source.device), side.source.changed(model):

@@ -75,14 +75,14 @@ def code(scene: Scene) -> str:
     if compare_state.ALIKE.value == "looking":
         imports = "from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking"
         tokens = f"SharedTokens.of({labels[0]}, {labels[1]})" if shared else None
-        given = f"a.attended[{a!r}], {f'b.attended[{b!r}]' if shared else None}, {tokens}"
+        given = f"a.attention_maps[{a!r}], {f'b.attention_maps[{b!r}]' if shared else None}, {tokens}"
         distances = f"distances = distances_by_looking({given})  # [head, head], nats^0.5"
     else:
         imports = (
             "from transformer_core.analysis.heads.outputs import head_outputs\n"
             "from transformer_core.analysis.texts.side_by_side import distances_by_writing\n"
             "from transformer_core.analysis.texts.token_alignment import align_tokens\n"
-            "from transformer_core.analysis.trace.watching import tensor_of"
+            "from transformer_core.analysis.trace.traced_forward import tensor_of"
         )
         outputs = [
             line

@@ -70,9 +70,9 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
     heads = [
         (side.letter, HeadName(side.head.attention, *place))
         for side, reading in sides
-        for place in np.ndindex(reading.attended[side.head.attention].shape[:2])
+        for place in np.ndindex(reading.attention_maps[side.head.attention].shape[:2])
     ]
-    n_queries, n_keys = scene.attended()[0].shape[2:]
+    n_queries, n_keys = scene.attention_maps()[0].shape[2:]
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
         raise ConfigError(
@@ -93,7 +93,7 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
 
 
 def _distances(scene: Scene, shared: SharedTokens | None, way: str) -> np.ndarray:
-    a, b = scene.attended()
+    a, b = scene.attention_maps()
     with st.spinner(say("Comparing each two heads …"), show_time=True):
         if way == "looking":
             return distances_by_looking(a, b if shared else None, shared)
@@ -110,7 +110,7 @@ def _written(side: Side, reading: "Reading") -> np.ndarray:
         ConfigError: the text is too long.
     """
     from transformer_core.analysis.heads.outputs import head_outputs
-    from transformer_core.analysis.trace.watching import tensor_of
+    from transformer_core.analysis.trace.traced_forward import tensor_of
 
     model, _ = side.source.load()
     with models.on(side.source.device), side.source.changed(model):
@@ -123,6 +123,6 @@ def _scores(sides: "list[tuple[Side, Reading]]") -> Arrays:
     for side, reading in sides:
         attention = side.head.attention
         special = reading.special[ATTENTIONS[attention].keys_from]
-        measured.append(measure_text(reading.attended[attention], np.array(special), attention=attention))
+        measured.append(measure_text(reading.attention_maps[attention], np.array(special), attention=attention))
     names = [name for name in HABITS if all(name in of_side for of_side in measured)]
     return {HABITS[name]: np.concatenate([of_side[name].ravel() for of_side in measured]) for name in names}

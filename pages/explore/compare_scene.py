@@ -15,7 +15,7 @@ from transformer_core.figures import Figure
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.trace.attended import Attended
+    from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
 MOST_MIB = 64  # of all comparisons
@@ -54,11 +54,16 @@ class Scene:
     @property
     def n_tokens(self) -> int:
         """The most tokens that a side has."""
-        return max(n for reading in self.readings for attended in reading.attended.values() for n in attended.shape[2:])
+        return max(
+            n
+            for reading in self.readings
+            for attention_maps in reading.attention_maps.values()
+            for n in attention_maps.shape[2:]
+        )
 
-    def attended(self) -> "tuple[Attended, Attended]":
+    def attention_maps(self) -> "tuple[AttentionMaps, AttentionMaps]":
         """Return the attentions of the two chosen heads."""
-        a, b = (reading.attended[side.head.attention] for side, reading in self.sides)
+        a, b = (reading.attention_maps[side.head.attention] for side, reading in self.sides)
         return a, b
 
     def labels(self, i: int, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -48,9 +48,9 @@ from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
 found = []
 for text in {texts}:
     {reading}
-    attended = reading.attended[{attention!r}]
-    pattern, labels = attended.pattern({layer}, {head}), reading.labels({attention!r})
-    found.append(HeadOnText.of(text, pattern, attended.mask(), *labels))
+    maps = reading.attention_maps[{attention!r}]
+    pattern, labels = maps.pattern({layer}, {head}), reading.labels({attention!r})
+    found.append(HeadOnText.of(text, pattern, maps.mask(), *labels))
 print(HeadOverTexts.of(found).measures[{measure!r}])
 """
 
@@ -179,8 +179,10 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
 
 def _on(side: Side, text: str) -> HeadOnText:
     reading = side.read_text(text)
-    attended = reading.attended[side.head.attention]
-    return HeadOnText.of(text, attended.pattern(*side.head[1:]), attended.mask(), *reading.labels(side.head.attention))
+    attention_maps = reading.attention_maps[side.head.attention]
+    return HeadOnText.of(
+        text, attention_maps.pattern(*side.head[1:]), attention_maps.mask(), *reading.labels(side.head.attention)
+    )
 
 
 def _spread(scene: Scene, side: Side, found: Mapping[str, HeadOverTexts]) -> None:

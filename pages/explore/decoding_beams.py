@@ -179,14 +179,14 @@ def _node(
     on_path: bool,
 ) -> Node:
     context = [step.token for step in one.parent.path()[-CONTEXT:]]
-    assert one.parent.outlook is not None, "the search has read it"
+    assert one.parent.prediction is not None, "the search has read it"
     return Node(
         id=node,
         parent=parent,
         position=one.parent.position + 1,
         label=scene.tokenizer.labels([*context, one.token])[-1],
         log_prob=one.log_prob,
-        rank=one.parent.outlook.candidate(one.token).rank,
+        rank=one.parent.prediction.candidate(one.token).rank,
         alternatives=alternatives,
         kind=one.fate,
         score=one.score,
@@ -196,8 +196,8 @@ def _node(
 
 def _alternatives(scene: Scene, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
     """Return what is most probable behind a step."""
-    assert step.outlook is not None, "the search has read it"
-    found = step.outlook.candidates(N_ALTERNATIVES)
+    assert step.prediction is not None, "the search has read it"
+    found = step.prediction.candidates(N_ALTERNATIVES)
     return tuple((scene.tokenizer.labels([one.token])[0], one.probability) for one in found)
 
 

@@ -16,7 +16,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.outlook import Candidate
+    from transformer_core.decoding.prediction import Candidate
 
 LOOK_FOR = mark(
     "where one word decides two blanks, the second becomes nearly certain once the first is filled. Put another "

@@ -21,7 +21,7 @@ from transformer_core.figures.bars.row_bars import row_bars
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.filling import BlankOutlook
+    from transformer_core.decoding.filling import BlankPrediction
 
 MOST_DRAWN = 12  # blanks whose candidates are drawn
 N_OFFERED = 24  # candidates in the list to choose from
@@ -106,7 +106,7 @@ def one_blank(moment: Moment) -> None:
     _looks(moment, blank)
 
 
-def _looks(moment: Moment, blank: "BlankOutlook") -> None:
+def _looks(moment: Moment, blank: "BlankPrediction") -> None:
     """Draw where the mask of one blank looks, and say what every open one looks at most."""
     aim, filled_before = moment.aim, before(moment.at, blank.position)
     labels = moment.labels(filled_before)

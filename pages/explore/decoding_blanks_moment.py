@@ -14,7 +14,7 @@ from transformer_core.errors import TextError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.filling import BlankOutlook, Filling, FillingState, FillingStep, FillingTree
+    from transformer_core.decoding.filling import BlankPrediction, Filling, FillingState, FillingStep, FillingTree
     from transformer_core.decoding.looking import Aim
     from transformer_core.text.interface import Tokenizer
 
@@ -75,7 +75,7 @@ class Moment:
             return int(chosen)
         return self.at.steps[-1].position if self.next_place is None else self.next_place
 
-    def blank(self, place: int) -> "BlankOutlook":
+    def blank(self, place: int) -> "BlankPrediction":
         """Return what the model says at a blank, or said just before it was filled."""
         return self.given.tree.read(before(self.at, place)).blanks[place]
 
@@ -172,8 +172,8 @@ def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Sto
     )
 
     def make() -> Given:
-        from transformer_core.analysis.trace.watching import Given as Read
-        from transformer_core.analysis.trace.watching import tensor_of
+        from transformer_core.analysis.trace.traced_forward import Given as Read
+        from transformer_core.analysis.trace.traced_forward import tensor_of
         from transformer_core.decoding.filling import FillingTree
 
         model, tokenizer = source.load()

@@ -19,7 +19,7 @@ from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.outlook import Outlook
+    from transformer_core.decoding.prediction import NextTokenPrediction
     from transformer_core.decoding.tree import DecodingStep
 
 KIB = 1 << 10
@@ -59,34 +59,34 @@ figure = cost_lines(cached, uncached, at={at})
 
 def show(scene: Scene) -> None:
     """Draw what is stored and what was new, then what it costs."""
-    last = scene.at if scene.outlook is not None else scene.at.parent  # what ends a text is not read
-    if last is None or last.outlook is None:
+    last = scene.at if scene.prediction is not None else scene.at.parent  # what ends a text is not read
+    if last is None or last.prediction is None:
         return
-    _grid(scene, last, last.outlook)
-    _facts(scene, last, last.outlook)
+    _grid(scene, last, last.prediction)
+    _facts(scene, last, last.prediction)
     _costs(scene, last)
     st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
 
 
-def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
+def _grid(scene: Scene, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
     """Draw the keys and values of every layer and position."""
     labels = scene.output_labels[: last.position + 1]
     figure = kv_cache_grid(
         labels,
         n_layers=scene.card.config.n_decoder_layers,
-        n_cached=outlook.n_cached,
+        n_cached=prediction.n_cached,
         source_labels=scene.source_labels,
         theme=theme(),
     )
     name = scene.file_name("cache", f"step{scene.n_written}")
 
     def files() -> Mapping[str, bytes]:
-        kinds = np.array([["stored" if place < outlook.n_cached else "new" for place in range(len(labels))]]).T
+        kinds = np.array([["stored" if place < prediction.n_cached else "new" for place in range(len(labels))]]).T
         places = [f"{place} {label}" for place, label in enumerate(labels)]
         told = {
             "labels": list(labels),
             "sources": list(scene.source_labels),
-            "n_cached": outlook.n_cached,
+            "n_cached": prediction.n_cached,
             "n_positions": len(labels),
             "n_src": len(scene.source_labels),
             "width": _bytes_per_number(last),
@@ -104,24 +104,24 @@ def _grid(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
     figures.live_figure(figure, name=name, key="decoding-cache", files=files, height=int(figure.layout.height))
 
 
-def _facts(scene: Scene, last: "DecodingStep", outlook: "Outlook") -> None:
+def _facts(scene: Scene, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
     """Tell how much is stored, and what this step cost with and without that."""
     from transformer_core.decoding.cost import cache_bytes, step_cost
 
     config, n_src, width = scene.card.config, len(scene.source_labels), _bytes_per_number(last)
     held, of_one = (cache_bytes(config, n, n_src, width) for n in (last.position + 1, 1))
-    n_new = last.position + 1 - outlook.n_cached
+    n_new = last.position + 1 - prediction.n_cached
     cached, uncached = (
-        step_cost(config, outlook.n_cached, n_new=n_new, n_src=n_src, cached=is_cached).total
+        step_cost(config, prediction.n_cached, n_new=n_new, n_src=n_src, cached=is_cached).total
         for is_cached in (True, False)
     )
-    read = [say("{n} tokens were read at once", n=outlook.n_read)] if outlook.n_read > 1 else []
-    read += [say("{n} texts side by side", n=outlook.n_rows)] if outlook.n_rows > 1 else []
+    read = [say("{n} tokens were read at once", n=prediction.n_read)] if prediction.n_read > 1 else []
+    read += [say("{n} texts side by side", n=prediction.n_rows)] if prediction.n_rows > 1 else []
     facts = [
         (say("the cache holds"), _size(held.total)),
         *([(say("of it the source’s share, fixed"), _size(held.cross_attn))] if n_src else []),
         (say("each token adds"), _size(of_one.self_attn)),
-        (say("this step took"), f"{outlook.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
+        (say("this step took"), f"{prediction.ms:.1f} ms" + (f" ({', '.join(read)})" if read else "")),
         (say("its multiply-adds"), grouped(cached)),
         (
             say("without the cache"),

@@ -46,9 +46,9 @@ def show(scene: Scene) -> None:
     prose.subheading(say("What may come next"), place)
     if scene.ended:
         prose.note(scene.ended)
-    if scene.outlook is None:
+    if scene.prediction is None:
         return
-    if not math.isfinite(scene.outlook.entropy):
+    if not math.isfinite(scene.prediction.entropy):
         prose.note(say(BROKEN))
         return
     _bars(scene)
@@ -92,12 +92,12 @@ def _moment(scene: Scene, step: "DecodingStep") -> Moment:
 
     penalty = Sampling(repetition_penalty=scene.session.sampling.repetition_penalty)
     scores = DecodingSession.of(scene.tree, sampling=penalty).distribution(step)
-    assert step.outlook is not None, "it was read to know its distribution"
+    assert step.prediction is not None, "it was read to know its distribution"
     return Moment(
         n_written=step.position - scene.tree.start.position,
         scores=scores.numpy(),
-        log_probs=step.outlook.log_probs.numpy(),
-        entropy=step.outlook.entropy,
+        log_probs=step.prediction.log_probs.numpy(),
+        entropy=step.prediction.entropy,
         next_token=scene.session.choice(step) if scene.tree.has_room(step) else None,
         version=_version(scene, step),
         name=_behind(scene, step),

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind
 
 SAID = """
-for candidate in at.outlook.candidates(12):
+for candidate in at.prediction.candidates(12):
     print(tokenizer.target.labels([candidate.token])[0], candidate.probability)
-print("entropy", at.outlook.entropy, "nats")
+print("entropy", at.prediction.entropy, "nats")
 """
 ENDED = """
 print(tokenizer.target.decode([step.token for step in at.written()]), at.total_log_prob, "nats")
@@ -28,7 +28,7 @@ print(values)  # {axes}
 
 def code_of(scene: Scene) -> str:
     """Return the lines that lead the model to this moment, and print what it says comes next."""
-    return opening(scene) + (ENDED if scene.outlook is None else SAID)
+    return opening(scene) + (ENDED if scene.prediction is None else SAID)
 
 
 def opening(scene: Scene) -> str:
@@ -51,7 +51,7 @@ def looked(scene: Scene, kind: "Kind", *, whole: bool = False) -> str:
     told = (
         {"function": "written_weights", "of": "at.written()", "axes": "[tgt, key]"}
         if whole
-        else {"function": "weights", "of": "at.outlook", "axes": "[key]"}
+        else {"function": "weights", "of": "at.prediction", "axes": "[key]"}
     )
     return opening(scene) + LOOKED.format(kind=kind, aim=scene.aim, **told)
 

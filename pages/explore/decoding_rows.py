@@ -21,13 +21,13 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.looking import Kind
-    from transformer_core.decoding.outlook import Outlook
+    from transformer_core.decoding.prediction import NextTokenPrediction
 
 KEYS: "dict[Kind, str]" = {"cross": mark("key: source token"), "decoder": mark("key: what was read so far")}
 AGAIN = """
 from transformer_core.figures.bars.step_rows import layer_rows, step_rows
 
-rows = layer_rows(at.outlook.{rows}, layer={layer}, head={head}, mean={mean!r})
+rows = layer_rows(at.prediction.{rows}, layer={layer}, head={head}, mean={mean!r})
 figure = step_rows(
     rows.values,
     {labels!r},
@@ -43,18 +43,18 @@ figure = step_rows(
 
 def show(scene: Scene) -> None:
     """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
-    if scene.outlook is None:
+    if scene.prediction is None:
         note = say("The text has ended here, so nobody looks for what comes next: go back a step.")
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     for kind in scene.kinds():
-        _draw(scene, scene.outlook, kind)
+        _draw(scene, scene.prediction, kind)
 
 
-def _draw(scene: Scene, outlook: "Outlook", kind: "Kind") -> None:
+def _draw(scene: Scene, prediction: "NextTokenPrediction", kind: "Kind") -> None:
     """Draw the rows of one attention."""
     aim = scene.aim
-    patterns = outlook.self_rows if kind == "decoder" else outlook.cross_rows
+    patterns = prediction.self_rows if kind == "decoder" else prediction.cross_rows
     assert patterns is not None, "the scene names the attentions that there are"
     rows = layer_rows(patterns, layer=aim.layer, head=aim.head, mean=aim.mean)
     read = scene.output_labels

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from transformer_core.decoding.looking import Aim, Kind
-    from transformer_core.decoding.outlook import Outlook
+    from transformer_core.decoding.prediction import NextTokenPrediction
     from transformer_core.decoding.session import DecodingSession
     from transformer_core.decoding.tree import DecodingStep, DecodingTree
     from transformer_core.text.interface import Tokenizer
@@ -125,9 +125,9 @@ class Scene:
         return tuple(self.tree.start.path())
 
     @property
-    def outlook(self) -> "Outlook | None":
+    def prediction(self) -> "NextTokenPrediction | None":
         """What the model says comes next; None where the text has ended."""
-        return None if self.tree.has_ended(self.at) else self.at.outlook
+        return None if self.tree.has_ended(self.at) else self.at.prediction
 
     @property
     def ended(self) -> str | None:
@@ -207,15 +207,15 @@ class Scene:
         """Return where is looked at a moment, or at this one, to say what comes next; None where nothing does."""
         from transformer_core.decoding.looking import weights
 
-        outlook = self.outlook if moment is None else moment.outlook
-        return None if outlook is None else weights(outlook, kind, self.aim)
+        prediction = self.prediction if moment is None else moment.prediction
+        return None if prediction is None else weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
         """Return the moments before and behind this one at which more was read, by how many tokens were written."""
         moments = (self.tree.start, *self.branch)
         first = max(0, self.n_written - n_each_way)
         near = enumerate(moments[first : self.n_written + n_each_way + 1], first)
-        return {n: moment for n, moment in near if moment.outlook is not None and not self.tree.has_ended(moment)}
+        return {n: moment for n, moment in near if moment.prediction is not None and not self.tree.has_ended(moment)}
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""
@@ -227,7 +227,7 @@ def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, An
     trees: kept.Store[Any] = kept.store(mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes)
 
     def make() -> "tuple[DecodingTree, Any]":
-        from transformer_core.analysis.trace.watching import Given, tensor_of
+        from transformer_core.analysis.trace.traced_forward import Given, tensor_of
         from transformer_core.decoding.tree import DecodingTree
 
         model, tokenizer = source.load()
@@ -261,4 +261,4 @@ def _moment(session: "DecodingSession", branch: "Sequence[DecodingStep]") -> "De
 
 
 def _entropy(step: "DecodingStep") -> float:
-    return 0.0 if step.outlook is None else step.outlook.entropy
+    return 0.0 if step.prediction is None else step.prediction.entropy

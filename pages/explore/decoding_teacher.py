@@ -14,7 +14,7 @@ from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.outlook import Candidate
+    from transformer_core.decoding.prediction import Candidate
     from transformer_core.decoding.session import Comparison
     from transformer_core.decoding.tree import DecodingStep
 

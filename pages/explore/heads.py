@@ -120,7 +120,7 @@ def measure(scene: Scene) -> components.Measure | None:
     chosen, view = MEASURES[name], scene.view
     measured = overviews.measures(scene.source, view.text, view.target)
     values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
-    n_keys = max(scene.reading.attended[attention].shape[3] for attention in values)
+    n_keys = max(scene.reading.attention_maps[attention].shape[3] for attention in values)
     return components.Measure(
         name=say(chosen.inline),
         title=say(chosen.meaning),

@@ -60,7 +60,7 @@ def _draw(scene: Scene, method: "Method") -> None:
     """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
     from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
 
-    n_tokens = max(max(attended.shape[2:]) for attended in scene.reading.attended.values())
+    n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in scene.reading.attention_maps.values())
     if n_tokens > MOST_TOKENS[method]:
         values = {"most": MOST_TOKENS[method], "n": n_tokens}
         if method == "rollout":

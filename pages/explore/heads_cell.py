@@ -91,12 +91,12 @@ def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
 
 def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> None:
     """Draw the weight between the chosen query and key in every head."""
-    if not scene.attended.is_short and max(scene.attended.shape[2:]) > MOST_IN_ALL:
+    if not scene.attention_maps.is_short and max(scene.attention_maps.shape[2:]) > MOST_IN_ALL:
         note = say("The same cell in every head is shown for texts of up to {n:,} tokens.", n=MOST_IN_ALL)
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
-    values = cell_in_all_heads(scene.attended, queries, keys)
+    values = cell_in_all_heads(scene.attention_maps, queries, keys)
     sides = ((query, shown.queries), (key, shown.keys))
     asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
     title = say("“{asking}” → “{looked_at}” in every head", asking=asking, looked_at=looked_at)
@@ -137,4 +137,4 @@ def _open(cell: tuple[int, int] | None) -> None:
 
 
 def _span_of_keys(scene: Scene) -> tuple[int, int]:
-    return scene.wish.window[1] if scene.wish.window else (0, scene.attended.shape[3] - 1)
+    return scene.wish.window[1] if scene.wish.window else (0, scene.attention_maps.shape[3] - 1)

@@ -40,7 +40,7 @@ reading = read(
 )
 """
 SHOWN = """wish = {wish!r}
-shown = picture(reading.attended[{attention!r}], wish, **reading.sides({attention!r}))
+shown = picture(reading.attention_maps[{attention!r}], wish, **reading.sides({attention!r}))
 """
 DRAWN = """
 from transformer_core.figures import attention_heatmap
@@ -83,7 +83,7 @@ CELL = """
 from transformer_core.analysis.heads.picture import cell_in_all_heads
 from transformer_core.figures.heatmaps.head_grid import head_grid
 
-values = cell_in_all_heads(reading.attended[{attention!r}], {queries!r}, {keys!r})
+values = cell_in_all_heads(reading.attention_maps[{attention!r}], {queries!r}, {keys!r})
 figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0), chosen={chosen!r})
 {keep}print(values)  # [layer, head]
 """

@@ -54,7 +54,7 @@ def over_overview(scene: Scene) -> None:
             width=165,
         )
         _order()
-        if len(scene.reading.attended) > 1:
+        if len(scene.reading.attention_maps) > 1:
             _segments(say("Attentions"), {"": mark("all"), "one": mark("this one")}, heads_state.ONLY)
         save_overview(scene)
 
@@ -124,7 +124,7 @@ def _tokens(scene: Scene) -> None:
 
 def _spans(scene: Scene) -> None:
     """Draw the ends of the part of the text that is shown; drawing a box into the heatmap does the same."""
-    sizes = scene.attended.shape[2:]
+    sizes = scene.attention_maps.shape[2:]
     window = scene.wish.window or tuple((0, n - 1) for n in sizes)
     for name, n, (first, last) in zip(SPANS, sizes, window, strict=True):
         if n > 1:
@@ -158,7 +158,7 @@ def _mix(scene: Scene) -> None:
         is_labelled=True,
     )
     st.html(f"<p class='hl-small'>{html.escape(say(ABOUT_MIX))}</p>")
-    n_layers, n_heads = scene.attended.shape[:2]
+    n_layers, n_heads = scene.attention_maps.shape[:2]
     names = [f"{layer}.{head}" for layer in range(n_layers) for head in range(n_heads)]
     chosen = heads_state.MIX.value or (HeadShare(layer=scene.view.layer, head=scene.view.head),)
     st.session_state["heads-mix-box"] = [f"{share.layer}.{share.head}" for share in chosen]

@@ -94,7 +94,7 @@ def _preview(scene: Scene) -> Mapping[str, Any] | None:
         "head": view.head,
         "name": say(QUANTITIES["pattern"].trace),
         "forbidden": say(FORBIDDEN),
-        "frames": {name: {"layout": _frame(scene, name)} for name in scene.reading.attended},
+        "frames": {name: {"layout": _frame(scene, name)} for name in scene.reading.attention_maps},
     }
 
 

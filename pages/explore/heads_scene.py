@@ -15,7 +15,7 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.trace.attended import Attended
+    from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_MIB = 96  # of all pictures
 NAMES = {  # of queries and keys, by architecture and by where they come from
@@ -47,14 +47,14 @@ class Scene:
         view, reading = state.current(), readings.current(card)
         if reading is None:
             return None
-        heads_state.fit(*reading.attended[view.attention].shape)
+        heads_state.fit(*reading.attention_maps[view.attention].shape)
         source = view.source(card)
         return cls(card=card, view=view, source=source, reading=reading, wish=_wish(view, reading))
 
     @property
-    def attended(self) -> "Attended":
+    def attention_maps(self) -> "AttentionMaps":
         """The attention of the chosen head."""
-        return self.reading.attended[self.view.attention]
+        return self.reading.attention_maps[self.view.attention]
 
     @property
     def picture(self) -> HeadPicture:
@@ -74,7 +74,7 @@ class Scene:
         pictures: kept.Store[HeadPicture] = kept.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
         key = (self.source, self.view.text, self.view.target, self.view.attention, wish)
         sides = self.reading.sides(self.view.attention)
-        return pictures.get(key, lambda: picture(self.attended, wish, **sides))
+        return pictures.get(key, lambda: picture(self.attention_maps, wish, **sides))
 
     @property
     def axis_names(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class Scene:
 
 def _wish(view: View, reading: "Reading") -> Wish:
     """Return what the controls ask for."""
-    n_layers, n_heads = reading.attended[view.attention].shape[:2]
+    n_layers, n_heads = reading.attention_maps[view.attention].shape[:2]
     heads: tuple[HeadShare, ...] = heads_state.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
     if heads_state.MEAN.value == "all":
         heads = tuple(HeadShare(layer=layer, head=head) for layer in range(n_layers) for head in range(n_heads))

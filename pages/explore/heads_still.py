@@ -18,14 +18,14 @@ from transformer_core.figures.heatmaps.all_heads import all_heads, fit_side
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.attended import PooledHeads
+    from transformer_core.analysis.trace.attention_maps import PooledHeads
 
 WIDTH = 560  # px
 MOST_MIB = 32  # of all heads that were pooled for a figure
 AGAIN = """from transformer_core.figures.heatmaps.all_heads import all_heads
 
 names = {names!r}
-heads = {{title: reading.attended[name].overview({side}) for name, title in names.items()}}
+heads = {{title: reading.attention_maps[name].overview({side}) for name, title in names.items()}}
 figure = all_heads(
     {{title: of_all.patterns for title, of_all in heads.items()}},
     {{title: of_all.mask for title, of_all in heads.items()}},
@@ -52,17 +52,17 @@ def save_overview(scene: Scene) -> None:
 def _draw(scene: Scene) -> None:
     """Draw the heads of every attention, or of the chosen one where the overview shows no other."""
     view, reading = scene.view, scene.reading
-    attentions = [view.attention] if heads_state.ONLY.value else [*reading.attended]
+    attentions = [view.attention] if heads_state.ONLY.value else [*reading.attention_maps]
     side = fit_side(
-        sum(n_layers * n_heads for n_layers, n_heads, *_ in (reading.attended[a].shape for a in attentions))
+        sum(n_layers * n_heads for n_layers, n_heads, *_ in (reading.attention_maps[a].shape for a in attentions))
     )
     stills: kept.Store[Pooled] = kept.store(mark("heads to save"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     pooled = stills.get(
         (scene.source, view.text, view.target, *attentions),
-        lambda: {attention: reading.attended[attention].overview(side) for attention in attentions},
+        lambda: {attention: reading.attention_maps[attention].overview(side) for attention in attentions},
     )
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
-    is_pooled = any(heads.mask.shape != reading.attended[name].shape[2:] for name, heads in pooled.items())
+    is_pooled = any(heads.mask.shape != reading.attention_maps[name].shape[2:] for name, heads in pooled.items())
     if is_pooled:
         title = say("Attention pattern of every head, the largest weight of each block")
     else:

@@ -12,7 +12,7 @@ from transformer_core.figures import isolate, levels
 
 if TYPE_CHECKING:
     from transformer_core.analysis import Reading
-    from transformer_core.analysis.trace.attended import PooledHeads
+    from transformer_core.analysis.trace.attention_maps import PooledHeads
 
 MOST_MIB = 96  # of all overviews
 LABEL_LENGTH = 30  # characters of a token in a tip
@@ -38,8 +38,8 @@ def of(reading: "Reading") -> Overview:
     """Return the groups of the overview, one an attention, and one byte a cell of every pattern."""
     side = readings.picture_side(reading)
     groups, thumbnails = [], b""
-    for name, attended in reading.attended.items():
-        pooled = attended.overview(side)
+    for name, attention_maps in reading.attention_maps.items():
+        pooled = attention_maps.overview(side)
         n_layers, n_heads, n_rows, n_columns = pooled.patterns.shape
         groups.append(
             {
@@ -83,10 +83,10 @@ def _measures(reading: "Reading") -> Measures:
     from transformer_core.analysis.heads.text_measures import measure_text
 
     found = {}
-    for name, attended in reading.attended.items():
+    for name, attention_maps in reading.attention_maps.items():
         special = np.array(reading.sides(name)["special"][1], dtype=bool)
         ids = np.array(reading.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
-        found[name] = measure_text(attended, special, attention=name, ids=ids)
+        found[name] = measure_text(attention_maps, special, attention=name, ids=ids)
     return found
 
 

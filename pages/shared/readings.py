@@ -66,8 +66,8 @@ def _read(source: Source, text: str, target: str | None) -> "Reading":
         )
         if _n_tokens(reading) <= MOST_POOLED:
             side = picture_side(reading)
-            for attended in reading.attended.values():
-                attended.keep_overview(side)
+            for attention_maps in reading.attention_maps.values():
+                attention_maps.keep_overview(side)
         return reading
 
 
@@ -83,7 +83,7 @@ def _n_tokens(reading: "Reading") -> int:
 
 
 def _shapes(reading: "Reading") -> list[tuple[int, int, int, int]]:
-    return [attended.shape for attended in reading.attended.values()]
+    return [attention_maps.shape for attention_maps in reading.attention_maps.values()]
 
 
 def current(card: ModelCard) -> "Reading | None":

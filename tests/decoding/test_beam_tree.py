@@ -81,8 +81,8 @@ def check(searched: BeamTree, n_beams: int) -> None:
         worst = min((one.score for one in kept(level)), default=math.inf)
         for one in level:
             assert before is None or one.parent in before
-            assert one.parent.outlook is not None
-            assert one.log_prob == one.parent.outlook.candidate(one.token).log_prob
+            assert one.parent.prediction is not None
+            assert one.log_prob == one.parent.prediction.candidate(one.token).log_prob
             assert one.total == pytest.approx(one.parent.total_log_prob + one.log_prob)
             assert (one.step is None) == (one.fate == "dropped")
             if one.step is not None:

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cache import GrowingStore, KeyValueCache
 from transformer_core.errors import TextError
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer, build
 
 SRC = torch.tensor([[4, 5, 6, 7, 2], [8, 2, 0, 0, 0]])
@@ -92,7 +92,7 @@ def test_positions_are_counted_when_every_block_has_read_them():
         return value
 
     last = named_hook_points(model)["decoder.blocks.1.hook_resid_pre"]
-    with handling({last: count}):
+    with active_hooks({last: count}):
         for part in TGT.split([3, 1, 3], dim=1):
             model.decode(part, memory, SRC, cache)
     assert seen == [0, 3, 4]
@@ -112,7 +112,7 @@ def test_each_position_is_projected_once():
         return value
 
     memory, cache = model.encode(SRC), KeyValueCache(n_layers=2)
-    with handling({points[name]: lambda value, name=name: count(name, value) for name in names}):
+    with active_hooks({points[name]: lambda value, name=name: count(name, value) for name in names}):
         for part in TGT.split(1, dim=1):
             model.decode(part, memory, SRC, cache)
     of_self, of_cross = [n_positions[name] for name in names[:3]], [n_positions[name] for name in names[3:]]

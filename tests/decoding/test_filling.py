@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch.nn import functional as F
 
 from tests.model.building import ENCODER, shaken_model, small_config
-from transformer_core.decoding.filling import NOTHING, BlankOutlook, Filling, FillingTree, token_of
+from transformer_core.decoding.filling import NOTHING, BlankPrediction, Filling, FillingTree, token_of
 from transformer_core.decoding.looking import Aim
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.instrument.capture import capture
@@ -188,7 +188,7 @@ def test_of_equal_blanks_the_leftmost_is_first():
 
 def test_equal_tokens_share_their_rank_and_the_first_is_best():
     even = np.log(np.array([0.2, 0.3, 0.3, 0.2], dtype=np.float32))
-    blank = BlankOutlook(position=0, log_probs=even, rows=np.ones((1, 1, 1), dtype=np.float32))
+    blank = BlankPrediction(position=0, log_probs=even, rows=np.ones((1, 1, 1), dtype=np.float32))
     assert [(one.token, one.rank) for one in blank.candidates(4)] == [(1, 0), (2, 0), (0, 2), (3, 2)]
     assert blank.best.token == 1
 

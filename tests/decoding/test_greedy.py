@@ -13,7 +13,7 @@ from torch.nn.utils.rnn import pad_sequence
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer, build
 
@@ -220,7 +220,7 @@ def test_it_can_be_watched():
     sites = {points[f"decoder.blocks.0.{stem}"]: lambda value, stem=stem: note(stem, value) for stem in lengths}
     for use_cache in (True, False):
         unwatched = greedy_decode(model, src, use_cache=use_cache)
-        with handling(sites), capture(model, "*") as acts:
+        with active_hooks(sites), capture(model, "*") as acts:
             watched = greedy_decode(model, src, use_cache=use_cache)
         n_steps = watched.log_probs.shape[1]
         expected = [1] * n_steps if use_cache else [*range(1, n_steps + 1)]

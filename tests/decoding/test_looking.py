@@ -59,7 +59,7 @@ def test_a_decoder_alone_looks_at_no_source():
         tie_embeddings="none",
     )
     session = DecodingSession(tc.build(config).eval(), torch.tensor([[4, 5, 6]]))
-    assert session.at.outlook is not None
-    assert weights(session.at.outlook, "cross", Aim(layer=0, head=0)).shape == (0,)
-    assert weights(session.at.outlook, "decoder", Aim(layer=0, head=1)).shape == (3,)
+    assert session.at.prediction is not None
+    assert weights(session.at.prediction, "cross", Aim(layer=0, head=0)).shape == (0,)
+    assert weights(session.at.prediction, "decoder", Aim(layer=0, head=1)).shape == (3,)
     assert written_weights([], "decoder", Aim(layer=0, head=0)).shape == (0, 0)

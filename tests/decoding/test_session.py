@@ -17,7 +17,7 @@ from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 
 PAD, BOS, EOS, VOCAB = 0, 1, 2, 13
 ARCHITECTURES: dict[str, dict[str, Any]] = {"decoder_only": DECODER, "encoder_decoder": {}}
@@ -146,7 +146,7 @@ def test_a_text_of_one_s_own_is_read_in_one_forward():
     session = DecodingSession(endless(), text())
     session.fork(5, 6, 7, 8)
     assert tokens_of(session.at.written()) == [5, 6, 7, 8]
-    assert [step.outlook.n_read for step in session.at.written() if step.outlook] == [3, 3, 3]
+    assert [step.prediction.n_read for step in session.at.written() if step.prediction] == [3, 3, 3]
     at, tips = session.at, session.tips
     with pytest.raises(TextError, match="token 13 is not in the vocabulary"):
         session.fork(5, VOCAB)
@@ -199,7 +199,7 @@ def test_the_distribution_is_redrawn_without_reading_again():
     def refuse(value: Tensor) -> Tensor:
         raise AssertionError("the model reads again")
 
-    with handling({named_hook_points(model)["decoder.hook_embed"]: refuse}):
+    with active_hooks({named_hook_points(model)["decoder.hook_embed"]: refuse}):
         for sampling in (GREEDY, Sampling(temperature=0.5), Sampling(top_k=100), Sampling(top_p=0.1, min_p=0.2)):
             session.sampling = sampling
             assert float(session.distribution(session.at).exp().sum()) == pytest.approx(1)
@@ -224,7 +224,7 @@ def test_forced_tokens_stand_where_they_belong(forced: dict[int, list[int]], see
 
 def test_what_is_forced_is_read_in_one_forward():
     steps = [*DecodingSession(ENDLESS, text()).follow({0: [5, 6, 7]}, max_new_tokens=4)]
-    assert [step.outlook.n_read for step in steps[:2] if step.outlook] == [2, 2]
+    assert [step.prediction.n_read for step in steps[:2] if step.prediction] == [2, 2]
 
 
 def test_forced_tokens_that_have_no_place():
@@ -310,9 +310,9 @@ def test_an_amateur_that_does_not_fit():
         DecodingSession.of(tree, amateur=short)
 
 
-def test_the_outlook_is_there_wherever_one_stands():
+def test_the_prediction_is_there_wherever_one_stands():
     session = DecodingSession(endless(), text())
     session.to_end(max_new_tokens=3)
-    assert session.at.outlook is None  # it was written, and not read yet
-    assert session.outlook is session.at.outlook is session.outlook_behind(session.at)
-    assert session.outlook.candidates(1)[0].token == session.choice(session.at)
+    assert session.at.prediction is None  # it was written, and not read yet
+    assert session.prediction is session.at.prediction is session.prediction_after(session.at)
+    assert session.prediction.candidates(1)[0].token == session.choice(session.at)

@@ -10,7 +10,7 @@ from torch.nn.utils import parametrize
 
 import transformer_core as tc
 from tests.model.building import odd_config, random_tokens, shaken_model
-from transformer_core.decoding.steps import Writing
+from transformer_core.decoding.steps import GenerationState
 
 ALONE: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
 PARTS: dict[str, dict[str, Any]] = {
@@ -39,7 +39,9 @@ def model(request: pytest.FixtureRequest) -> tc.Transformer:
 @torch.no_grad()
 def test_a_step_gives_the_log_probabilities_of_a_whole_reading(model: tc.Transformer):
     tokens = random_tokens([7, 4] if model.encoder else [5, 5], vocab_size=37)
-    cached, whole = (Writing(model, tokens, max_new_tokens=9, use_cache=is_cached) for is_cached in (True, False))
+    cached, whole = (
+        GenerationState(model, tokens, max_new_tokens=9, use_cache=is_cached) for is_cached in (True, False)
+    )
     generator = torch.Generator().manual_seed(1)
     for _ in range(8):
         torch.testing.assert_close(cached.read()[:, -1], whole.read()[:, -1], atol=1e-5, rtol=1e-5)
@@ -52,7 +54,9 @@ def test_a_step_gives_the_log_probabilities_of_a_whole_reading(model: tc.Transfo
 def test_many_steps_of_many_beams(model: tc.Transformer):
     """Beams change their places, more steps than a chunk of the cache has positions; somebody looks in between."""
     tokens = random_tokens([7, 4] if model.encoder else [5, 5], vocab_size=37)
-    cached, whole = (Writing(model, tokens, max_new_tokens=70, use_cache=is_cached) for is_cached in (True, False))
+    cached, whole = (
+        GenerationState(model, tokens, max_new_tokens=70, use_cache=is_cached) for is_cached in (True, False)
+    )
     for writing in (cached, whole):
         writing.read()
         writing.repeat(3)
@@ -146,7 +150,7 @@ def test_what_is_done_to_a_module_takes_effect(change: Callable[[tc.Transformer]
 def test_who_looks_between_two_steps_sees_them(model: tc.Transformer):
     tokens = random_tokens([6], vocab_size=37)
     with torch.no_grad():
-        writing = Writing(model, tokens, max_new_tokens=5)
+        writing = GenerationState(model, tokens, max_new_tokens=5)
         for _ in range(2):
             writing.read()
             writing.write(tokens[:, 0].tolist())

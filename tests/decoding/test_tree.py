@@ -18,7 +18,7 @@ import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, VARIATIONS, odd_config, random_tokens, shaken_model, varied_model
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 from transformer_core.errors import ConfigError, TextError
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 
 PAD, BOS, EOS, VOCAB = 0, 1, 2, 37
 WRITERS = [name for name in VARIATIONS if not name.startswith("encoder")]
@@ -48,24 +48,24 @@ def tokens_of(step: DecodingStep) -> list[int]:
 def check(tree: DecodingTree, given: Tensor) -> None:
     """Every step that was read says what one forward over its path says, without a cache."""
     model = tree.model
-    for end in (step for step in all_steps(tree) if not any(child.outlook for child in step.children.values())):
-        if end.outlook is None:
+    for end in (step for step in all_steps(tree) if not any(child.prediction for child in step.children.values())):
+        if end.prediction is None:
             continue
         text = torch.tensor([tokens_of(end)])
         with tc.capture(model, "decoder.*.hook_pattern") as acts:
             logits = model(given, text) if model.encoder else model(text)
         log_probs = logits[0].log_softmax(dim=-1)
         for step in end.path():
-            assert step.outlook is not None
-            written = torch.tensor([token != model.config.never_written for token in range(VOCAB)])
+            assert step.prediction is not None
+            written = torch.tensor([token != model.config.suppressed_token_id for token in range(VOCAB)])
             torch.testing.assert_close(
-                step.outlook.log_probs[written],
+                step.prediction.log_probs[written],
                 log_probs[step.position, written].float(),
                 rtol=0,
                 atol=1e-5,
             )
-            assert (step.outlook.logits[~written] == -math.inf).all()
-            for kind, rows in (("self", step.outlook.self_rows), ("cross", step.outlook.cross_rows)):
+            assert (step.prediction.logits[~written] == -math.inf).all()
+            for kind, rows in (("self", step.prediction.self_rows), ("cross", step.prediction.cross_rows)):
                 if rows is None:
                     assert kind == "cross" and model.encoder is None
                     continue
@@ -84,7 +84,7 @@ def counting(model: tc.Transformer, site: str = "decoder.hook_embed", *, axis: i
         passed.append(value.shape[0] * value.shape[axis])
         return value
 
-    with handling({named_hook_points(model)[site]: count}):
+    with active_hooks({named_hook_points(model)[site]: count}):
         yield passed
 
 
@@ -122,7 +122,7 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
                 fan = [tree.go_on(step, token) for token in news]
                 tree.read(*fan)
                 steps += fan
-    assert sum(n_read) == sum(step.outlook is not None for step in all_steps(tree))
+    assert sum(n_read) == sum(step.prediction is not None for step in all_steps(tree))
     check(tree, source)
 
 
@@ -159,11 +159,11 @@ def test_ends_at_one_place_are_read_side_by_side():
         longer = tree.go_on(fan[0], 8)
         tree.read(*fan, *fan, longer)
     assert n_read == [4, 1, 2, 1]
-    outlooks = [step.outlook for step in (tree.start, *fan, longer) if step.outlook]
-    assert [one.n_rows for one in outlooks] == [1, 1, 2, 2, 1]
-    assert [one.n_cached for one in outlooks] == [0, 4, 4, 4, 5]
-    assert [one.n_read for one in outlooks] == [4, 1, 1, 1, 1]
-    assert all(one.ms > 0 for one in outlooks)
+    predictions = [step.prediction for step in (tree.start, *fan, longer) if step.prediction]
+    assert [one.n_rows for one in predictions] == [1, 1, 2, 2, 1]
+    assert [one.n_cached for one in predictions] == [0, 4, 4, 4, 5]
+    assert [one.n_read for one in predictions] == [4, 1, 1, 1, 1]
+    assert all(one.ms > 0 for one in predictions)
 
 
 def test_a_prompt_is_read_as_a_whole_and_its_tokens_are_steps():
@@ -190,32 +190,32 @@ def test_what_is_written_has_log_probabilities():
     expected = [float(log_probs[i, token]) for i, token in enumerate(written)]
     assert [step.log_prob for step in end.written()] == pytest.approx(expected, abs=1e-5)
     assert end.total_log_prob == pytest.approx(sum(expected), abs=1e-5)
-    assert end.decision is end.written()[1].outlook and end.outlook is None
+    assert end.decision is end.written()[1].prediction and end.prediction is None
 
 
 def test_candidates_are_all_tokens_in_the_order_of_their_probability():
-    outlook = DecodingTree(writer("the paper's"), given_tokens()).start.outlook
-    assert outlook is not None
-    log_probs = outlook.log_probs.tolist()
+    prediction = DecodingTree(writer("the paper's"), given_tokens()).start.prediction
+    assert prediction is not None
+    log_probs = prediction.log_probs.tolist()
     best = sorted(range(1, VOCAB), key=lambda token: -log_probs[token])
-    found = outlook.candidates(1000)
+    found = prediction.candidates(1000)
     assert [one.token for one in found] == best  # padding is never written
     assert [one.rank for one in found] == [*range(VOCAB - 1)]
     assert [one.log_prob for one in found] == [log_probs[token] for token in best]
-    assert outlook.candidates(3) == found[:3]
-    assert all(outlook.candidate(one.token) == one for one in found)
+    assert prediction.candidates(3) == found[:3]
+    assert all(prediction.candidate(one.token) == one for one in found)
     assert found[0].probability == pytest.approx(math.exp(found[0].log_prob))
-    assert outlook.entropy == pytest.approx(-sum(p * math.exp(p) for p in log_probs if p > -math.inf), abs=1e-5)
+    assert prediction.entropy == pytest.approx(-sum(p * math.exp(p) for p in log_probs if p > -math.inf), abs=1e-5)
 
 
 def test_equal_tokens_share_a_rank():
     model = varied_model("the paper's", tie_embeddings="none")
     with torch.no_grad():
         model.unembed.weight[5] = model.unembed.weight[6]
-    outlook = DecodingTree(model, given_tokens()).start.outlook
-    assert outlook is not None
-    found = {one.token: one for one in outlook.candidates(VOCAB)}
-    assert found[5].rank == found[6].rank == outlook.candidate(5).rank == outlook.candidate(6).rank
+    prediction = DecodingTree(model, given_tokens()).start.prediction
+    assert prediction is not None
+    found = {one.token: one for one in prediction.candidates(VOCAB)}
+    assert found[5].rank == found[6].rank == prediction.candidate(5).rank == prediction.candidate(6).rank
     assert sorted({one.rank for one in found.values()}) == [i for i in range(VOCAB - 1) if i != found[5].rank + 1]
 
 
@@ -233,10 +233,10 @@ def test_memory_is_counted_and_nothing_else_is_held():
     tree = DecodingTree(writer("the paper's"), given_tokens())
     tree.lead(tree.start, [5, 6, 7, 8, 9])
     tree.read(*(tree.go_on(tree.start, token) for token in (10, 11, 12)))
-    read = [step for step in all_steps(tree) if step.outlook is not None]
-    tensors = [tensor for step in read if step.outlook for tensor in (step.outlook.logits, step.kept)]
+    read = [step for step in all_steps(tree) if step.prediction is not None]
+    tensors = [tensor for step in read if step.prediction for tensor in (step.prediction.logits, step.kept)]
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in tensors if t is not None}
-    rows = [x for step in read if step.outlook for x in (step.outlook.self_rows, step.outlook.cross_rows)]
+    rows = [x for step in read if step.prediction for x in (step.prediction.self_rows, step.prediction.cross_rows)]
     assert all(x is not None and x.base is None for x in rows)
     assert tree.n_bytes == sum(storages.values()) + sum(x.nbytes for x in rows if x is not None)
 
@@ -254,9 +254,12 @@ def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
     def stop(value: Tensor) -> Tensor:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), handling({named_hook_points(model)["decoder.blocks.1.hook_mlp_out"]: stop}):
+    with (
+        pytest.raises(KeyboardInterrupt),
+        active_hooks({named_hook_points(model)["decoder.blocks.1.hook_mlp_out"]: stop}),
+    ):
         tree.lead(step, [7, 8])
-    assert step.outlook is None
+    assert step.prediction is None
     assert [*tree.follow([5, 7, 8])] == [step], "of what comes behind it nobody knows anything yet"
     tree.read(tree.go_on(step, 6))
     check(tree, source)
@@ -268,16 +271,16 @@ def test_who_looks_from_outside_sees_the_model_s_own_logits():
     with tc.capture(model, "hook_logits") as acts:
         tree = DecodingTree(model, given_tokens())
     assert acts["hook_logits"].isfinite().all()
-    assert tree.start.outlook is not None and tree.start.outlook.logits[PAD] == -math.inf
+    assert tree.start.prediction is not None and tree.start.prediction.logits[PAD] == -math.inf
 
 
 def test_half_of_the_bits():
     model = varied_model("decoder, rotary").to(torch.bfloat16)
     tree = DecodingTree(model, given_tokens())
     tree.read(*(tree.go_on(tree.start, token) for token in (5, 6)))
-    outlook = tree.start.children[6].outlook
-    assert outlook is not None and outlook.logits.dtype == torch.float32
-    assert outlook.self_rows.dtype == "float32" and outlook.self_rows.sum(-1) == pytest.approx(1, abs=0.02)
+    prediction = tree.start.children[6].prediction
+    assert prediction is not None and prediction.logits.dtype == torch.float32
+    assert prediction.self_rows.dtype == "float32" and prediction.self_rows.sum(-1) == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize("variation", ["the paper's", "decoder"])
@@ -328,7 +331,7 @@ def test_what_is_known_waits_for_nobody():
             ended.wait()
             return value
 
-        with handling({named_hook_points(model)["decoder.hook_embed"]: wait}):
+        with active_hooks({named_hook_points(model)["decoder.hook_embed"]: wait}):
             tree.read(tree.go_on(tree.start, 5))
 
     thread = Thread(target=compute)
@@ -338,7 +341,7 @@ def test_what_is_known_waits_for_nobody():
     assert tree.go_on(tree.start, 6).parent is tree.start
     ended.wait()
     thread.join()
-    assert tree.start.children[5].outlook is not None
+    assert tree.start.children[5].prediction is not None
 
 
 def test_what_cannot_begin():

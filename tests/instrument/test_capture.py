@@ -10,7 +10,7 @@ from torch import Tensor
 import transformer_core as tc
 from tests.model.building import random_tokens, shaken_model, small_config
 from transformer_core.errors import SiteError
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 
 PATTERN = "decoder.blocks.0.cross_attn.hook_pattern"
 SRC, TGT = random_tokens([7, 4], vocab_size=13), random_tokens([3, 5], vocab_size=13, seed=1)
@@ -147,10 +147,10 @@ def test_captures_see_what_earlier_handlers_made(model: tc.Transformer):
         return torch.zeros_like(pattern)
 
     unmoved = model(SRC, TGT)
-    with handling({point: nothing}), tc.capture(model, PATTERN) as acts:
+    with active_hooks({point: nothing}), tc.capture(model, PATTERN) as acts:
         assert not torch.equal(model(SRC, TGT), unmoved)
     assert not acts[PATTERN].any()
-    with tc.capture(model, PATTERN) as acts, handling({point: nothing}):
+    with tc.capture(model, PATTERN) as acts, active_hooks({point: nothing}):
         assert not torch.equal(model(SRC, TGT), unmoved)
     assert acts[PATTERN].any()
 

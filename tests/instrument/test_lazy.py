@@ -12,10 +12,10 @@ import transformer_core as tc
 from tests.model.building import random_tokens, shaken_model, small_config
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.errors import ConfigError, SiteError
-from transformer_core.hooks import named_source_points
+from transformer_core.hooks import named_lazy_points
 from transformer_core.instrument import lazy
-from transformer_core.model.attention import PatternSource
-from transformer_core.model.masks import look_ahead_mask, padding_mask
+from transformer_core.model.attention import PatternInputs
+from transformer_core.model.masks import causal_mask, padding_mask
 
 ENCODER = {"architecture": "encoder_only", "n_decoder_layers": 0, "tie_embeddings": "target"}
 DECODER = {"architecture": "decoder_only", "n_encoder_layers": 0, "tie_embeddings": "target"}
@@ -223,8 +223,8 @@ def test_a_mask_that_is_written_out():
     """As it comes from who calls attention by hand: any of its axes may be 1."""
     q, k = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4)
     tokens = random_tokens([3, 5], vocab_size=13)
-    for mask in (look_ahead_mask(5)[None, None], padding_mask(tokens, 0), torch.rand(2, 3, 5, 5) < 0.5, None):
-        pattern = tc.LazyPattern(PatternSource(q=q, k=k, mask=mask, bias=None, scale=0.5, pattern=None))
+    for mask in (causal_mask(5)[None, None], padding_mask(tokens, 0), torch.rand(2, 3, 5, 5) < 0.5, None):
+        pattern = tc.LazyPattern(PatternInputs(q=q, k=k, mask=mask, bias=None, scale=0.5, pattern=None))
         scores = 0.5 * q @ k.transpose(-2, -1)
         scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
         assert_near(pattern.full(), scores.softmax(dim=-1).nan_to_num(0.0))
@@ -325,6 +325,6 @@ def test_what_is_not_there_is_an_error_that_says_so(decoder: tc.Transformer):
 
 
 def test_every_source_is_beside_its_pattern(decoder: tc.Transformer):
-    names = {name.removesuffix("pattern_source") + "hook_pattern" for name in named_source_points(decoder)}
+    names = {name.removesuffix("pattern_inputs") + "hook_pattern" for name in named_lazy_points(decoder)}
     assert names == {name for name in tc.site_names(decoder) if name.endswith("hook_pattern")}
-    assert not any(name.endswith("pattern_source") for name in tc.site_names(decoder))
+    assert not any(name.endswith("pattern_inputs") for name in tc.site_names(decoder))

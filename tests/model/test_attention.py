@@ -39,11 +39,11 @@ def torch_twin(attention: MultiHeadAttention) -> nn.MultiheadAttention:
     return twin
 
 
-@pytest.mark.parametrize("is_watched", [False, True])
+@pytest.mark.parametrize("has_hooks", [False, True])
 @pytest.mark.parametrize("attention_bias", ["none", "all"])
 @pytest.mark.parametrize("n_queries, n_keys, n_real", [(7, 11, (11, 4)), (9, 5, (1, 5)), (1, 13, (13, 2))])
 def test_torch_s_multi_head_attention(
-    n_queries: int, n_keys: int, n_real: tuple[int, int], attention_bias: str, is_watched: bool
+    n_queries: int, n_keys: int, n_real: tuple[int, int], attention_bias: str, has_hooks: bool
 ):
     attention = shaken(MultiHeadAttention(odd_config(attention_bias=attention_bias)))
     query_input, key_value_input = torch.randn(2, n_queries, 48), torch.randn(2, n_keys, 48)
@@ -52,7 +52,7 @@ def test_torch_s_multi_head_attention(
         query_input, key_value_input, key_value_input, key_padding_mask=~is_real, average_attn_weights=False
     )
     mask = is_real[:, None, None, :]
-    if is_watched:
+    if has_hooks:
         with tc.capture(attention, "*") as acts:
             attn_out = attention(query_input, key_value_input, mask)
         torch.testing.assert_close(acts["hook_pattern"], pattern, rtol=0, atol=1e-5)

@@ -81,7 +81,7 @@ KINDS = [
 def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | None, PositionBias | None]:
     """A mask and a bias as a stack hands them over: as rules, and not written out."""
     cpu = torch.device("cpu")
-    n_earlier = n_keys - n_queries
+    n_past = n_keys - n_queries
     is_real = torch.arange(n_keys) < torch.tensor([n_keys, n_keys // 2])[:, None]
     config = odd_config(positions="relative_buckets", n_relative_buckets=8, relative_max_distance=30)
     buckets = RelativeBuckets(config, is_causal=False)
@@ -90,12 +90,12 @@ def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | No
         of_distance=buckets,
         n_queries=n_queries,
         n_keys=n_keys,
-        n_earlier=n_earlier,
+        n_past=n_past,
         device=cpu,
     )
 
     def mask(**parts: Any) -> AttentionMask:
-        return AttentionMask(n_queries=n_queries, n_keys=n_keys, n_earlier=n_earlier, device=cpu, **parts)
+        return AttentionMask(n_queries=n_queries, n_keys=n_keys, n_past=n_past, device=cpu, **parts)
 
     return {
         "nothing": (mask(), None),

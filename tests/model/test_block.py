@@ -37,10 +37,10 @@ def test_a_parallel_block_adds_both_to_the_same_vector():
     config = odd_config(**DECODER, norm_position="pre", parallel_residual=True)
     block, x = shaken(Block(config, has_cross_attention=False)), torch.randn(2, 5, 48)
     normalized = block.ln1(x)
-    attended = block.self_attn(normalized, normalized)
+    attention_maps = block.self_attn(normalized, normalized)
     with tc.capture(block, "hook_resid_mid") as acts:
-        torch.testing.assert_close(block(x, None), x + attended + block.mlp(block.ln2(x)), rtol=0, atol=1e-6)
-    torch.testing.assert_close(acts["hook_resid_mid"], x + attended, rtol=0, atol=1e-6)
+        torch.testing.assert_close(block(x, None), x + attention_maps + block.mlp(block.ln2(x)), rtol=0, atol=1e-6)
+    torch.testing.assert_close(acts["hook_resid_mid"], x + attention_maps, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("has_cross_attention", [False, True])

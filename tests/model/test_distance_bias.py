@@ -19,13 +19,13 @@ from transformer_core.model.distance_bias import (
 )
 
 
-def rule_of(bias: AlibiBias | RelativeBuckets, *, n_queries: int, n_earlier: int = 0) -> PositionBias:
-    """The rule of self-attention over `n_queries` positions behind `n_earlier` others."""
+def rule_of(bias: AlibiBias | RelativeBuckets, *, n_queries: int, n_past: int = 0) -> PositionBias:
+    """The rule of self-attention over `n_queries` positions behind `n_past` others."""
     return PositionBias(
         of_distance=bias,
         n_queries=n_queries,
-        n_keys=n_earlier + n_queries,
-        n_earlier=n_earlier,
+        n_keys=n_past + n_queries,
+        n_past=n_past,
         device=torch.device("cpu"),
     )
 
@@ -129,13 +129,13 @@ def stretches(n: int) -> list[slice]:
     return [slice(start, stop) for start in range(n) for stop in range(start + 1, n + 1)]
 
 
-@pytest.mark.parametrize("n_queries, n_earlier", [(5, 0), (4, 2), (1, 6)])
+@pytest.mark.parametrize("n_queries, n_past", [(5, 0), (4, 2), (1, 6)])
 @pytest.mark.parametrize("kind", ["alibi", "relative_buckets"])
-def test_each_window_is_the_rule_at_each_cell(kind: str, n_queries: int, n_earlier: int):
+def test_each_window_is_the_rule_at_each_cell(kind: str, n_queries: int, n_past: int):
     few_buckets = buckets(n_relative_buckets=5, relative_max_distance=4, is_causal=False)
     bias = few_buckets if kind == "relative_buckets" else AlibiBias(odd_config(positions="alibi"))
-    rule, n_keys = rule_of(bias, n_queries=n_queries, n_earlier=n_earlier), n_earlier + n_queries
-    distances = [[key - (n_earlier + query) for key in range(n_keys)] for query in range(n_queries)]
+    rule, n_keys = rule_of(bias, n_queries=n_queries, n_past=n_past), n_past + n_queries
+    distances = [[key - (n_past + query) for key in range(n_keys)] for query in range(n_queries)]
     whole = bias(torch.tensor(distances))[None]
     assert torch.equal(rule.write_out(), whole)
     for queries in stretches(n_queries):

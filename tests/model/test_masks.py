@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformer_core.model.masks import (
     AttentionMask,
     block_mask,
-    look_ahead_mask,
+    causal_mask,
     padding_mask,
     prefix_mask,
     sliding_window_mask,
@@ -24,19 +24,19 @@ def boolean(rows: list[str]) -> torch.Tensor:
 
 def test_look_ahead_by_hand():
     expected = boolean(["x . . .", "x x . .", "x x x .", "x x x x"])
-    assert torch.equal(look_ahead_mask(4), expected)
-    assert torch.equal(look_ahead_mask(1), boolean(["x"]))
+    assert torch.equal(causal_mask(4), expected)
+    assert torch.equal(causal_mask(1), boolean(["x"]))
 
 
 def test_look_ahead_behind_earlier_positions():
-    assert torch.equal(look_ahead_mask(2, n_earlier=3), boolean(["x x x x .", "x x x x x"]))
-    assert torch.equal(look_ahead_mask(1, n_earlier=4), boolean(["x x x x x"]))
+    assert torch.equal(causal_mask(2, n_past=3), boolean(["x x x x .", "x x x x x"]))
+    assert torch.equal(causal_mask(1, n_past=4), boolean(["x x x x x"]))
 
 
 @given(st.integers(1, 9), st.integers(0, 9))
-def test_earlier_positions_are_rows_that_need_not_be_asked_again(n_queries: int, n_earlier: int):
-    whole = look_ahead_mask(n_earlier + n_queries)
-    assert torch.equal(look_ahead_mask(n_queries, n_earlier), whole[n_earlier:])
+def test_earlier_positions_are_rows_that_need_not_be_asked_again(n_queries: int, n_past: int):
+    whole = causal_mask(n_past + n_queries)
+    assert torch.equal(causal_mask(n_queries, n_past), whole[n_past:])
 
 
 def test_padding_by_hand():
@@ -53,7 +53,7 @@ def test_without_a_padding_token_every_key_is_real():
 
 def test_their_product_by_hand():
     tokens = torch.tensor([[5, 6, 0, 0], [5, 6, 7, 8]])
-    mask = look_ahead_mask(4) & padding_mask(tokens, pad_id=0)
+    mask = causal_mask(4) & padding_mask(tokens, pad_id=0)
     assert mask.shape == (2, 1, 4, 4)
     assert torch.equal(mask[0, 0], boolean(["x . . .", "x x . .", "x x . .", "x x . ."]))
     assert torch.equal(mask[1, 0], boolean(["x . . .", "x x . .", "x x x .", "x x x x"]))
@@ -62,20 +62,20 @@ def test_their_product_by_hand():
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 999))
 def test_their_product_allows_what_both_allow(batch: int, n_positions: int, seed: int):
     tokens = torch.randint(0, 3, (batch, n_positions), generator=torch.Generator().manual_seed(seed))
-    mask = look_ahead_mask(n_positions) & padding_mask(tokens, pad_id=0)
+    mask = causal_mask(n_positions) & padding_mask(tokens, pad_id=0)
     for b in range(batch):
         for query in range(n_positions):
             for key in range(n_positions):
                 assert mask[b, 0, query, key] == (key <= query and tokens[b, key] != 0)
 
 
-@pytest.mark.parametrize("mask", [look_ahead_mask(3), padding_mask(torch.ones(1, 3, dtype=torch.int64), 0)])
+@pytest.mark.parametrize("mask", [causal_mask(3), padding_mask(torch.ones(1, 3, dtype=torch.int64), 0)])
 def test_masks_are_boolean(mask: torch.Tensor):
     assert mask.dtype == torch.bool
 
 
 def a_rule(
-    *, n_queries: int, is_causal: bool, n_earlier: int = 0, window: int | None = None, padding: str = "none"
+    *, n_queries: int, is_causal: bool, n_past: int = 0, window: int | None = None, padding: str = "none"
 ) -> AttentionMask:
     """The rule of self-attention over two texts; token 0 is padding."""
     tokens = torch.full((2, n_queries), 5)
@@ -87,23 +87,23 @@ def a_rule(
         tokens,
         pad_id=0,
         is_causal=is_causal,
-        n_earlier=n_earlier,
+        n_past=n_past,
         window=window,
         first_is_real=padding == "and first",
     )
 
 
 def by_hand(
-    *, n_queries: int, is_causal: bool, n_earlier: int = 0, window: int | None = None, padding: str = "none"
+    *, n_queries: int, is_causal: bool, n_past: int = 0, window: int | None = None, padding: str = "none"
 ) -> torch.Tensor:
     """The same mask, cell by cell; behind earlier tokens all new ones are real."""
-    n_keys = n_earlier + n_queries
+    n_keys = n_past + n_queries
     allowed = torch.zeros(2, 1, n_queries, n_keys, dtype=torch.bool)
     for text in range(2):
         for query in range(n_queries):
             for key in range(n_keys):
-                pos = n_earlier + query
-                is_padding = padding != "none" and not n_earlier and text == 1 and key >= n_queries // 2
+                pos = n_past + query
+                is_padding = padding != "none" and not n_past and text == 1 and key >= n_queries // 2
                 if padding == "and first" and key == 0:
                     is_padding = False
                 is_later = is_causal and key > pos
@@ -113,26 +113,26 @@ def by_hand(
 
 
 @pytest.mark.parametrize("padding", ["none", "behind", "and first"])
-@pytest.mark.parametrize("is_causal, n_earlier", [(True, 0), (True, 3), (False, 0)])
-def test_a_rule_is_the_mask_cell_by_cell_and_says_so_itself(is_causal: bool, n_earlier: int, padding: str):
+@pytest.mark.parametrize("is_causal, n_past", [(True, 0), (True, 3), (False, 0)])
+def test_a_rule_is_the_mask_cell_by_cell_and_says_so_itself(is_causal: bool, n_past: int, padding: str):
     """The fused kernel takes its word; and where it could say more, the kernel would be slower for nothing."""
     for n_queries in (1, 2, 6):
         for window in (None, 1, 2, 5, 20):
-            parts: dict[str, Any] = {"n_queries": n_queries, "is_causal": is_causal, "n_earlier": n_earlier}
+            parts: dict[str, Any] = {"n_queries": n_queries, "is_causal": is_causal, "n_past": n_past}
             mask, expected = (
                 a_rule(**parts, window=window, padding=padding),
                 by_hand(**parts, window=window, padding=padding),
             )
             assert torch.equal(mask.write_out().expand(2, -1, -1, -1), expected)
             assert mask.allows_everything == bool(expected.all())
-            is_look_ahead = torch.equal(expected, look_ahead_mask(n_queries, n_earlier).expand_as(expected))
-            assert mask.is_look_ahead_only == (is_causal and not n_earlier and is_look_ahead)
+            is_look_ahead = torch.equal(expected, causal_mask(n_queries, n_past).expand_as(expected))
+            assert mask.is_causal_only == (is_causal and not n_past and is_look_ahead)
 
 
 @pytest.mark.parametrize("padding", ["none", "behind"])
-@pytest.mark.parametrize("is_causal, n_earlier, window", [(True, 0, None), (True, 3, 2), (False, 0, 3)])
-def test_a_window_of_a_rule_is_a_window_of_the_mask(is_causal: bool, n_earlier: int, window: int | None, padding: str):
-    mask = a_rule(n_queries=5, is_causal=is_causal, n_earlier=n_earlier, window=window, padding=padding)
+@pytest.mark.parametrize("is_causal, n_past, window", [(True, 0, None), (True, 3, 2), (False, 0, 3)])
+def test_a_window_of_a_rule_is_a_window_of_the_mask(is_causal: bool, n_past: int, window: int | None, padding: str):
+    mask = a_rule(n_queries=5, is_causal=is_causal, n_past=n_past, window=window, padding=padding)
     whole = mask.write_out()
     for queries in (slice(None), slice(0, 1), slice(2, 4), slice(3, 99)):
         for keys in (slice(None), slice(1, 2), slice(2, 5)):
@@ -149,7 +149,7 @@ def test_a_rule_of_keys_is_the_padding_for_all_queries():
     tokens = torch.tensor([[5, 6, 7], [5, 0, 0]])
     mask = AttentionMask.of_keys(tokens, pad_id=0, n_queries=2)
     assert torch.equal(mask.write_out(), padding_mask(tokens, pad_id=0).expand(2, 1, 2, 3))
-    assert not mask.allows_everything and not mask.is_look_ahead_only
+    assert not mask.allows_everything and not mask.is_causal_only
     for all_real in (
         AttentionMask.of_keys(tokens, pad_id=None, n_queries=2),
         AttentionMask.of_keys(tokens[:1], pad_id=0, n_queries=2),
@@ -166,8 +166,8 @@ def test_a_decoder_that_starts_with_the_token_of_the_padding():
     """Marian's and T5's do; without padding behind, nothing but look-ahead is left."""
     started = torch.tensor([[0, 5, 6], [0, 7, 8]])
     mask = AttentionMask.within(started, pad_id=0, is_causal=True, first_is_real=True)
-    assert mask.is_look_ahead_only and torch.equal(mask.write_out()[0, 0], look_ahead_mask(3))
-    assert not AttentionMask.within(started, pad_id=0, is_causal=True).is_look_ahead_only
+    assert mask.is_causal_only and torch.equal(mask.write_out()[0, 0], causal_mask(3))
+    assert not AttentionMask.within(started, pad_id=0, is_causal=True).is_causal_only
 
 
 def test_no_token_at_all():
@@ -183,14 +183,14 @@ def test_a_rule_goes_to_another_device():
 
 @pytest.mark.parametrize("is_causal", [True, False])
 @pytest.mark.parametrize("window", [None, 1, 2, 5, 20])
-@pytest.mark.parametrize("n_earlier", [0, 3])
-def test_all_that_some_queries_may_see_is_within_reach_and_no_more(is_causal: bool, window: int | None, n_earlier: int):
+@pytest.mark.parametrize("n_past", [0, 3])
+def test_all_that_some_queries_may_see_is_within_reach_and_no_more(is_causal: bool, window: int | None, n_past: int):
     rule = AttentionMask(
         n_queries=6,
-        n_keys=6 + n_earlier,
+        n_keys=6 + n_past,
         device=torch.device("cpu"),
         is_causal=is_causal,
-        n_earlier=n_earlier,
+        n_past=n_past,
         window=window,
     )
     allowed = rule.write_out()[0, 0]
@@ -208,14 +208,14 @@ def test_a_window_a_prefix_and_blocks_by_hand():
 
 @settings(max_examples=30)
 @given(st.integers(1, 7), st.integers(1, 7), st.integers(1, 8), st.integers(0, 5))
-def test_a_window_a_prefix_and_blocks_cell_by_cell(n_queries: int, n_keys: int, size: int, n_earlier: int):
-    window = sliding_window_mask(n_queries, n_keys, size, n_earlier=n_earlier)
-    prefix = prefix_mask(n_queries, n_keys, size, n_earlier=n_earlier)
-    block = block_mask(n_queries, n_keys, size, n_earlier=n_earlier)
+def test_a_window_a_prefix_and_blocks_cell_by_cell(n_queries: int, n_keys: int, size: int, n_past: int):
+    window = sliding_window_mask(n_queries, n_keys, size, n_past=n_past)
+    prefix = prefix_mask(n_queries, n_keys, size, n_past=n_past)
+    block = block_mask(n_queries, n_keys, size, n_past=n_past)
     assert window.shape == prefix.shape == block.shape == (n_queries, n_keys)
     for row in range(n_queries):
         for key in range(n_keys):
-            query = row + n_earlier
+            query = row + n_past
             assert window[row, key] == (-size < query - key < size)
             assert prefix[row, key] == (key < size or key <= query)
             assert block[row, key] == any(
@@ -224,7 +224,7 @@ def test_a_window_a_prefix_and_blocks_cell_by_cell(n_queries: int, n_keys: int, 
 
 
 def test_a_prefix_of_nothing_is_look_ahead():
-    assert torch.equal(prefix_mask(5, 5, 0), look_ahead_mask(5))
+    assert torch.equal(prefix_mask(5, 5, 0), causal_mask(5))
 
 
 @pytest.mark.parametrize("window", [1, 3, 9])

@@ -34,7 +34,7 @@ def drawn(n: int, seed: int, dtype: torch.dtype) -> Tensor:
 
 def alibi() -> PositionBias:
     of_distance = AlibiBias(odd_config(positions="alibi"))
-    return PositionBias(of_distance=of_distance, n_queries=N_QUERIES, n_keys=N_KEYS, n_earlier=0, device=CPU)
+    return PositionBias(of_distance=of_distance, n_queries=N_QUERIES, n_keys=N_KEYS, n_past=0, device=CPU)
 
 
 @pytest.mark.parametrize("stretch", [1024, 3])

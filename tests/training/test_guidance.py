@@ -20,7 +20,7 @@ from transformer_core.corpora.batching import Batch, batches_for
 from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.errors import ConfigError, Message
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.text.tokenizer import OwnTokenizer, train_tokenizer
 from transformer_core.training.config import TrainingConfig
@@ -152,7 +152,7 @@ def patterns_by_hand(model: Transformer, source: Tensor, layer: int) -> Tensor:
         return pattern
 
     point = named_hook_points(model)[f"encoder.blocks.{layer}.self_attn.hook_pattern"]
-    with handling({point: keep}):
+    with active_hooks({point: keep}):
         model.encode(source)
     return kept[0][0]
 

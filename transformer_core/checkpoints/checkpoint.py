@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transformer_core.checkpoints.folder import reading, replacing, write_json
-from transformer_core.checkpoints.placement import DeviceMap, Filling, plan, put
+from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan, put
 from transformer_core.checkpoints.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision
@@ -193,10 +193,10 @@ def read_checkpoint(
     names: dict[int, list[str]] = {}  # of each parameter, several where it is tied
     for name, parameter in model.named_parameters(remove_duplicate=False):
         names.setdefault(id(parameter), []).append(name)
-    with Filling(placement, files) as filling:
+    with ParameterLoader(placement, files) as loader:
         for name, parameter in parameters.items():
-            put(model, names[id(parameter)], nn.Parameter(filling.place(name, files[name])))
-        filling.finish(model)
+            put(model, names[id(parameter)], nn.Parameter(loader.place(name, files[name])))
+        loader.finish(model)
     return model.eval(), tokenizer
 
 

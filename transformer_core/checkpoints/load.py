@@ -16,7 +16,7 @@ from transformer_core.checkpoints.checkpoint import (
 )
 from transformer_core.checkpoints.convert import convert, family_of
 from transformer_core.checkpoints.foreign import open_foreign
-from transformer_core.checkpoints.placement import DeviceMap, Filling, plan
+from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message
@@ -144,9 +144,9 @@ def _read_foreign(
         dtype=torch.float32 if dtype is None else choose_precision(dtype),
         where=where,
     )
-    with Filling(placement, opened.files) as filling:
-        model = convert(values, opened.weights, where=where, place=filling.place)
-        filling.finish(model)
+    with ParameterLoader(placement, opened.files) as loader:
+        model = convert(values, opened.weights, where=where, place=loader.place)
+        loader.finish(model)
     return model, tokenizer
 
 

@@ -138,7 +138,7 @@ def spread(sizes: Mapping[str, int], room: Sequence[tuple[torch.device, int | No
     return places
 
 
-class Filling:
+class ParameterLoader:
     """Puts the parameters of a model where a placement says, one at a time as they are read.
 
     >>> with Filling(placement, files) as filling:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.greedy import Decoding
-from transformer_core.decoding.steps import Writing
+from transformer_core.decoding.steps import GenerationState
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 
@@ -193,7 +193,7 @@ def beam_search(
     searches = [
         Search(n_beams=n_beams, eos_id=model.config.eos_id, alpha=length_penalty, form=penalty_form) for _ in tokens
     ]
-    writing = Writing(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
+    writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
     prompt = writing.tokens
     if not prompt.shape[1] or int(writing.prompt_lengths.min()) < prompt.shape[1]:
         raise TextError("beam search goes on from prompts of one length, at least one token; search them one by one")

@@ -96,9 +96,9 @@ def search_beams(
 def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Longer]:
     """Return the best beginnings that are one token longer than the beams, read side by side."""
     tree.read(*ends)
-    outlooks = [end.outlook for end in ends if end.outlook is not None]
+    predictions = [end.prediction for end in ends if end.prediction is not None]
     return search.longer(
-        [(one.log_prob, one.token) for one in outlook.candidates(search.n_considered)] for outlook in outlooks
+        [(one.log_prob, one.token) for one in prediction.candidates(search.n_considered)] for prediction in predictions
     )
 
 

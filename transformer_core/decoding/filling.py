@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.looking import Aim
-from transformer_core.decoding.outlook import Candidate
+from transformer_core.decoding.prediction import Candidate
 from transformer_core.errors import ConfigError, Message, TextError
 from transformer_core.instrument.capture import LazyActivations, capture
 from transformer_core.model.transformer import NO_PREDICTIONS, Transformer
@@ -39,8 +39,8 @@ Key = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class BlankOutlook:
-    """What the model says at one mask, and where it looked to say it."""
+class BlankPrediction:
+    """The model's prediction for one mask, with the attention rows of that position."""
 
     position: int  # among the tokens of the text, from 0
     log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding, whose probability nobody gets
@@ -78,11 +78,11 @@ class FillingState:
     """A text with some of its blanks filled, as the model reads it."""
 
     tokens: tuple[int, ...]
-    blanks: Mapping[int, BlankOutlook]  # those that are open, by their places, from left to right
+    blanks: Mapping[int, BlankPrediction]  # those that are open, by their places, from left to right
     ms: float  # what reading it took; 0 where there was nothing left to say
 
     @property
-    def certain_first(self) -> list[BlankOutlook]:
+    def certain_first(self) -> list[BlankPrediction]:
         """The open blanks, the one with the most probable best token first; of equal ones the leftmost."""
         return sorted(self.blanks.values(), key=lambda blank: -blank.best.log_prob)
 
@@ -165,7 +165,9 @@ class FillingTree:
         if not self.masks:
             raise TextError("there is no blank in this text; write ____ where the model should guess a word")
         self.n_bytes = 0
-        self._nothing_to_fill = sorted({mask_id} if config.never_written is None else {mask_id, config.never_written})
+        self._nothing_to_fill = sorted(
+            {mask_id} if config.suppressed_token_id is None else {mask_id, config.suppressed_token_id}
+        )
         self._states: dict[Key, FillingState] = {}
         self._lock = RLock()
 
@@ -222,7 +224,7 @@ class FillingTree:
         """Return the best token of each open blank, by place, as though no other were filled after this."""
         return {position: blank.best for position, blank in self.read(filling).blanks.items()}
 
-    def _open(self, state: FillingState, position: int) -> BlankOutlook:
+    def _open(self, state: FillingState, position: int) -> BlankPrediction:
         if position not in self.masks:
             places = ", ".join(map(str, self.masks[:12])) + (" ..." if len(self.masks) > 12 else "")
             raise TextError(
@@ -261,7 +263,7 @@ class FillingTree:
         said = log_probs.cpu().numpy()  # [blank, vocab]; this waits for the device
         looked = _rows(acts, places)
         blanks = {
-            place: BlankOutlook(position=place, log_probs=said[i], rows=looked[i]) for i, place in enumerate(places)
+            place: BlankPrediction(position=place, log_probs=said[i], rows=looked[i]) for i, place in enumerate(places)
         }
         return FillingState(tokens=tokens, blanks=blanks, ms=(perf_counter() - start) * 1e3)
 

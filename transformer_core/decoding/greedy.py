@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_core.decoding.steps import Writing
+from transformer_core.decoding.steps import GenerationState
 from transformer_core.errors import TextError
 from transformer_core.model.transformer import Transformer
 
@@ -41,7 +41,7 @@ def greedy_decode(
         TextError: a source or a prompt that is empty or longer than `max_seq_len`.
         ConfigError: more tokens asked for than the model has positions, or a model that does not write.
     """
-    writing = Writing(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
+    writing = GenerationState(model, tokens, max_new_tokens=max_new_tokens, use_cache=use_cache)
     prompt, lengths = writing.tokens, writing.prompt_lengths.tolist()
     shortest, longest = min(lengths), max(lengths)
     if not shortest:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.decoding.outlook import Outlook
+from transformer_core.decoding.prediction import NextTokenPrediction
 from transformer_core.decoding.tree import DecodingStep
 
 Kind = Literal["decoder", "cross"]  # over what was written so far, or over the source
@@ -28,9 +28,9 @@ class Aim:
         return rows[self.layer].mean(axis=0) if self.mean == "layer" else rows[self.layer, self.head]
 
 
-def weights(outlook: Outlook, kind: Kind, aim: Aim) -> Float[np.ndarray, " key"]:
+def weights(prediction: NextTokenPrediction, kind: Kind, aim: Aim) -> Float[np.ndarray, " key"]:
     """Return where a head, or a mean, looked to say what comes next; empty where there is no such attention."""
-    rows = outlook.self_rows if kind == "decoder" else outlook.cross_rows
+    rows = prediction.self_rows if kind == "decoder" else prediction.cross_rows
     return np.zeros(0, dtype=np.float32) if rows is None else aim.of(rows)
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.contrast import contrasted
-from transformer_core.decoding.outlook import Outlook
+from transformer_core.decoding.prediction import NextTokenPrediction
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
@@ -145,15 +145,15 @@ class DecodingSession:
         return self.at
 
     @property
-    def outlook(self) -> Outlook:
+    def prediction(self) -> NextTokenPrediction:
         """What the model says behind `at`, and where it looks to say it.
 
         Raises:
             TextError: the text has ended there.
         """
-        return self.outlook_behind(self.at)
+        return self.prediction_after(self.at)
 
-    def outlook_behind(self, step: DecodingStep) -> Outlook:
+    def prediction_after(self, step: DecodingStep) -> NextTokenPrediction:
         """Return what the model says behind a step, and where it looks to say it; read now if it was not.
 
         Raises:
@@ -162,8 +162,8 @@ class DecodingSession:
         if self.tree.has_ended(step):
             raise TextError("the text has ended here, so nothing comes next; go back to go on in another way")
         self.tree.read(step)
-        assert step.outlook is not None, "it was read just now"
-        return step.outlook
+        assert step.prediction is not None, "it was read just now"
+        return step.prediction
 
     def choice(self, step: DecodingStep) -> int:
         """Return the token that comes behind a step by the session's sampling.
@@ -183,7 +183,7 @@ class DecodingSession:
         Raises:
             TextError: the text has ended there.
         """
-        logits = self.outlook_behind(step).logits
+        logits = self.prediction_after(step).logits
         if self.amateur is not None:
             logits = contrasted(logits, _logits_behind(self.amateur, step.written()))
         return next_log_probs(logits, [one.token for one in step.path()], self.sampling)
@@ -278,5 +278,5 @@ def _logits_behind(tree: DecodingTree, written: Sequence[DecodingStep]) -> Float
     """Return what another tree's model says behind the same tokens."""
     step = tree.lead(tree.start, [one.token for one in written])
     tree.read(step)
-    assert step.outlook is not None, "it was read just now"
-    return step.outlook.logits
+    assert step.prediction is not None, "it was read just now"
+    return step.prediction.logits

@@ -13,7 +13,7 @@ from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 
 
-class Writing:
+class GenerationState:
     """A model at work on some rows of tokens, with what it has read so far kept in a cache.
 
     An encoder-decoder reads the source once and begins to write behind <bos>; a decoder goes on behind its prompt.
@@ -66,8 +66,8 @@ class Writing:
         with threads_for(self.model.config, unread.numel()):
             logits = self.model.decode(unread, self.memory, self.src, self.cache)
             log_probs = logits.log_softmax(dim=-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-        if self.config.never_written is not None:
-            log_probs[..., self.config.never_written] = -math.inf
+        if self.config.suppressed_token_id is not None:
+            log_probs[..., self.config.suppressed_token_id] = -math.inf
         return log_probs
 
     @property

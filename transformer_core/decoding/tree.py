@@ -19,12 +19,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.cache import KeyValueCache
-from transformer_core.decoding.outlook import Candidate, Outlook
+from transformer_core.decoding.prediction import Candidate, NextTokenPrediction
 from transformer_core.decoding.settings import Sampling
 from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import TextError
-from transformer_core.hooks import HookPoint, handling, named_hook_points
+from transformer_core.hooks import HookPoint, active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer
 
 
@@ -38,15 +38,17 @@ class DecodingStep:
     is_given: bool  # <bos>, or a token of the prompt
     # by token; whoever shares the tree may add one at any time, so iterate over `list(children.values())`
     children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
-    outlook: Outlook | None = field(default=None, repr=False)  # of what comes behind it; None until it is read
+    prediction: NextTokenPrediction | None = field(
+        default=None, repr=False
+    )  # of what comes behind it; None until it is read
     kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, behind them values
     choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # what sessions chose behind it, by sampling
     _chosen: Candidate | None = field(default=None, init=False, repr=False)
 
     @property
-    def decision(self) -> Outlook | None:
+    def decision(self) -> NextTokenPrediction | None:
         """What the model said before this token, and looked at; None for the first one, or before it was read."""
-        return None if self.parent is None else self.parent.outlook
+        return None if self.parent is None else self.parent.prediction
 
     @property
     def chosen(self) -> Candidate | None:
@@ -94,7 +96,7 @@ class DecodingTree:
     def __init__(
         self, model: Transformer, tokens: Int[Tensor, "one pos"], *, max_new_tokens: int | None = None
     ) -> None:
-        """Read the source, or take in the prompt; the first outlook is there when this returns.
+        """Read the source, or take in the prompt; the first prediction is there when this returns.
 
         Args:
             model: in evaluation mode, with a decoder.
@@ -134,11 +136,11 @@ class DecodingTree:
         self.read(self.start)
 
     def read(self, *steps: DecodingStep) -> None:
-        """See to it that the outlook of each of these steps, and of all on the way there, is known.
+        """See to it that the prediction of each of these steps, and of all on the way there, is known.
 
         Several ends of equally long paths that only lack their last token are read together.
         """
-        if all(step.outlook is not None for step in steps):
+        if all(step.prediction is not None for step in steps):
             return  # what is known stays, so nobody has to wait for who computes
         with self._lock:
             lacking = [_unread(step) for step in dict.fromkeys(steps)]
@@ -146,7 +148,7 @@ class DecodingTree:
             for _, level in groupby(ends, key=attrgetter("position")):
                 self._forward([[step] for step in level])
             for chain in lacking:
-                if unread := [step for step in chain if step.outlook is None]:
+                if unread := [step for step in chain if step.prediction is None]:
                     self._forward([unread])
 
     def go_on(self, step: DecodingStep, token: int) -> DecodingStep:
@@ -178,7 +180,7 @@ class DecodingTree:
         """Iterate over the steps of some tokens behind the given ones, as far as the tree has read the way there."""
         step = self.start
         for token in tokens:
-            if token not in step.children or step.outlook is None:
+            if token not in step.children or step.prediction is None:
                 return
             step = step.children[token]
             yield step
@@ -211,7 +213,7 @@ class DecodingTree:
         config, has_ended = self.model.config, self.has_ended(step)
         for token in tokens:
             self._check_token(token)
-            if token == config.never_written:
+            if token == config.suppressed_token_id:
                 raise TextError("token {token} is padding, which nobody writes; choose another", token=token)
             if has_ended:
                 raise TextError("the text has ended here; go back to go on in another way")
@@ -237,13 +239,13 @@ class DecodingTree:
         src = None if self._src is None else self._src.expand(n_rows, -1)
         looked: dict[HookPoint, Tensor] = {}
         handlers = {point: partial(_keep, looked, point) for points in self._points for point in points}
-        with handling(handlers), threads_for(self.model.config, tokens.numel()):
+        with active_hooks(handlers), threads_for(self.model.config, tokens.numel()):
             logits = self.model.decode(tokens, memory, src, cache)
         logits = logits.float().cpu()  # [row, new, vocab]; this waits for the device
         ms = (perf_counter() - start) * 1e3
         log_sums = logits.logsumexp(dim=-1).tolist()
-        if self.model.config.never_written is not None:
-            logits = logits.index_fill(-1, torch.tensor([self.model.config.never_written]), -math.inf)
+        if self.model.config.suppressed_token_id is not None:
+            logits = logits.index_fill(-1, torch.tensor([self.model.config.suppressed_token_id]), -math.inf)
         if memory is not None and not self._cross:
             self._cross = tuple(k_v for block in cache.blocks if (k_v := block.cross_attn.complete) is not None)
         kept = cache.taken(n_cached)  # [row, new, layer, both_heads, d_head]
@@ -252,7 +254,7 @@ class DecodingTree:
         for i, row in enumerate(rows):
             for j, step in enumerate(row):
                 step.kept = kept[i, j]
-                step.outlook = Outlook(
+                step.prediction = NextTokenPrediction(
                     logits=logits[i, j],
                     log_sum=log_sums[i][j],
                     self_rows=self_rows[i, :, :, j, : step.position + 1].copy(),
@@ -262,7 +264,7 @@ class DecodingTree:
                     n_rows=n_rows,
                     ms=ms,
                 )
-                self.n_bytes += step.outlook.n_bytes + step.kept.nbytes
+                self.n_bytes += step.prediction.n_bytes + step.kept.nbytes
         self._live = cache, [row[-1] for row in rows]
 
     def _cache_behind(self, ends: "list[DecodingStep | None]") -> KeyValueCache:
@@ -295,7 +297,7 @@ def _unread(step: DecodingStep) -> list[DecodingStep]:
     """Return the steps on the way to one, and itself, that were not read."""
     backwards: list[DecodingStep] = []
     at: DecodingStep | None = step
-    while at is not None and at.outlook is None:
+    while at is not None and at.prediction is None:
         backwards.append(at)
         at = at.parent
     return backwards[::-1]

@@ -11,10 +11,10 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_core.errors import Message, SiteError
-from transformer_core.hooks import Handler, HookPoint, handling, named_hook_points, named_source_points
+from transformer_core.hooks import Handler, HookPoint, active_hooks, named_hook_points, named_lazy_points
 from transformer_core.instrument.lazy import LazyPattern
 from transformer_core.instrument.sites import check_reached, matching, sites
-from transformer_core.model.attention import PatternSource
+from transformer_core.model.attention import PatternInputs
 
 Kept = TypeVar("Kept")
 
@@ -170,7 +170,7 @@ def _capturing(model: nn.Module, wanted: tuple[str, ...], detach: bool, every: b
     """Keep tensors."""
     activations = Activations(every=every)
     chosen = matching(named_hook_points(model), wanted)
-    with handling({point: _keeping(activations, name, detach) for name, point in chosen.items()}):
+    with active_hooks({point: _keeping(activations, name, detach) for name, point in chosen.items()}):
         yield activations
     check_reached(wanted, activations)
 
@@ -181,15 +181,15 @@ def _capturing_lazily(
 ) -> Iterator[LazyActivations]:
     """Keep what patterns are made of, and tensors elsewhere."""
     activations = LazyActivations(every=every)
-    sources = named_source_points(model)
+    sources = named_lazy_points(model)
     handlers: dict[HookPoint, Handler] = {}
     for name, point in matching(named_hook_points(model), wanted).items():
         module, _, stem = name.rpartition("hook_")
         if stem == "pattern":
-            handlers[sources[f"{module}pattern_source"]] = _keeping_lazily(activations, name, detach)
+            handlers[sources[f"{module}pattern_inputs"]] = _keeping_lazily(activations, name, detach)
         else:
             handlers[point] = _keeping(activations, name, detach)
-    with handling(handlers):
+    with active_hooks(handlers):
         yield activations
     check_reached(wanted, activations)
 
@@ -203,7 +203,7 @@ def _keeping(kept: ByName[Any], name: str, detach: bool) -> Handler:
 
 
 def _keeping_lazily(kept: ByName[Any], name: str, detach: bool) -> Handler:
-    def keep(source: PatternSource) -> PatternSource:
+    def keep(source: PatternInputs) -> PatternInputs:
         kept.add(name, LazyPattern(source, detach=detach))
         return source
 

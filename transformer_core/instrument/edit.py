@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer_core.errors import InterventionError
-from transformer_core.instrument.places import Place
+from transformer_core.instrument.selection import Selection
 from transformer_core.instrument.sites import Site
 
 
@@ -16,7 +16,7 @@ from transformer_core.instrument.sites import Site
 class Edit:
     """A ready intervention: new values in one place of a site, and the old ones everywhere else."""
 
-    place: Place
+    selection: Selection
     new_value: Callable[[Tensor, Site], Tensor]  # a value of which the place is taken; it broadcasts to the old one
     renormalize: bool = False  # let the rest of each pattern's row share what the edit leaves
 
@@ -31,8 +31,8 @@ class Edit:
                 "renormalize is for rows that sum to 1, those of hook_pattern; {site} has none, leave it out",
                 site=site.name,
             )
-        value = self.place.widened(value, site)
-        is_meant = self.place.within(value, site)
+        value = self.selection.widened(value, site)
+        is_meant = self.selection.within(value, site)
         if site.stem == "hook_attn_scores":
             is_meant = is_meant & (value > -math.inf)
         edited = torch.where(is_meant, self.new_value(value, site), value)

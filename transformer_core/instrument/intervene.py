@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from transformer_core.errors import InterventionError, Message
-from transformer_core.hooks import Handler, HookPoint, first_position, handling, named_hook_points, uncompiled
+from transformer_core.hooks import Handler, HookPoint, active_hooks, named_hook_points, position_offset, uncompiled
 from transformer_core.instrument.edit import Edit
 from transformer_core.instrument.sites import Site, check_reached, matching
 
@@ -59,7 +59,7 @@ def intervene(model: nn.Module, interventions: Mapping[str, Intervention | Seque
     for name, chain in chains.items():
         attention = model.get_submodule(name.rpartition(".")[0])
         handlers[hook_points[name]] = _acting(name, chain, getattr(attention, "n_heads", None), lengths)
-    with handling(handlers):
+    with active_hooks(handlers):
         yield
     check_reached([*interventions], lengths)
     for name, of_forwards in lengths.items():
@@ -74,7 +74,7 @@ def _acting(
     of_memory = Site(name=name).is_of_memory
 
     def act(value: Tensor) -> Tensor:
-        site = Site(name=name, first=0 if of_memory else first_position(), n_heads=n_heads)
+        site = Site(name=name, first=0 if of_memory else position_offset(), n_heads=n_heads)
         for intervention in chain:
             given = value if isinstance(intervention, Edit) else value.clone()
             value = _checked(intervention(given, site), value, site)
@@ -127,7 +127,7 @@ def _check_reached(name: str, chain: Sequence[Intervention], n_positions: int, n
         InterventionError: it had not.
     """
     for intervention in chain:
-        missed = intervention.place.missed(n_positions, n_keys) if isinstance(intervention, Edit) else None
+        missed = intervention.selection.missed(n_positions, n_keys) if isinstance(intervention, Edit) else None
         if missed is not None:
             what, index, n = missed
             raise InterventionError(

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from transformer_core.errors import InterventionError
 from transformer_core.instrument.edit import Edit
-from transformer_core.instrument.places import Cell, Place, cell_index
+from transformer_core.instrument.selection import Cell, Selection, cell_index
 from transformer_core.instrument.sites import Site
 from transformer_core.instrument.substitutes import Acts, captured, cut_to, fitting
 
@@ -63,7 +63,7 @@ def scale(
     def scaled(value: Tensor, site: Site) -> Tensor:
         return value.new_zeros(()) if factor == 0 else value * factor
 
-    return Edit(Place.of(heads, positions, cells), scaled, renormalize)
+    return Edit(Selection.of(heads, positions, cells), scaled, renormalize)
 
 
 def replace(
@@ -83,12 +83,12 @@ def replace(
         cells: as for `zero`.
         renormalize: as for `zero`.
     """
-    place = Place.of(heads, positions, cells)
+    selection = Selection.of(heads, positions, cells)
 
     def replaced(old: Tensor, site: Site) -> Tensor:
-        return cut_to(old, value, site, place) if isinstance(value, Tensor) else old.new_tensor(value)
+        return cut_to(old, value, site, selection) if isinstance(value, Tensor) else old.new_tensor(value)
 
-    return Edit(place, replaced, renormalize)
+    return Edit(selection, replaced, renormalize)
 
 
 def average(
@@ -111,7 +111,7 @@ def average(
         cells: as for `zero`.
         renormalize: as for `zero`.
     """
-    place = Place.of(heads, positions, cells)
+    selection = Selection.of(heads, positions, cells)
 
     def mean(value: Tensor, site: Site) -> Tensor:
         if site.stem == "hook_mask":
@@ -120,7 +120,7 @@ def average(
             )
         if acts is not None:
             taken = captured(acts, site)
-            return cut_to(value, taken.mean(dim=0 if site.has_keys else (0, -2), keepdim=True), site, place)
+            return cut_to(value, taken.mean(dim=0 if site.has_keys else (0, -2), keepdim=True), site, selection)
         if site.has_keys:
             raise InterventionError(
                 "there is no mean over the positions of {site}: queries have different keys; capture the site on "
@@ -135,7 +135,7 @@ def average(
             )
         return value.mean(dim=-2, keepdim=True)
 
-    return Edit(place, mean, renormalize)
+    return Edit(selection, mean, renormalize)
 
 
 def resample(
@@ -155,7 +155,7 @@ def resample(
 
     Source: Chan et al. 2022, "Causal scrubbing", for the idea. Differs: positions are drawn, so lengths may differ.
     """
-    place = Place.of(heads, positions, None)
+    selection = Selection.of(heads, positions, None)
 
     def drawn(value: Tensor, site: Site) -> Tensor:
         if site.has_keys:
@@ -168,7 +168,7 @@ def resample(
         rows = [random.Random(f"{seed}, position {position}").randrange(taken.shape[-2]) for position in asked]
         return fitting(taken[..., rows, :].to(value), value, site)
 
-    return Edit(place, drawn)
+    return Edit(selection, drawn)
 
 
 def patch(
@@ -190,12 +190,12 @@ def patch(
 
     Source: Vig et al. 2020, sec. 3; Meng et al. 2022, sec. 2.1, who call it causal tracing.
     """
-    place = Place.of(heads, positions, cells)
+    selection = Selection.of(heads, positions, cells)
 
     def taken(value: Tensor, site: Site) -> Tensor:
-        return cut_to(value, captured(acts, site), site, place, is_run=True)
+        return cut_to(value, captured(acts, site), site, selection, is_run=True)
 
-    return Edit(place, taken, renormalize)
+    return Edit(selection, taken, renormalize)
 
 
 def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit:
@@ -206,15 +206,15 @@ def set_cells(cells: Mapping[Cell, float], *, renormalize: bool = False) -> Edit
         renormalize: at hook_pattern: the cells keep their numbers, and the others of a row share what is left, in their
             former proportions. Where nothing is left or nobody to share it, the row is divided by its sum.
     """
-    place, numbers = Place.of(None, None, cells), tuple(cells.values())
+    selection, numbers = Selection.of(None, None, cells), tuple(cells.values())
 
     def filled(value: Tensor, site: Site) -> Tensor:
         new = value.clone()
-        for cell, number in zip(place.cells or (), numbers, strict=True):
+        for cell, number in zip(selection.cells or (), numbers, strict=True):
             new[:, *cell_index(cell, site)] = number
         return new
 
-    return Edit(place, filled, renormalize)
+    return Edit(selection, filled, renormalize)
 
 
 def knock_out(edges: Iterable[Cell]) -> Edit:
@@ -240,7 +240,7 @@ def knock_out(edges: Iterable[Cell]) -> Edit:
             site=site.name,
         )
 
-    return Edit(Place.of(None, None, edges), forbidden)
+    return Edit(Selection.of(None, None, edges), forbidden)
 
 
 def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edit:
@@ -250,11 +250,11 @@ def edit_mask(*, allow: Sequence[Cell] = (), forbid: Sequence[Cell] = ()) -> Edi
         allow: (head, query, key), where None stands for all, that are opened.
         forbid: that are closed, also where `allow` has just opened them.
     """
-    opened, closed = Place.of(None, None, allow), Place.of(None, None, forbid)
+    opened, closed = Selection.of(None, None, allow), Selection.of(None, None, forbid)
 
     def changed(value: Tensor, site: Site) -> Tensor:
         if site.stem != "hook_mask":
             raise InterventionError("edit_mask belongs at hook_mask, not at {site}", site=site.name)
         return (value | opened.within(value, site)) & ~closed.within(value, site)
 
-    return Edit(Place.of(None, None, [*allow, *forbid]), changed)
+    return Edit(Selection.of(None, None, [*allow, *forbid]), changed)

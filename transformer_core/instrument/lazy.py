@@ -14,7 +14,7 @@ from torch import Tensor
 
 from transformer_core.errors import ConfigError, Message, SiteError
 from transformer_core.instrument.pooling import Overview, Reduce
-from transformer_core.model.attention import PatternSource, attention_pattern, attention_scores
+from transformer_core.model.attention import PatternInputs, attention_pattern, attention_scores
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
@@ -31,7 +31,7 @@ class LazyPattern:
     pattern in the same forward, the pattern was written out already, and is kept as it is.
     """
 
-    def __init__(self, source: PatternSource, *, detach: bool = True) -> None:
+    def __init__(self, source: PatternInputs, *, detach: bool = True) -> None:
         """Keep what the pattern is made of.
 
         Args:
@@ -248,14 +248,14 @@ class _BiasByDistance:
 
     def __init__(self, rule: PositionBias, detach: bool) -> None:
         """Write the rule out for every distance of a key and a query."""
-        self.n_earlier, self.furthest_back = rule.n_earlier, rule.n_earlier + rule.n_queries - 1
-        distance = torch.arange(-self.furthest_back, rule.n_keys - rule.n_earlier, device=rule.device)
+        self.n_past, self.furthest_back = rule.n_past, rule.n_past + rule.n_queries - 1
+        distance = torch.arange(-self.furthest_back, rule.n_keys - rule.n_past, device=rule.device)
         by_distance = rule.of_distance(distance[None])[:, 0]  # [head, distance]
         self.by_distance = by_distance.detach() if detach else by_distance
 
     def window(self, heads: slice | list[int], queries: slice, keys: slice) -> Float[Tensor, "1 head query key"]:
         """Return what is added to some scores."""
-        nearest = keys.start - self.n_earlier + self.furthest_back  # the first key's place, seen from query 0
+        nearest = keys.start - self.n_past + self.furthest_back  # the first key's place, seen from query 0
         firsts = nearest - torch.arange(queries.start, queries.stop, device=self.by_distance.device)
         return self.by_distance[heads].unfold(-1, keys.stop - keys.start, 1)[None, :, firsts]
 

@@ -8,7 +8,7 @@ from torch.nn import functional as F
 
 from transformer_core.errors import InterventionError
 from transformer_core.instrument.lazy import LazyPattern
-from transformer_core.instrument.places import Place
+from transformer_core.instrument.selection import Selection
 from transformer_core.instrument.sites import Site
 
 Acts = Mapping[str, Tensor | LazyPattern]
@@ -29,14 +29,14 @@ def captured(acts: Acts, site: Site) -> Tensor:
     return taken.full() if isinstance(taken, LazyPattern) else taken
 
 
-def cut_to(value: Tensor, taken: Tensor, site: Site, place: Place, *, is_run: bool = False) -> Tensor:
+def cut_to(value: Tensor, taken: Tensor, site: Site, selection: Selection, *, is_run: bool = False) -> Tensor:
     """Return `taken`, which stands for a whole text, at the positions of `value`, so that it broadcasts to it.
 
     Args:
         value: what the site holds.
         taken: what is put there.
         site: where that is.
-        place: the part that is asked for.
+        selection: the part that is asked for.
         is_run: it is of another run, so that a single position in it is the first one, and does not stand for all.
 
     Raises:
@@ -56,7 +56,7 @@ def cut_to(value: Tensor, taken: Tensor, site: Site, place: Place, *, is_run: bo
             )
     if taken.ndim > 1 and (is_run or taken.shape[-2] > 1):
         n_there, taken = taken.shape[-2], taken[..., site.first : site.first + n, :]
-        missing = place.first_position(site.first + taken.shape[-2], site.first + n)
+        missing = selection.first_selected(site.first + taken.shape[-2], site.first + n)
         if missing is not None:
             raise InterventionError(
                 "what is put at {site} has {n_there} positions and so no position {missing}; name the positions "

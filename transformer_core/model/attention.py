@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
-from transformer_core.hooks import HookPoint, SourcePoint, is_watched
+from transformer_core.hooks import HookPoint, LazyPatternPoint, has_hooks
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.dropout import Dropout
 from transformer_core.model.norms import build_norm
@@ -72,7 +72,7 @@ class KeyValueStore(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PatternSource:
+class PatternInputs:
     """What a pattern is made of: enough to compute any part of it later, in memory that grows with the length only."""
 
     q: Float[Tensor, "batch head query d_head"]
@@ -111,7 +111,7 @@ class MultiHeadAttention(nn.Module):
         self.dropout_pattern = Dropout(config.dropout_pattern)
         self.hook_q, self.hook_k, self.hook_v = HookPoint(), HookPoint(), HookPoint()
         self.hook_mask, self.hook_attn_scores, self.hook_pattern = HookPoint(), HookPoint(), HookPoint()
-        self.pattern_source = SourcePoint()
+        self.pattern_inputs = LazyPatternPoint()
         self.hook_z, self.hook_result, self.hook_attn_out = HookPoint(), HookPoint(), HookPoint()
 
     def forward(
@@ -142,19 +142,19 @@ class MultiHeadAttention(nn.Module):
             v = self.hook_v(self._heads(self.v(key_value_input)))
             if store is not None:
                 k, v = store.append(k, v)
-        if is_watched(self.hook_mask):
+        if has_hooks(self.hook_mask):
             mask = self.hook_mask(_written_out(mask, q, k))  # [batch, 1 or head, query, key]
         return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
         """Return z, by the fused kernel unless somebody looks inside."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
-        if is_watched(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active:
+        if has_hooks(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active:
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
             attn_scores = attention_scores(q, keys, rows_of(mask, slice(None)), bias=written_bias, scale=self.scale)
             pattern = self.hook_pattern(attention_pattern(self.hook_attn_scores(attn_scores)))
-        if is_watched(self.pattern_source):
-            self.pattern_source(PatternSource(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
+        if has_hooks(self.pattern_inputs):
+            self.pattern_inputs(PatternInputs(q=q, k=k, mask=mask, bias=bias, scale=self.scale, pattern=pattern))
         if pattern is None:
             return scaled_dot_product_attention(q, keys, values, mask, bias=bias, scale=self.scale)
         return self.dropout_pattern(pattern) @ values
@@ -172,7 +172,7 @@ class MultiHeadAttention(nn.Module):
 
     def _merge_heads(self, z: Tensor) -> Tensor:
         """[batch, head, query, d_head] -> [batch, query, d_model], through W_O."""
-        if not is_watched(self.hook_result):
+        if not has_hooks(self.hook_result):
             return self.out(z.transpose(1, 2).flatten(start_dim=-2))
         w_out = self.out.weight.unflatten(-1, (self.n_heads, self.d_head))  # [d_model, head, d_head]
         result = self.hook_result(torch.einsum("bhqd,mhd->bhqm", z, w_out))  # [batch, head, query, d_model]

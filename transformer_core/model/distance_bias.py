@@ -22,7 +22,7 @@ class PositionBias:
     of_distance: OfDistance  # of key minus query, in positions
     n_queries: int
     n_keys: int
-    n_earlier: int  # keys before the first query
+    n_past: int  # keys before the first query
     device: torch.device
 
     def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Float[Tensor, "1 head query key"]:
@@ -35,7 +35,7 @@ class PositionBias:
             keys: which columns, likewise, as a slice of 0 to `n_keys`.
         """
         rows, columns = range(*queries.indices(self.n_queries)), range(*keys.indices(self.n_keys))
-        first, last = rows[0] + self.n_earlier, rows[-1] + self.n_earlier
+        first, last = rows[0] + self.n_past, rows[-1] + self.n_past
         distance = torch.arange(columns[0] - last, columns[-1] - first + 1, device=self.device)
         by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
         return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the last query's stretch is the first one
@@ -67,7 +67,7 @@ def relative_bucket(
 
     Args:
         distance: key minus query.
-        n_buckets: in all; without look-ahead half of them serve the keys behind the query, half those after it.
+        n_buckets: in all; without a causal mask half of them serve the keys behind the query, half those after it.
         max_distance: from here on all distances share the last bucket.
         is_causal: all buckets serve the keys behind the query.
 
@@ -88,7 +88,7 @@ def relative_bucket(
 class AlibiBias(nn.Module):
     """Each head's score falls in a line with the distance; nothing to train.
 
-    Source: Press et al. 2022, sec. 3. Differs: without look-ahead both directions count alike.
+    Source: Press et al. 2022, sec. 3. Differs: without a causal mask both directions count alike.
     """
 
     def __init__(self, config: ModelConfig) -> None:

@@ -1,15 +1,15 @@
 """Who may attend to whom. Masks are boolean, True = may attend; this is the one place where they are built.
 
-A mask broadcasts to [batch, head, query, key]. Padding and look-ahead combine by `&`:
+A mask broadcasts to [batch, head, query, key]. Padding and causal masks combine by `&`:
 
 >>> tokens = torch.tensor([[5, 6, 0]])
->>> (padding_mask(tokens, pad_id=0) & look_ahead_mask(3)).int()
+>>> (padding_mask(tokens, pad_id=0) & causal_mask(3)).int()
 tensor([[[[1, 0, 0],
           [1, 1, 0],
           [1, 1, 0]]]], dtype=torch.int32)
 
-A stack hands its blocks the rule, `AttentionMask`, and not the matrix: the fused kernel knows look-ahead by itself, and
-who looks at a few rows of a long text needs only those rows.
+A stack hands its blocks the rule, `AttentionMask`, and not the matrix: the fused kernel has a causal mask of its own,
+and a few rows of a long text can be computed without the others.
 """
 
 from dataclasses import dataclass, replace
@@ -32,27 +32,25 @@ def padding_mask(tokens: Int[Tensor, "batch key"], pad_id: int | None) -> Bool[T
     return is_real[:, None, None, :]
 
 
-def look_ahead_mask(
-    n_queries: int, n_earlier: int = 0, device: torch.device | None = None
-) -> Bool[Tensor, "query key"]:
+def causal_mask(n_queries: int, n_past: int = 0, device: torch.device | None = None) -> Bool[Tensor, "query key"]:
     """Allow each position itself and everything before it ("subsequent positions" are hidden).
 
     Args:
         n_queries: positions that ask.
-        n_earlier: positions before the first query, whose keys are there already (a cache): all of them allowed.
+        n_past: positions before the first query, whose keys are there already (a cache): all of them allowed.
         device: where the mask is made.
 
     Returns:
-        [query, n_earlier + n_queries], True where key <= n_earlier + query.
+        [query, n_past + n_queries], True where key <= n_past + query.
 
     Source: Vaswani et al. 2017, sec. 3.2.3, third point.
     """
-    n_keys = n_earlier + n_queries
-    return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device).tril(diagonal=n_earlier)
+    n_keys = n_past + n_queries
+    return torch.ones(n_queries, n_keys, dtype=torch.bool, device=device).tril(diagonal=n_past)
 
 
 def sliding_window_mask(
-    n_queries: int, n_keys: int, window: int, *, n_earlier: int = 0, device: torch.device | None = None
+    n_queries: int, n_keys: int, window: int, *, n_past: int = 0, device: torch.device | None = None
 ) -> Bool[Tensor, "query key"]:
     """Allow each position itself and its neighbours, nearer than `window` on either side.
 
@@ -60,38 +58,38 @@ def sliding_window_mask(
         n_queries: positions that ask.
         n_keys: positions that are looked at, counted from the same start.
         window: at least 1, which allows the position itself alone.
-        n_earlier: positions before the first query.
+        n_past: positions before the first query.
         device: where the mask is made.
 
     Returns:
-        [query, key], True where |n_earlier + query - key| < window.
+        [query, key], True where |n_past + query - key| < window.
 
     Source: Beltagy et al. 2020, "Longformer", sec. 3.1.
     """
-    query, key = _places(n_queries, n_keys, n_earlier, device)
+    query, key = _places(n_queries, n_keys, n_past, device)
     return (query - key).abs() < window
 
 
 def prefix_mask(
-    n_queries: int, n_keys: int, n_prefix: int, *, n_earlier: int = 0, device: torch.device | None = None
+    n_queries: int, n_keys: int, n_prefix: int, *, n_past: int = 0, device: torch.device | None = None
 ) -> Bool[Tensor, "query key"]:
     """Allow the first `n_prefix` keys to all queries, and behind them each position itself and what came before it.
 
     Args:
         n_queries: positions that ask.
         n_keys: positions that are looked at, counted from the same start.
-        n_prefix: keys that all may see; with 0 it is the look-ahead mask.
-        n_earlier: positions before the first query.
+        n_prefix: keys that all may see; with 0 it is the causal mask.
+        n_past: positions before the first query.
         device: where the mask is made.
 
     Source: Raffel et al. 2020, "Exploring the Limits of Transfer Learning", sec. 3.2.1 ("causal with prefix").
     """
-    query, key = _places(n_queries, n_keys, n_earlier, device)
+    query, key = _places(n_queries, n_keys, n_past, device)
     return (key <= query) | (key < n_prefix)
 
 
 def block_mask(
-    n_queries: int, n_keys: int, size: int, *, n_earlier: int = 0, device: torch.device | None = None
+    n_queries: int, n_keys: int, size: int, *, n_past: int = 0, device: torch.device | None = None
 ) -> Bool[Tensor, "query key"]:
     """Allow the positions of one block to see each other, and nobody else: several texts in one sequence, packed.
 
@@ -99,19 +97,19 @@ def block_mask(
         n_queries: positions that ask.
         n_keys: positions that are looked at, counted from the same start.
         size: positions of a block, at least 1; the last block may be shorter.
-        n_earlier: positions before the first query.
+        n_past: positions before the first query.
         device: where the mask is made.
 
     Returns:
         [query, key], True where both lie in the same block.
     """
-    query, key = _places(n_queries, n_keys, n_earlier, device)
+    query, key = _places(n_queries, n_keys, n_past, device)
     return query // size == key // size
 
 
-def _places(n_queries: int, n_keys: int, n_earlier: int, device: torch.device | None) -> tuple[Tensor, Tensor]:
+def _places(n_queries: int, n_keys: int, n_past: int, device: torch.device | None) -> tuple[Tensor, Tensor]:
     """Return the positions of the queries, as a column, and those of the keys, as a row."""
-    query = torch.arange(n_earlier, n_earlier + n_queries, device=device)[:, None]
+    query = torch.arange(n_past, n_past + n_queries, device=device)[:, None]
     return query, torch.arange(n_keys, device=device)[None]
 
 
@@ -123,7 +121,7 @@ class AttentionMask:
     n_keys: int
     device: torch.device
     is_causal: bool = False  # a query sees itself and what came before it (sec. 3.2.3)
-    n_earlier: int = 0  # keys before the first query, in self-attention that goes on with a cache
+    n_past: int = 0  # keys before the first query, in self-attention that goes on with a cache
     window: int | None = None  # keys nearer than this are seen (Beltagy et al. 2020, sec. 3.1); None: all
     is_real: Bool[Tensor, "batch key"] | None = None  # False for padding; None: every key is a real token
 
@@ -140,29 +138,29 @@ class AttentionMask:
         pad_id: int | None,
         *,
         is_causal: bool,
-        n_earlier: int = 0,
+        n_past: int = 0,
         window: int | None = None,
         first_is_real: bool = False,
     ) -> Self:
         """Return the rule of self-attention.
 
         Args:
-            tokens: those that ask; behind `n_earlier` cached ones, all of them real then.
+            tokens: those that ask; behind `n_past` cached ones, all of them real then.
             pad_id: the token that fills up shorter sequences; None where there is none.
             is_causal: whether what comes after a query is hidden from it.
-            n_earlier: tokens before the first query, whose keys are there already.
+            n_past: tokens before the first query, whose keys are there already.
             window: keys nearer than this are seen; None: all.
             first_is_real: the first token counts, whichever it is: some decoders start with the token of the padding.
         """
         n_queries = tokens.shape[1]
         # padding is on the right: no real token sees it anyway where the future is hidden, and who compiles is training
-        is_all_real = n_earlier > 0 or (is_causal and is_compiling())
+        is_all_real = n_past > 0 or (is_causal and is_compiling())
         return cls(
             n_queries=n_queries,
-            n_keys=n_earlier + n_queries,
+            n_keys=n_past + n_queries,
             device=tokens.device,
             is_causal=is_causal,
-            n_earlier=n_earlier,
+            n_past=n_past,
             window=window,
             is_real=None if is_all_real else _real_ones(tokens, pad_id, first_is_real=first_is_real),
         )
@@ -179,13 +177,13 @@ class AttentionMask:
     @property
     def allows_everything(self) -> bool:
         """Whether no key is hidden from any query."""
-        hides_later = self.is_causal and self.n_keys > self.n_earlier + 1
+        hides_later = self.is_causal and self.n_keys > self.n_past + 1
         return self.is_real is None and not self.is_bounded and not hides_later
 
     @property
-    def is_look_ahead_only(self) -> bool:
+    def is_causal_only(self) -> bool:
         """Whether the future is hidden and nothing else, from the first key on: what the fused kernel does itself."""
-        return self.is_causal and not self.n_earlier and self.is_real is None and not self.is_bounded
+        return self.is_causal and not self.n_past and self.is_real is None and not self.is_bounded
 
     def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Bool[Tensor, "#batch 1 query key"]:
         """Return the mask as a matrix, or a window of it.
@@ -194,7 +192,7 @@ class AttentionMask:
             queries: which rows, as a slice of 0 to `n_queries`.
             keys: which columns, as a slice of 0 to `n_keys`.
         """
-        query = torch.arange(*queries.indices(self.n_queries), device=self.device)[:, None] + self.n_earlier
+        query = torch.arange(*queries.indices(self.n_queries), device=self.device)[:, None] + self.n_past
         key = torch.arange(*keys.indices(self.n_keys), device=self.device)
         allowed = torch.ones(len(query), len(key), dtype=torch.bool, device=self.device)
         if self.is_causal:
@@ -211,7 +209,7 @@ class AttentionMask:
             queries: at least one, as a slice of 0 to `n_queries`.
         """
         asking = range(*queries.indices(self.n_queries))
-        first, last = asking[0] + self.n_earlier, asking[-1] + self.n_earlier
+        first, last = asking[0] + self.n_past, asking[-1] + self.n_past
         start, stop = 0, self.n_keys
         if self.window is not None:
             start, stop = max(0, first - self.window + 1), min(stop, last + self.window)

@@ -44,7 +44,7 @@ def scaled_dot_product_attention(
     """
     if isinstance(mask, AttentionMask) and mask.allows_everything:
         mask = None
-    if bias is None and isinstance(mask, AttentionMask) and mask.is_look_ahead_only:
+    if bias is None and isinstance(mask, AttentionMask) and mask.is_causal_only:
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
     if bias is None and not isinstance(mask, AttentionMask):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)

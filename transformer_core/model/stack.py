@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
-from transformer_core.hooks import HookPoint, is_watched
+from transformer_core.hooks import HookPoint, has_hooks
 from transformer_core.model.block import Block, BlockStore
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
 from transformer_core.model.dropout import Dropout
@@ -127,7 +127,7 @@ class Stack(nn.Module):
             return None
         n_keys = first + n_positions
         return PositionBias(
-            of_distance=self.position_bias, n_queries=n_positions, n_keys=n_keys, n_earlier=first, device=device
+            of_distance=self.position_bias, n_queries=n_positions, n_keys=n_keys, n_past=first, device=device
         )
 
     def _embed(self, tokens: Tensor, first: int, segments: Tensor | None) -> Tensor:
@@ -136,7 +136,7 @@ class Stack(nn.Module):
         x = self.hook_embed(self.embed(tokens))
         if self.pos_embed is not None:
             positions = self.pos_embed(first, n_positions)  # [pos, d_model]
-            if is_watched(self.hook_pos_embed):
+            if has_hooks(self.hook_pos_embed):
                 positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy: who looks may write on it
             x = x + positions
         if self.n_segments:

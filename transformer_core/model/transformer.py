@@ -174,7 +174,7 @@ class Transformer(nn.Module):
             tgt,
             config.pad_id,
             is_causal=True,
-            n_earlier=0 if store is None else store.n_positions,
+            n_past=0 if store is None else store.n_positions,
             window=config.sliding_window,
             first_is_real=config.bos_id == config.pad_id,
         )

@@ -9,7 +9,7 @@ from pages.learn.lesson_engine.faults import ExpressionError
 from pages.learn.lesson_engine.getters import Get, Parts, attention_site, probabilities
 from pages.learn.lesson_engine.run import MOST_NEW_TOKENS, Run
 from pages.learn.lesson_engine.value import Result
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.interventions import set_cells, zero_heads

@@ -17,7 +17,7 @@ from transformer_core.errors import ConfigError, mark
 from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.attention import MultiHeadAttention
-from transformer_core.model.masks import look_ahead_mask
+from transformer_core.model.masks import causal_mask
 from transformer_core.model.norms import LayerNorm
 from transformer_core.model.sdpa import Mask
 from transformer_core.model.transformer import Transformer
@@ -61,7 +61,7 @@ def _mask_on_cross(model: Transformer) -> Iterator[None]:
     def hide_later(mask: Tensor, site: Site) -> Tensor:
         n_queries, n_keys = mask.shape[-2:]
         longest = max(n_queries, n_keys)
-        return mask & look_ahead_mask(longest, device=mask.device)[:n_queries, :n_keys]
+        return mask & causal_mask(longest, device=mask.device)[:n_queries, :n_keys]
 
     edits = {"decoder.*.self_attn.hook_mask": allow_all}
     if model.config.has_encoder:

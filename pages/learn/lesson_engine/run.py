@@ -12,7 +12,7 @@ from pages.learn.lesson_engine.mistakes import MISTAKES
 from pages.learn.lesson_engine.value import WRITING, Axis
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.analysis.trace.reading import Reading, read
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pages.learn.lesson_engine.run import Run
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.beam_tree import search_beams
 from transformer_core.decoding.tree import DecodingStep, DecodingTree
 

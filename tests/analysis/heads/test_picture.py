@@ -29,7 +29,7 @@ Window = tuple[tuple[int, int], tuple[int, int]]
 
 
 class Written:
-    """An attention whose numbers are made up, all written out: what a picture asks of `Attended`."""
+    """An attention whose numbers are made up, all written out: what a picture asks of `AttentionMaps`."""
 
     def __init__(self, mask: np.ndarray, *, is_short: bool = True, seed: int = 0) -> None:
         made = np.random.default_rng(seed)
@@ -63,29 +63,29 @@ SIDES: dict[str, Any] = {"labels": (LABELS, LABELS), "words": (WORDS, WORDS), "s
 
 def seen(
     wish: Wish | None = None,
-    attended: Any = CAUSAL,
+    attention_maps: Any = CAUSAL,
     *,
     sides: dict[str, Any] = SIDES,
     most_cells: int = 256,
     **more: Any,
 ) -> HeadPicture:
     """A picture of head 1.2, or as the wish says."""
-    return picture(attended, replace(wish or Wish(heads=(HEAD,)), **more), **sides, most_cells=most_cells)
+    return picture(attention_maps, replace(wish or Wish(heads=(HEAD,)), **more), **sides, most_cells=most_cells)
 
 
-def cells_by_hand(quantity: Quantity, shares: Iterable[HeadShare], attended: Written = CAUSAL) -> np.ndarray:
+def cells_by_hand(quantity: Quantity, shares: Iterable[HeadShare], attention_maps: Written = CAUSAL) -> np.ndarray:
     """The quantity of one head, or the weighted mean of several, token by token."""
     shares = [share for share in shares if share.weight]
-    cells = np.zeros(attended.shape[2:])
+    cells = np.zeros(attention_maps.shape[2:])
     for query, key in np.ndindex(*cells.shape):
         for s in shares:
-            value = float(attended.all_scores[s.layer, s.head, query, key])
+            value = float(attention_maps.all_scores[s.layer, s.head, query, key])
             if quantity != "scores":
-                value = float(attended.patterns[s.layer, s.head, query, key])
+                value = float(attention_maps.patterns[s.layer, s.head, query, key])
             if quantity == "values":
-                value *= float(attended.value_norms[s.layer, s.head, key])
+                value *= float(attention_maps.value_norms[s.layer, s.head, key])
             if quantity == "written":
-                value *= float(attended.written_norms[s.layer, s.head, key])
+                value *= float(attention_maps.written_norms[s.layer, s.head, key])
             cells[query, key] += value * s.weight / sum(share.weight for share in shares)
     return cells
 
@@ -258,14 +258,14 @@ def test_of_more_cells_than_can_be_drawn_each_is_the_largest_of_its_block(
     quantity: Quantity, most_cells: int, shape: tuple[int, int]
 ):
     """Block i of m begins at i * n // m, and no block is empty."""
-    attended = Written(np.tri(*shape, k=2, dtype=bool))
+    attention_maps = Written(np.tri(*shape, k=2, dtype=bool))
     sides = {
         "labels": tuple(tuple(map(str, range(n))) for n in shape),
         "words": tuple(tuple(range(n)) for n in shape),
         "special": tuple((False,) * n for n in shape),
     }
-    shown = seen(None, attended, sides=sides, quantity=quantity, most_cells=most_cells)
-    cells, mask = cells_by_hand(quantity, (HEAD,), attended), attended.mask()
+    shown = seen(None, attention_maps, sides=sides, quantity=quantity, most_cells=most_cells)
+    cells, mask = cells_by_hand(quantity, (HEAD,), attention_maps), attention_maps.mask()
     sizes = tuple(min(n, most_cells) for n in shape)
     assert shown.values.shape == shown.mask.shape == sizes and shown.blocks == shape
     for row, column in np.ndindex(*sizes):
@@ -305,12 +305,12 @@ def test_the_largest_is_that_of_all_cells_of_the_text(
 
 
 def test_of_a_long_text_only_what_is_shown_is_computed():
-    attended = Written(np.tri(N, dtype=bool), is_short=False)
+    attention_maps = Written(np.tri(N, dtype=bool), is_short=False)
     window: Window = ((4, 6), (0, 8))
-    shown = seen(None, attended, quantity="values", window=window)
-    assert attended.n_asked == 3 * N
+    shown = seen(None, attention_maps, quantity="values", window=window)
+    assert attention_maps.n_asked == 3 * N
     assert shown.largest == pytest.approx(cells_by_hand("values", (HEAD,))[4:7].max(), rel=1e-5)
-    in_words = seen(None, attended, quantity="values", window=window, in_words=True)
+    in_words = seen(None, attention_maps, quantity="values", window=window, in_words=True)
     assert in_words.largest is not None and in_words.values.max() == pytest.approx(in_words.largest, rel=1e-6)
 
 

@@ -25,7 +25,7 @@ from transformer_core.analysis.heads.text_measures import (
     measure_text,
 )
 from transformer_core.analysis.trace.cases import case_of
-from transformer_core.analysis.trace.watching import Watched
+from transformer_core.analysis.trace.traced_forward import TracedForward
 from transformer_core.corpora.corpus import Text
 
 CAUSAL, FULL, WIDE = np.tri(7, dtype=bool), np.ones((7, 7), dtype=bool), np.ones((7, 4), dtype=bool)
@@ -163,8 +163,8 @@ def test_induction_is_what_a_head_meter_measures_on_the_same_text(config: dict[s
     special = np.array(tokenizer.is_special(ids.tolist()))
     measured = measure_heads(model, tokenizer, [text])
     with torch.inference_mode():
-        ((name, attended),) = Watched(model, torch.from_numpy(ids)[None]).attended.items()
-    found = measure_text(attended, special, attention=name, ids=ids)["induction"]
+        ((name, attention_maps),) = TracedForward(model, torch.from_numpy(ids)[None]).attention_maps.items()
+    found = measure_text(attention_maps, special, attention=name, ids=ids)["induction"]
     assert found.size == len(measured)
     for one in measured:
         assert one.induction is not None

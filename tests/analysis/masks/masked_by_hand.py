@@ -55,8 +55,10 @@ def _stack(
     x = by_hand.embedding(weights, np.array([tokens]), config.d_model)
     for layer in range(config.n_encoder_layers if name == "encoder" else config.n_decoder_layers):
         block = weights.inside(f"blocks.{layer}")
-        attended = [("self_attn", "ln1", name)] + ([("cross_attn", "ln_cross", "cross")] if memory is not None else [])
-        for part, norm, attention in attended:
+        attentions = [("self_attn", "ln1", name)] + (
+            [("cross_attn", "ln_cross", "cross")] if memory is not None else []
+        )
+        for part, norm, attention in attentions:
             keys = x if part == "self_attn" else memory
             assert keys is not None
             mask = masks[attention, layer]

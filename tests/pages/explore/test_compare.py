@@ -154,7 +154,7 @@ def test_many_texts_have_a_mean_and_ends(open_app: OpenApp, checkpoints: Path):
     model, tokenizer = tc.load(checkpoints / "en-fr")
     entropies = []
     for text in EXAMPLES:
-        rows = read(model, tokenizer, text).attended["encoder"].pattern(1, 2).astype(np.float64)
+        rows = read(model, tokenizer, text).attention_maps["encoder"].pattern(1, 2).astype(np.float64)
         entropies.append(-(rows * np.log(rows)).sum(axis=1).mean())
     assert f"mean {np.mean(entropies):.2f} nats, standard deviation {np.std(entropies):.2f}" in words_of(app)
     lowest = EXAMPLES[int(np.argmin(entropies))]

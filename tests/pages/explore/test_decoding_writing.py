@@ -43,7 +43,7 @@ def check_numbers(app: AppTest, model: tc.Transformer, tokenizer: tc.Tokenizer, 
     labels = header["labels"]
     assert [labels[int(place)] for place in rows[:, 0]] == tokenizer.labels(tokens[0])
     log_probs = model(*inputs)[0].log_softmax(-1)
-    if (never := model.config.never_written) is not None:
+    if (never := model.config.suppressed_token_id) is not None:
         log_probs[:, never] = -torch.inf
     for place in range(header["nGiven"], tokens.shape[1]):
         decision, token = log_probs[place - 1], int(tokens[0, place])

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformer_core.analysis.blueprint.plan import STACKS
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 from transformer_core.analysis.blueprint.stream import Stream, stream_of, stream_sites
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 

@@ -15,7 +15,7 @@ from transformer_core.analysis.flow.rollout import (
     rollout,
     rollout_to_source,
 )
-from transformer_core.model.masks import look_ahead_mask
+from transformer_core.model.masks import causal_mask
 
 if TYPE_CHECKING:
     from transformer_core.analysis.trace.reading import Reading
@@ -53,7 +53,9 @@ def follow(reading: "Reading", method: Method) -> AcrossLayers:
 
     Source: Abnar and Zuidema 2020, "Quantifying attention flow in transformers".
     """
-    means = {name: attended.mean_by_layer.astype(np.float64) for name, attended in reading.attended.items()}
+    means = {
+        name: attention_maps.mean_by_layer.astype(np.float64) for name, attention_maps in reading.attention_maps.items()
+    }
     parts = []
     if "encoder" in means:
         parts.append(_of_one_stack(means["encoder"], "source", method))
@@ -81,5 +83,5 @@ def _of_one_stack(mean: Float[np.ndarray, "layer query key"], side: Where, metho
 
 
 def _part(of: Where, side: Where, values: Float[np.ndarray, "query key"], *, is_causal: bool) -> Part:
-    mask = look_ahead_mask(len(values)).numpy() if is_causal else np.ones(values.shape, dtype=bool)
+    mask = causal_mask(len(values)).numpy() if is_causal else np.ones(values.shape, dtype=bool)
     return Part(of=of, side=side, values=values.clip(0, 1), mask=mask)

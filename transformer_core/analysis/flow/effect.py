@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.analysis.trace.reading import Reading
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.model.transformer import Transformer
 
 

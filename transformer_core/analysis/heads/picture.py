@@ -16,7 +16,7 @@ from transformer_core.errors import ConfigError
 from transformer_core.text.grouping import word_labels
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.attended import Attended
+    from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_CELLS = 256  # rows and columns: more are narrower than a pixel or two
 
@@ -86,7 +86,7 @@ class HeadPicture:
 
 
 def picture(
-    attended: "Attended",
+    attention_maps: "AttentionMaps",
     wish: Wish,
     *,
     labels: tuple[Sequence[str], Sequence[str]],
@@ -97,7 +97,7 @@ def picture(
     """Return what is to be seen of an attention on a text.
 
     Args:
-        attended: the attention.
+        attention_maps: the attention.
         wish: what is wanted of it.
         labels: of queries and keys.
         words: the number of the word that each query and each key belongs to.
@@ -107,19 +107,19 @@ def picture(
     Raises:
         ConfigError: heads that cannot be combined, or nothing is left to show.
     """
-    n_queries, n_keys = attended.shape[2:]
+    n_queries, n_keys = attention_maps.shape[2:]
     spans = _slices(wish.window, n_queries, n_keys)
-    hidden = _hidden(attended, wish.hidden, special)
+    hidden = _hidden(attention_maps, wish.hidden, special)
     in_words = wish.in_words and wish.quantity != "scores"
     numbers = words if in_words else (range(n_queries), range(n_keys))
     sides = [_Shown.of(*parts) for parts in zip(spans, hidden, labels, numbers, strict=True)]
     if not all(side.tokens for side in sides):
         raise ConfigError("all tokens of this part are hidden; show special tokens and sinks again, or zoom out")
-    values, mask = _rows(attended, wish, spans[0]), attended.mask(spans[0])
+    values, mask = _rows(attention_maps, wish, spans[0]), attention_maps.mask(spans[0])
     largest = None
     if wish.quantity in ("scores", "values", "written"):
-        seen = slice(0, n_queries) if attended.is_short else spans[0]
-        of_all = values if seen == spans[0] else _rows(attended, wish, seen)
+        seen = slice(0, n_queries) if attention_maps.is_short else spans[0]
+        of_all = values if seen == spans[0] else _rows(attention_maps, wish, seen)
         if in_words:  # a word is the sum of its keys, and may be larger than any of them
             of_all = merge_tokens(of_all, [word - words[0][seen.start] for word in words[0][seen]], words[1])
         largest = float(np.abs(of_all[np.isfinite(of_all)]).max(initial=0))
@@ -137,9 +137,9 @@ def picture(
     return HeadPicture(values=values, mask=mask, queries=queries, keys=keys, blocks=blocks, largest=largest)
 
 
-def cell_in_all_heads(attended: "Attended", queries: range, keys: range) -> Float[np.ndarray, "layer head"]:
+def cell_in_all_heads(attention_maps: "AttentionMaps", queries: range, keys: range) -> Float[np.ndarray, "layer head"]:
     """Return the weight between two tokens, or two words, in every head: the sum over keys, the mean over queries."""
-    rows = [attended.row(query)[:, :, keys.start : keys.stop].sum(axis=-1) for query in queries]
+    rows = [attention_maps.row(query)[:, :, keys.start : keys.stop].sum(axis=-1) for query in queries]
     return np.mean(rows, axis=0)
 
 
@@ -188,14 +188,14 @@ def _slices(window: tuple[Span, Span] | None, n_queries: int, n_keys: int) -> tu
 
 
 def _hidden(
-    attended: "Attended", wanted: frozenset[Hidden], special: tuple[Sequence[bool], Sequence[bool]]
+    attention_maps: "AttentionMaps", wanted: frozenset[Hidden], special: tuple[Sequence[bool], Sequence[bool]]
 ) -> tuple[Bool[np.ndarray, " query"], Bool[np.ndarray, " key"]]:
     """Return which queries and which keys are left out: special ones on both sides, sinks among the keys."""
     queries, keys = (np.array(side, dtype=bool) & ("special" in wanted) for side in special)
-    return queries, keys | attended.sinks if "sinks" in wanted else keys
+    return queries, keys | attention_maps.sinks if "sinks" in wanted else keys
 
 
-def _rows(attended: "Attended", wish: Wish, queries: slice) -> Float[np.ndarray, "query key"]:
+def _rows(attention_maps: "AttentionMaps", wish: Wish, queries: slice) -> Float[np.ndarray, "query key"]:
     """Return the quantity of one head, or of several as one, for some queries and all keys.
 
     Of all heads of a long text there is never more than one at a time.
@@ -204,24 +204,24 @@ def _rows(attended: "Attended", wish: Wish, queries: slice) -> Float[np.ndarray,
         ConfigError: weights of which no mean can be made.
     """
     if len(wish.heads) == 1:
-        return _of_head(attended, wish.quantity, wish.heads[0], queries)
+        return _of_head(attention_maps, wish.quantity, wish.heads[0], queries)
     weights = np.array([share.weight for share in wish.heads], dtype=np.float64)
     (shares,) = combine(np.eye(len(weights))[:, None], weights)  # the mean of heads of which each is a unit vector
-    values = np.zeros((queries.stop - queries.start, attended.shape[3]), dtype=np.float32)
+    values = np.zeros((queries.stop - queries.start, attention_maps.shape[3]), dtype=np.float32)
     for head, share in zip(wish.heads, shares.tolist(), strict=True):
         if share:  # a score of -inf has no product with 0
-            values += share * _of_head(attended, wish.quantity, head, queries)
+            values += share * _of_head(attention_maps, wish.quantity, head, queries)
     return values
 
 
 def _of_head(
-    attended: "Attended", quantity: Quantity, share: HeadShare, queries: slice
+    attention_maps: "AttentionMaps", quantity: Quantity, share: HeadShare, queries: slice
 ) -> Float[np.ndarray, "query key"]:
     """Return the quantity of a head."""
     if quantity == "scores":
-        return attended.scores(share.layer, share.head, queries)
-    pattern = attended.pattern(share.layer, share.head, queries)
-    norms = {"values": attended.value_norms, "written": attended.written_norms}
+        return attention_maps.scores(share.layer, share.head, queries)
+    pattern = attention_maps.pattern(share.layer, share.head, queries)
+    norms = {"values": attention_maps.value_norms, "written": attention_maps.written_norms}
     return pattern * norms[quantity][share.layer, share.head] if quantity in norms else pattern
 
 

@@ -215,7 +215,7 @@ class TextMeasures:
 
 
 def measure_text(
-    attended: InStretches,
+    attention_maps: InStretches,
     special_keys: Bool[np.ndarray, " key"],
     *,
     attention: str,
@@ -224,7 +224,7 @@ def measure_text(
     """Measure all heads of an attention on a text.
 
     Args:
-        attended: their patterns.
+        attention_maps: their patterns.
         special_keys: True = the key is no text, but a token such as <bos> or [SEP].
         attention: its name in ATTENTIONS.
         ids: of the queries' tokens; None: not known, and induction is not measured.
@@ -233,11 +233,11 @@ def measure_text(
         By their names, the measures that apply to this attention; NaN where the text gives nothing to measure, such as
         one without special tokens.
     """
-    n_layers, n_heads, n_queries, _ = attended.shape
+    n_layers, n_heads, n_queries, _ = attention_maps.shape
     by_layer = []
     for layer in range(n_layers):
         measures = TextMeasures(n_heads, n_queries, special_keys, is_self=is_self_attention(attention), ids=ids)
-        for queries, rows, mask in attended.stretches(layer):
+        for queries, rows, mask in attention_maps.stretches(layer):
             measures.add(rows, mask, queries.start)
         by_layer.append(measures.finished())
     return {name: np.stack([found[name] for found in by_layer]) for name in MEASURES if name in by_layer[0]}

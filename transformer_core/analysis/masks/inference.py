@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.analysis.masks.rules import MaskChoice
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.cache import KeyValueCache
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.instrument.intervene import intervene

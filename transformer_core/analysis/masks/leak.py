@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 
 from transformer_core.analysis.masks.rules import MaskRule
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.instrument.intervene import intervene
 from transformer_core.model.transformer import Transformer
 

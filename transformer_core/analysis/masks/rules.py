@@ -55,7 +55,7 @@ class MaskRule:
         device = own.device
         everything = torch.ones(n_queries, n_keys, dtype=torch.bool, device=device)
         is_real = torch.arange(n_keys, device=device) < (n_keys if self.n_real is None else self.n_real)
-        is_past = prefix_mask(n_queries, n_keys, 0, n_earlier=first, device=device)
+        is_past = prefix_mask(n_queries, n_keys, 0, n_past=first, device=device)
         match self.kind:
             case "own":
                 return own
@@ -68,12 +68,12 @@ class MaskRule:
             case "padding_look_ahead":
                 return is_past & is_real
             case "window":
-                near = sliding_window_mask(n_queries, n_keys, self.size, n_earlier=first, device=device)
+                near = sliding_window_mask(n_queries, n_keys, self.size, n_past=first, device=device)
                 return near & is_real & (is_past if self.looks_back else everything)
             case "prefix":
-                return prefix_mask(n_queries, n_keys, self.size, n_earlier=first, device=device) & is_real
+                return prefix_mask(n_queries, n_keys, self.size, n_past=first, device=device) & is_real
             case "block":
-                together = block_mask(n_queries, n_keys, self.size, n_earlier=first, device=device)
+                together = block_mask(n_queries, n_keys, self.size, n_past=first, device=device)
                 return together & is_real & (is_past if self.looks_back else everything)
             case "none":
                 return everything

@@ -13,12 +13,12 @@ from transformer_core.analysis.masks.presets import N_PADDING, PRESETS, padded_s
 from transformer_core.analysis.masks.rules import MaskCell, MaskChoice, MaskRule
 from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
-from transformer_core.hooks import handling
+from transformer_core.hooks import active_hooks
 from transformer_core.instrument.capture import capture
 from transformer_core.instrument.intervene import intervene
-from transformer_core.model.attention import MultiHeadAttention, PatternSource, attention_scores
+from transformer_core.model.attention import MultiHeadAttention, PatternInputs, attention_scores
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
 
@@ -192,9 +192,9 @@ def _run(
     """Run a model once; return the head that is looked at, and the logits where the model is asked."""
     kind = ATTENTIONS[attention]
     module = cast(MultiHeadAttention, model.get_submodule(kind.module.format(layer=layer)))
-    sources: list[PatternSource] = []
+    sources: list[PatternInputs] = []
 
-    def keep(source: PatternSource) -> PatternSource:
+    def keep(source: PatternInputs) -> PatternInputs:
         sources.append(source)
         return source
 
@@ -202,7 +202,7 @@ def _run(
     with (
         intervene(model, edits),
         capture(model, mask_site, pattern_site) as acts,
-        handling({module.pattern_source: keep}),
+        active_hooks({module.pattern_inputs: keep}),
     ):
         logits = outputs_at(model, text)
     mask = acts[mask_site][0]
@@ -216,7 +216,7 @@ def _run(
     )
 
 
-def _scores(source: PatternSource, head: int) -> Float[Tensor, "query key"]:
+def _scores(source: PatternInputs, head: int) -> Float[Tensor, "query key"]:
     """Return one head's scores before the mask."""
     kv_head = head // (source.q.shape[1] // source.k.shape[1])
     bias = None if source.bias is None else source.bias.write_out()[:, head : head + 1].to(source.q.dtype)
@@ -239,8 +239,8 @@ def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits
     if not model.config.unembed:
         return Said(best=(), labels=(), probability=np.zeros(0, dtype=np.float32))
     likely = logits.clone()
-    if model.config.never_written is not None:
-        likely[:, model.config.never_written] = -torch.inf
+    if model.config.suppressed_token_id is not None:
+        likely[:, model.config.suppressed_token_id] = -torch.inf
     best = likely.argmax(dim=-1).tolist()
     of_output = tokenizer if text.architecture == "encoder_only" else tokenizer.target
     labels = [

@@ -115,5 +115,5 @@ def learned_bias(model: Transformer, stack: Stack, n_positions: int) -> LearnedB
 
 def _written_out(rule: AlibiBias | RelativeBuckets, n_positions: int) -> Float[np.ndarray, "head query key"]:
     device = rule.weight.device if isinstance(rule, RelativeBuckets) else torch.device("cpu")
-    bias = PositionBias(of_distance=rule, n_queries=n_positions, n_keys=n_positions, n_earlier=0, device=device)
+    bias = PositionBias(of_distance=rule, n_queries=n_positions, n_keys=n_positions, n_past=0, device=device)
     return bias.write_out()[0].detach().float().cpu().numpy()

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from transformer_core.analysis.positions.tables import rotary_config
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import ConfigError
 from transformer_core.instrument.capture import capture

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float
 from transformer_core.analysis.flow.score_sources import score_sources
 from transformer_core.analysis.positions.dials import backwards
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.analysis.walkthrough.sources import SourceKind
 from transformer_core.instrument.capture import capture
 from transformer_core.model.distance_bias import PositionBias
@@ -137,7 +137,7 @@ def score_parts(
                 of_distance=stack.position_bias,
                 n_queries=n_queries,
                 n_keys=n_keys,
-                n_earlier=0,
+                n_past=0,
                 device=next(model.parameters()).device,
             )
             parts["distance"] = bias.write_out()[0, head].double().cpu().numpy()

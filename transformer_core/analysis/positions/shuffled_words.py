@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.reading import LEAST_ROOM, Reading
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
 from transformer_core.instrument.capture import capture
@@ -78,7 +78,7 @@ def shuffle_words(
     orders = [_order(ids, words, is_special, seed + draw) for draw in range(N_ORDERS)]
     own = _patterns(model, attention, inputs)
     n_queries, n_keys = own.shape[2:]
-    mask = reading.attended[attention].mask(slice(n_queries), slice(n_keys))
+    mask = reading.attention_maps[attention].mask(slice(n_queries), slice(n_keys))
     is_self = kind.queries_from == kind.keys_from
     shuffled, distances = None, np.zeros((2, *own.shape[:2]))
     for order in orders:

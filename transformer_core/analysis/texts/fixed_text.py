@@ -11,7 +11,7 @@ import torch
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.reading import read
-from transformer_core.analysis.trace.watching import Given, Watched, tensor_of
+from transformer_core.analysis.trace.traced_forward import Given, TracedForward, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer
@@ -96,9 +96,9 @@ def fix_text(
 
 
 @torch.inference_mode()
-def watch(model: Transformer, inputs: Sequence[Sequence[int]]) -> Watched:
+def watch(model: Transformer, inputs: Sequence[Sequence[int]]) -> TracedForward:
     """Run a model once over the inputs of a fixed text, watched."""
-    return Watched(model, *(tensor_of(tokens, model) for tokens in inputs))
+    return TracedForward(model, *(tensor_of(tokens, model) for tokens in inputs))
 
 
 def _continued(model: Transformer, ids: Sequence[int], *, n_new: int) -> list[int]:

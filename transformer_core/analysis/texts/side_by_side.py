@@ -23,7 +23,7 @@ Labels = tuple[Sequence[str], Sequence[str]]
 
 @runtime_checkable
 class HeadPatterns(Protocol):
-    """One attention on one text, as `Attended` has it."""
+    """One attention on one text, as `AttentionMaps` has it."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float
 
-from transformer_core.analysis.trace.attended import Attended
+from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.watching import Given, Watched, tensor_of
+from transformer_core.analysis.trace.traced_forward import Given, TracedForward, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import Message, TextError
@@ -70,7 +70,7 @@ class Reading:
     inputs: tuple[tuple[int, ...], ...]  # the tokens that the model was given: of the text, and of the decoder
     special: Mapping[str, tuple[bool, ...]]  # "source", "target": which of these tokens are no text, such as <bos>
     words: Mapping[str, tuple[int, ...]]  # "source", "target": which word each of these tokens belongs to
-    attended: Mapping[str, Attended]  # by name of attention
+    attention_maps: Mapping[str, AttentionMaps]  # by name of attention
 
     def labels(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the labels of the queries and of the keys of an attention."""
@@ -87,17 +87,17 @@ class Reading:
     @property
     def patterns(self) -> Mapping[str, Float[np.ndarray, "layer head query key"]]:
         """Every pattern written out, by name of attention: of short texts."""
-        return {name: attended.full() for name, attended in self.attended.items()}
+        return {name: attention_maps.full() for name, attention_maps in self.attention_maps.items()}
 
     @property
     def masks(self) -> Mapping[str, Bool[np.ndarray, "query key"]]:
         """The masks written out, True = may attend, by name of attention: of short texts."""
-        return {name: attended.mask() for name, attended in self.attended.items()}
+        return {name: attention_maps.mask() for name, attention_maps in self.attention_maps.items()}
 
     @property
     def n_bytes(self) -> int:
         """Memory that the reading takes, in bytes."""
-        return sum(attended.n_bytes for attended in self.attended.values())
+        return sum(attention_maps.n_bytes for attention_maps in self.attention_maps.values())
 
     @property
     def mean_probability(self) -> float:
@@ -181,7 +181,7 @@ def _read_source(
         written = given.ids
         labels = (*tokenizer.target.labels([bos_id]), *given.labels)
     tgt = [bos_id, *written[:-1]]
-    watched = Watched(model, src, tensor_of(tgt, model), following=written)
+    traced = TracedForward(model, src, tensor_of(tgt, model), following=written)
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
     return Reading(
         architecture="encoder_decoder",
@@ -190,15 +190,15 @@ def _read_source(
         target=labels[:-1],
         n_given=1 if target is None else len(tgt),
         following=labels[1:],
-        predicted=watched.predicted(tokenizer.target, written, labels[1:]),
-        log_probs=watched.log_probs,
+        predicted=traced.predicted(tokenizer.target, written, labels[1:]),
+        log_probs=traced.log_probs,
         blanks=(),
         unknown=tuple(dict.fromkeys(unknown)),
         left_out=source.left_out,
         target_left_out=given.left_out,
         is_complete=target is not None or written[-1] == eos_id,
         **_about(source=(tokenizer, source.ids), target=(tokenizer.target, tgt)),
-        attended=watched.attended,
+        attention_maps=traced.attention_maps,
     )
 
 
@@ -214,9 +214,11 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     is_complete = len(tokens) > n_given and tokens[-1] == model.config.eos_id
     if is_complete:
         *tokens, next_one = tokens
-    watched = Watched(model, tensor_of(tokens, model), following=[*tokens[1:], next_one] if is_complete else tokens[1:])
+    traced = TracedForward(
+        model, tensor_of(tokens, model), following=[*tokens[1:], next_one] if is_complete else tokens[1:]
+    )
     if not is_complete:
-        next_one = watched.best[-1]
+        next_one = traced.best[-1]
     labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
     following = [*tokens[1:], next_one]
     return Reading(
@@ -226,26 +228,26 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         target=labels[:-1],
         n_given=n_given,
         following=labels[1:],
-        predicted=watched.predicted(tokenizer, following, labels[1:]),
-        log_probs=watched.log_probs,
+        predicted=traced.predicted(tokenizer, following, labels[1:]),
+        log_probs=traced.log_probs,
         blanks=(),
         unknown=tuple(tokenizer.unknown_words(text)),
         left_out=prompt.left_out,
         target_left_out=range(0),
         is_complete=is_complete,
         **_about(target=(tokenizer, tokens)),
-        attended=watched.attended,
+        attention_maps=traced.attention_maps,
     )
 
 
 def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> Reading:
     """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
     given = Given.of(tokenizer, text, "encoder_only", max_tokens)
-    watched = Watched(model, tensor_of(given.ids, model))
+    traced = TracedForward(model, tensor_of(given.ids, model))
     blanks, best = [], []
     predicts = model.config.unembed
     for position in (place for place, i in enumerate(given.ids) if predicts and i == tokenizer.mask_id):
-        log_probs, ids = watched.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
+        log_probs, ids = traced.log_probs_at([position])[0].topk(min(N_CANDIDATES, model.config.vocab_size))
         candidates = [
             Candidate(label=tokenizer.labels([i])[0], probability=probability)
             for i, probability in zip(ids.tolist(), log_probs.exp().tolist(), strict=True)
@@ -269,7 +271,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         is_complete=True,
         predicts=predicts,
         **_about(source=(tokenizer, given.ids)),
-        attended=watched.attended,
+        attention_maps=traced.attention_maps,
     )
 
 

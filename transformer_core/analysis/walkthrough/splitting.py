@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.analysis.walkthrough.extracting import distance_bias
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName

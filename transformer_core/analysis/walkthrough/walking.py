@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from transformer_core.analysis.trace.watching import tensor_of
+from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.analysis.walkthrough.extracting import attention_of, distance_bias, quantities_of
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.recomputing import recompute, sites_to_recompute

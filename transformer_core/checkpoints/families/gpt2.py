@@ -81,9 +81,7 @@ FAMILIES = (
         head=HEAD,
         prefix="transformer.",
         ignored=(
-            Ignored(
-                r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", Message("the look-ahead mask, which is made anew")
-            ),
+            Ignored(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", Message("the causal mask, which is rebuilt")),
         ),
     ),
 )

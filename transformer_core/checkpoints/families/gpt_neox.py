@@ -96,7 +96,7 @@ FAMILIES = (
         ignored=(
             Ignored(
                 r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)",
-                Message("the look-ahead mask, which is made anew"),
+                Message("the causal mask, which is rebuilt"),
             ),
             Ignored(
                 r"gpt_neox\.(layers\.\d+\.attention\.)?rotary_emb\.inv_freq",

@@ -87,6 +87,6 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="transformer.",
-        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", Message("the look-ahead mask, which is made anew")),),
+        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", Message("the causal mask, which is rebuilt")),),
     ),
 )

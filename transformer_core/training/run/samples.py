@@ -10,7 +10,7 @@ import torch
 
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import Sampling
-from transformer_core.decoding.steps import Writing, room_for
+from transformer_core.decoding.steps import GenerationState, room_for
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -34,7 +34,7 @@ def continuation(model: Transformer, tokenizer: Tokenizer, prompt: str) -> str:
     ids = [begin, *text[-(model.config.max_seq_len // 2) :]]
     room = room_for(model.config, len(ids), None)
     n_new = min(room, _N_CHARACTERS if tokenizer.kind == "character" else _N_TOKENS)
-    writing = Writing(model, torch.tensor([ids], device=next(model.parameters()).device), max_new_tokens=n_new)
+    writing = GenerationState(model, torch.tensor([ids], device=next(model.parameters()).device), max_new_tokens=n_new)
     tokens, seed = [*ids], crc32(prompt.encode())
     while len(tokens) < len(ids) + n_new and tokens[-1] != model.config.eos_id:
         log_probs = next_log_probs(writing.read()[0, -1], tokens, SAMPLING)

@@ -138,7 +138,7 @@ def not_shifted(batches: Iterator[Batch], *, pad_id: int) -> Iterator[Batch]:
 
 
 def _see_every_token(mask: Tensor, site: Site) -> Tensor:
-    """Open a look-ahead mask: each query sees all that any query of its text may see, which leaves out padding."""
+    """Open a causal mask: each query sees all that any query of its text may see, which leaves out padding."""
     return mask.any(dim=-2, keepdim=True).expand_as(mask)
 
 

@@ -11,7 +11,7 @@ from pages.learn.lesson_engine.faults import ExpressionError
 from pages.learn.lesson_engine.quantities import QUANTITIES
 from pages.learn.lesson_engine.value import Values
 from tests.pages.learn.lesson_engine.conftest import ROOT, MakeEvidence, load
-from transformer_core.hooks import handling, named_hook_points
+from transformer_core.hooks import active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer
 
 CAT = "The cat sees the dog."
@@ -161,7 +161,7 @@ def test_a_head_that_is_made_to_look_writes_the_value_of_that_key(make_evidence:
         return z
 
     site = "encoder.blocks.1.self_attn"
-    with torch.inference_mode(), handling({points[f"{site}.hook_v"]: keep, points[f"{site}.hook_z"]: put}):
+    with torch.inference_mode(), active_hooks({points[f"{site}.hook_v"]: keep, points[f"{site}.hook_z"]: put}):
         expected = model(src, tgt).softmax(dim=-1)[0].numpy()
     for places in ("it, street", "7, 5"):
         found = evidence.ask(f"probs_looking[encoder, 1, 0, {places}]")

@@ -1,4 +1,4 @@
-"""What a model says at one place of a text that it writes: every token's probability, and where it looked to say it."""
+"""The prediction of the next token: every token's probability, and the attention rows that it was made from."""
 
 import math
 from dataclasses import dataclass
@@ -25,11 +25,11 @@ class Candidate:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Outlook:
-    """What the model says behind a token, and where it looked to say it."""
+class NextTokenPrediction:
+    """The model's prediction after a token, with the attention rows of that position."""
 
-    logits: Float[Tensor, " vocab"]  # single precision, on the CPU; -inf for what is never written
-    log_sum: float  # log of the sum of all their exponentials, of what is never written too
+    logits: Float[Tensor, " vocab"]  # single precision, on the CPU; -inf for a suppressed token
+    log_sum: float  # log of the sum of all their exponentials, suppressed tokens included
     self_rows: Float[np.ndarray, "layer head key"]  # weights over the tokens so far; each row sums to 1
     cross_rows: Float[np.ndarray, "layer head src"] | None  # weights over the source; None without an encoder
     n_cached: int  # positions whose keys and values were there already

@@ -8,10 +8,10 @@ import torch
 
 import transformer_core as tc
 from transformer_core.analysis import strongest_cell
-from transformer_core.analysis.trace import attended as attended_module
-from transformer_core.analysis.trace.attended import Attended
+from transformer_core.analysis.trace import attention_maps as attention_maps_module
+from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.analysis.trace.watching import Watched
+from transformer_core.analysis.trace.traced_forward import TracedForward
 from transformer_core.errors import SiteError
 from transformer_core.instrument import lazy
 
@@ -43,7 +43,7 @@ def build(kind: str) -> tc.Transformer:
 
 
 @pytest.fixture(params=CONFIGS)
-def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, Attended], tc.Activations]:
+def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations]:
     """A model, what it attended to, and all activations of the same forward, watched."""
     model = build(request.param)
     tokens = [torch.randint(1, 30, (1, n), generator=torch.Generator().manual_seed(n)) for n in (N_SRC, N_TGT)]
@@ -51,15 +51,17 @@ def seen(request: pytest.FixtureRequest) -> tuple[tc.Transformer, dict[str, Atte
     with torch.inference_mode(), tc.capture(model, "*") as acts:
         model(*tokens)
     with torch.inference_mode():
-        return model, Watched(model, *tokens).attended, acts
+        return model, TracedForward(model, *tokens).attention_maps, acts
 
 
 @pytest.fixture(params=["short", "long"], autouse=True)
 def length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every text is once short, so that patterns are written out, and once too long for that, or for all at a time."""
     if request.param == "long":
-        monkeypatch.setattr(attended_module, "WRITTEN_OUT_BYTES", 0)
-        monkeypatch.setattr(attended_module, "_OVERVIEW_CELLS", 3 * attended_module._OVERVIEW_ROWS * N_SRC)  # 3 heads
+        monkeypatch.setattr(attention_maps_module, "WRITTEN_OUT_BYTES", 0)
+        monkeypatch.setattr(
+            attention_maps_module, "_OVERVIEW_CELLS", 3 * attention_maps_module._OVERVIEW_ROWS * N_SRC
+        )  # 3 heads
         monkeypatch.setattr(lazy, "_STRETCH_BYTES", 4 * 3 * 2 * N_SRC)  # 2 rows of each of them
 
 
@@ -67,58 +69,62 @@ def site(acts: tc.Activations, name: str, layer: int, stem: str) -> np.ndarray:
     return acts[tc.analysis.ATTENTIONS[name].site(layer, stem)][0].numpy()
 
 
-def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations]):
+def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations]):
     model, by_name, acts = seen
     assert by_name.keys() == attentions_of(model.config).keys()
-    for name, attended in by_name.items():
-        n_layers, n_heads, n_queries, n_keys = attended.shape
+    for name, attention_maps in by_name.items():
+        n_layers, n_heads, n_queries, n_keys = attention_maps.shape
         by_hand = np.stack([site(acts, name, layer, "hook_pattern") for layer in range(n_layers)])
         mask = np.broadcast_to(site(acts, name, 0, "hook_mask")[0], (n_queries, n_keys))
         close: dict[str, Any] = {"rtol": 0, "atol": 1e-6}
-        assert by_hand.shape == attended.shape
-        np.testing.assert_allclose(attended.full(), by_hand, **close)
-        np.testing.assert_array_equal(attended.mask(), mask)
-        np.testing.assert_array_equal(attended.mask(slice(1, 3), slice(2, 4)), mask[1:3, 2:4])
-        np.testing.assert_allclose(attended.row(2), by_hand[:, :, 2], **close)
-        np.testing.assert_allclose(attended.cell(3, 1), by_hand[:, :, 3, 1], **close)
-        np.testing.assert_allclose(attended.mean_by_layer, by_hand.mean(axis=1), **close)
+        assert by_hand.shape == attention_maps.shape
+        np.testing.assert_allclose(attention_maps.full(), by_hand, **close)
+        np.testing.assert_array_equal(attention_maps.mask(), mask)
+        np.testing.assert_array_equal(attention_maps.mask(slice(1, 3), slice(2, 4)), mask[1:3, 2:4])
+        np.testing.assert_allclose(attention_maps.row(2), by_hand[:, :, 2], **close)
+        np.testing.assert_allclose(attention_maps.cell(3, 1), by_hand[:, :, 3, 1], **close)
+        np.testing.assert_allclose(attention_maps.mean_by_layer, by_hand.mean(axis=1), **close)
         for layer, head in np.ndindex(n_layers, n_heads):
             window = slice(1, 5), slice(0, 4)
-            np.testing.assert_allclose(attended.pattern(layer, head), by_hand[layer, head], **close)
-            np.testing.assert_allclose(attended.pattern(layer, head, *window), by_hand[layer, head, 1:5, :4], **close)
+            np.testing.assert_allclose(attention_maps.pattern(layer, head), by_hand[layer, head], **close)
+            np.testing.assert_allclose(
+                attention_maps.pattern(layer, head, *window), by_hand[layer, head, 1:5, :4], **close
+            )
             scores = site(acts, name, layer, "hook_attn_scores")[head]
-            np.testing.assert_allclose(attended.scores(layer, head), scores, rtol=0, atol=1e-5)
-            np.testing.assert_allclose(attended.scores(layer, head, *window), scores[1:5, :4], rtol=0, atol=1e-5)
+            np.testing.assert_allclose(attention_maps.scores(layer, head), scores, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(attention_maps.scores(layer, head, *window), scores[1:5, :4], rtol=0, atol=1e-5)
         for layer in range(n_layers):
-            rows = [*attended.stretches(layer)]
+            rows = [*attention_maps.stretches(layer)]
             np.testing.assert_allclose(np.concatenate([part for _, part, _ in rows], axis=1), by_hand[layer], **close)
             np.testing.assert_array_equal(np.concatenate([part for _, _, part in rows]), mask)
 
 
-def test_the_length_of_values_and_of_what_they_write(seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations]):
+def test_the_length_of_values_and_of_what_they_write(
+    seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations],
+):
     """The written one against hook_result: what a head writes where all its attention is on one key."""
     model, by_name, acts = seen
-    for name, attended in by_name.items():
-        for layer, head in np.ndindex(*attended.shape[:2]):
+    for name, attention_maps in by_name.items():
+        for layer, head in np.ndindex(*attention_maps.shape[:2]):
             module = model.get_submodule(tc.analysis.ATTENTIONS[name].module.format(layer=layer))
             group = model.config.n_heads // model.config.n_kv_heads
             v = torch.from_numpy(site(acts, name, layer, "hook_v")[head // group])
             columns = slice(head * v.shape[1], (head + 1) * v.shape[1])
             written = v @ module.get_parameter("out.weight")[:, columns].T
-            np.testing.assert_allclose(attended.value_norms[layer, head], v.norm(dim=-1).numpy(), rtol=1e-5)
+            np.testing.assert_allclose(attention_maps.value_norms[layer, head], v.norm(dim=-1).numpy(), rtol=1e-5)
             np.testing.assert_allclose(
-                attended.written_norms[layer, head], written.norm(dim=-1).detach().numpy(), rtol=1e-4
+                attention_maps.written_norms[layer, head], written.norm(dim=-1).detach().numpy(), rtol=1e-4
             )
 
 
 @pytest.mark.parametrize("side", [2, 4, 100])
 def test_an_overview_holds_the_largest_of_each_block(
-    seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations], side: int
+    seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations], side: int
 ):
     _, by_name, _ = seen
-    for attended in by_name.values():
-        full, mask = attended.full(), attended.mask()
-        overview = attended.overview(side)
+    for attention_maps in by_name.values():
+        full, mask = attention_maps.full(), attention_maps.mask()
+        overview = attention_maps.overview(side)
         n_rows, n_columns = min(side, full.shape[2]), min(side, full.shape[3])
         assert overview.patterns.shape == (*full.shape[:2], n_rows, n_columns)
         for row, column in np.ndindex(n_rows, n_columns):
@@ -131,50 +137,50 @@ def test_an_overview_holds_the_largest_of_each_block(
             cell = strongest_cell(full[layer, head], mask)
             assert [overview.queries[layer, head], overview.keys[layer, head]] == [cell.query, cell.key]
             assert overview.weights[layer, head] == pytest.approx(cell.value, abs=1e-6)
-            pooled, pooled_mask = attended.pooled(layer, head, side)
+            pooled, pooled_mask = attention_maps.pooled(layer, head, side)
             np.testing.assert_allclose(pooled, overview.patterns[layer, head], rtol=0, atol=1e-6)
             np.testing.assert_array_equal(pooled_mask, overview.mask)
 
 
 def test_an_overview_that_is_kept_is_the_same_and_counted(
-    seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations], monkeypatch: pytest.MonkeyPatch
+    seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations], monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(attended_module, "WRITTEN_OUT_BYTES", 0)  # as of a long text
+    monkeypatch.setattr(attention_maps_module, "WRITTEN_OUT_BYTES", 0)  # as of a long text
     _, by_name, _ = seen
-    for attended in by_name.values():
-        made, n_bytes = attended.overview(3), attended.n_bytes
-        attended.keep_overview(3)
-        assert attended.overview(3) is attended.overview(3)
-        np.testing.assert_array_equal(attended.overview(3).patterns, made.patterns)
-        assert attended.n_bytes == n_bytes + made.patterns.nbytes
-        assert attended.overview(2).patterns.shape[2] == 2
+    for attention_maps in by_name.values():
+        made, n_bytes = attention_maps.overview(3), attention_maps.n_bytes
+        attention_maps.keep_overview(3)
+        assert attention_maps.overview(3) is attention_maps.overview(3)
+        np.testing.assert_array_equal(attention_maps.overview(3).patterns, made.patterns)
+        assert attention_maps.n_bytes == n_bytes + made.patterns.nbytes
+        assert attention_maps.overview(2).patterns.shape[2] == 2
 
 
 def test_what_is_not_there_is_an_error_in_a_sentence(
-    seen: tuple[tc.Transformer, dict[str, Attended], tc.Activations],
+    seen: tuple[tc.Transformer, dict[str, AttentionMaps], tc.Activations],
 ):
     _, by_name, _ = seen
-    attended = next(iter(by_name.values()))
+    attention_maps = next(iter(by_name.values()))
     with pytest.raises(SiteError, match="there is no layer 9"):
-        attended.pattern(9, 0)
+        attention_maps.pattern(9, 0)
     with pytest.raises(SiteError, match="there is no head 9"):
-        attended.pattern(0, 9)
+        attention_maps.pattern(0, 9)
 
 
 def test_an_edited_pattern_has_no_scores():
     model = build("decoder_only")
     uniform = {"decoder.blocks.1.self_attn.hook_pattern": tc.zero_heads([0])}
     with torch.inference_mode(), tc.intervene(model, uniform):
-        attended = Watched(model, torch.arange(1, 6)[None]).attended["decoder"]
-    assert not attended.pattern(1, 0).any()
-    assert np.isfinite(attended.scores(0, 0)[attended.mask()]).all()
+        attention_maps = TracedForward(model, torch.arange(1, 6)[None]).attention_maps["decoder"]
+    assert not attention_maps.pattern(1, 0).any()
+    assert np.isfinite(attention_maps.scores(0, 0)[attention_maps.mask()]).all()
     with pytest.raises(SiteError, match="edited"):
-        attended.scores(1, 0)
+        attention_maps.scores(1, 0)
 
 
 def test_memory_is_counted():
     model = build("decoder_only")
     with torch.inference_mode():
-        attended = Watched(model, torch.arange(1, 21)[None]).attended["decoder"]
+        attention_maps = TracedForward(model, torch.arange(1, 21)[None]).attention_maps["decoder"]
     n_numbers = 3 * 20 * (4 + 2) * 4 + 2 * 3 * 4 * 20  # queries, keys of two heads; two norms
-    assert 4 * n_numbers <= attended.n_bytes <= 4 * n_numbers + 4 * 3 * 4 * 20 * 20 + 2_000
+    assert 4 * n_numbers <= attention_maps.n_bytes <= 4 * n_numbers + 4 * 3 * 4 * 20 * 20 + 2_000

@@ -1,4 +1,4 @@
-"""Places within a site: whole heads, positions, or single cells of a pattern."""
+"""Parts of the value of a site: whole heads, positions, or single cells of a pattern."""
 
 import operator
 from collections.abc import Iterable
@@ -19,8 +19,8 @@ Cell = tuple[int | None, int | None, int | None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """The part of a site's value that is meant: heads and positions together, or cells; without any of them, all."""
+class Selection:
+    """A part of a site's value: heads and positions together, or cells; everything if none of them is given."""
 
     heads: tuple[int, ...] | None = None
     positions: tuple[int, ...] | None = None  # of the whole text; where there are keys, positions of the queries
@@ -37,8 +37,8 @@ class Place:
         heads: Iterable[SupportsIndex] | None,
         positions: Iterable[SupportsIndex] | None,
         cells: Iterable[Cell] | None,
-    ) -> "Place":
-        """Return the place that a person names.
+    ) -> "Selection":
+        """Return the selection that a person names.
 
         Raises:
             InterventionError: an index that is no whole number from 0 on, or cells beside heads or positions.
@@ -57,7 +57,7 @@ class Place:
         return value
 
     def within(self, value: Tensor, site: Site) -> Bool[Tensor, "..."]:
-        """Return where the place lies in a value, True = meant; it broadcasts to the value.
+        """Return where the selection lies in a value, True = meant; it broadcasts to the value.
 
         Positions that this value does not hold, because they were read before or will be later, are nowhere in it.
 
@@ -77,7 +77,7 @@ class Place:
             meant = meant & _places(self.heads, value.shape[1], 0, value.device)[:, None, None]
         return meant
 
-    def first_position(self, start: int, stop: int) -> int | None:
+    def first_selected(self, start: int, stop: int) -> int | None:
         """Return the first position from `start` to `stop - 1` that is meant; None where there is none."""
         if self.cells is not None:
             meant = [start if query is None else query for _, query, _ in self.cells]

@@ -1,4 +1,4 @@
-"""One text on its way through a model: as far as there was room for it, and watched."""
+"""One text, cut to what the model has room for, and a forward pass that keeps its patterns."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_core.analysis.trace.attended import Attended
+from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import Attention, attentions_of
 from transformer_core.config import Architecture
 from transformer_core.instrument.capture import LazyActivations, capture
@@ -38,11 +38,11 @@ class Given:
         return cls(ids=ids, labels=tuple(labels), left_out=left_out)
 
 
-class Watched:
-    """One forward of a single text, with all that was seen in it.
+class TracedForward:
+    """One forward pass on a single text, with the patterns that were captured in it.
 
     Attributes:
-        attended: what every head looked at, by name of attention.
+        attention_maps: what every head looked at, by name of attention.
         best: the most probable token at each position; none of a model without a last layer.
         log_probs: nats, of the token that follows each position; empty where none was given.
     """
@@ -59,20 +59,21 @@ class Watched:
         self._model = model
         with capture(model, "*.hook_pattern", "*.hook_v", lazy=True) as activations:
             self._final = model.final_states(*tokens)  # [1, pos, d_model]
-        self.attended = {
-            name: _attended(model, attention, activations) for name, attention in attentions_of(model.config).items()
+        self.attention_maps = {
+            name: _attention_maps(model, attention, activations)
+            for name, attention in attentions_of(model.config).items()
         }
         self.best, self.log_probs = self._judged(following)
 
     @property
     def patterns(self) -> dict[str, np.ndarray]:
         """All patterns [layer, head, query, key], by name of attention."""
-        return {name: attended.full() for name, attended in self.attended.items()}
+        return {name: attention_maps.full() for name, attention_maps in self.attention_maps.items()}
 
     @property
     def masks(self) -> dict[str, np.ndarray]:
         """The masks [query, key], True = may attend, by name of attention."""
-        return {name: attended.mask() for name, attended in self.attended.items()}
+        return {name: attention_maps.mask() for name, attention_maps in self.attention_maps.items()}
 
     @torch.inference_mode()
     def log_probs_at(self, positions: Sequence[int]) -> Float[Tensor, "position vocab"]:
@@ -112,11 +113,11 @@ class Watched:
 _LOGITS_AT_ONCE = 16 << 20  # numbers: 64 MiB in single precision
 
 
-def _attended(model: Transformer, attention: Attention, activations: LazyActivations) -> Attended:
+def _attention_maps(model: Transformer, attention: Attention, activations: LazyActivations) -> AttentionMaps:
     """Return one attention of all layers."""
     layers = range(attention.n_layers(model.config))
     modules = [model.get_submodule(attention.module.format(layer=layer)) for layer in layers]
-    return Attended(
+    return AttentionMaps(
         [activations.patterns[attention.site(layer)] for layer in layers],
         [cast(Tensor, activations[attention.site(layer, "hook_v")]) for layer in layers],
         cast(list[MultiHeadAttention], modules),

@@ -1,7 +1,7 @@
-"""One attention of a model on one text: what every head looked at, computed where somebody looks.
+"""The patterns of one attention of a model on one text, for every head, computed on demand.
 
-Of a short text all patterns are written out at the first look. Of a long one they would be larger than the model: then
-queries and keys are kept, and any head, window, row or overview is computed from them.
+For a short text all patterns are materialized on first use. For a long one they would be larger than the model: then
+only queries and keys are kept, and any head, window, row or overview is computed from them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class PooledHeads:
         return cls(patterns=patterns, mask=mask, queries=queries, keys=keys, weights=weights)
 
 
-class Attended:
+class AttentionMaps:
     """The patterns of one attention [layer, head, query, key], and what they are made of.
 
     Attributes:
