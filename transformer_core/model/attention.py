@@ -44,9 +44,7 @@ def attention_scores(
     attn_scores = (q * scale) @ k.transpose(-2, -1)  # the queries are fewer numbers to scale than the scores
     if bias is not None:
         attn_scores += bias
-    if mask is not None:  # written as a bias, mostly once for all heads: added is quicker than filled in
-        attn_scores += torch.zeros_like(mask, dtype=q.dtype).masked_fill_(~mask, -math.inf)
-    return attn_scores
+    return attn_scores if mask is None else attn_scores.masked_fill_(~mask, -math.inf)
 
 
 def attention_pattern(
