@@ -17,11 +17,11 @@ $(shell test -x $(PYTHON) || rm -rf .venv)
 run: .venv/app.stamp
 	$(PYTHON) -m streamlit run app.py
 
-# All tests: first the fast ones, on all cores, then those that train, use a real browser, or take long, three at a time: each waits for its browser now and then.
+# All tests: first the fast ones, on all cores, then those that train, use a real browser, or take long, two at a time.
 test: .venv/dev.stamp
 	$(PYTHON) -m tests.e2e.browser
 	$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not ($(SLOW))"
-	$(PYTHON) -m pytest -n auto --maxprocesses 3 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
+	$(PYTHON) -m pytest -n auto --maxprocesses 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
 
 # Lint, format, types, and the direction of imports.
 check: .venv/dev.stamp
