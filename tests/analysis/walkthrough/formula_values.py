@@ -93,7 +93,7 @@ class Reader:
         total = self.product(rest)
         while rest and rest[0] in (("mo", "+"), ("mo", "−")):
             _, sign = rest.pop(0)
-            total += self.product(rest) * (1 if sign == "+" else -1)
+            total = total + self.product(rest) * (1 if sign == "+" else -1)
         return total
 
     def product(self, rest: list[Node]) -> Number:
@@ -107,7 +107,7 @@ class Reader:
         while rest and (rest[0] == ("mo", "·") or rest[0][0] != "mo" or rest[0] == ("mo", "(")):
             if rest[0] == ("mo", "·"):
                 rest.pop(0)
-            total *= self.factor(rest)
+            total = total * self.factor(rest)
         return total
 
     def sum_over(self, rest: list[Node]) -> Number:
@@ -119,7 +119,7 @@ class Reader:
             rest[:] = left
             for symbol, number in zip(self.factors, (term["a"], term["b"]), strict=False):
                 self.bound["msub", (("mi", symbol), index)] = np.float64(number)
-            total += self.product(rest)
+            total = total + self.product(rest)
         self.bound.clear()
         return total
 
