@@ -88,6 +88,8 @@ def test_a_file_is_uploaded_trained_on_saved_and_seen_on_every_page(upload: Uplo
     page.get_by_role("button", name="Start training").click()
     expect(page.locator(".st-key-hl-train-head").get_by_text("finished", exact=True)).to_be_visible()
     expect(page.locator(".st-key-hl-train-head")).to_contain_text("step 6 of 6")
+    expect(page.get_by_text("Diagnosis", exact=True)).to_be_visible()
+    wait(page)  # the page of a run that has just finished is drawn anew, and a click on a button that goes is lost
     page.get_by_role("button", name="Save as model").click()
     page.get_by_role("button", name="Look at its heads").click()
     expect(page).to_have_url(re.compile(f"model={name}"))
