@@ -59,7 +59,7 @@ class HookPoint(nn.Module):
 
 
 class LazyPatternPoint(HookPoint):
-    """A place where the ingredients of a value pass, for who would compute it later; no site by itself."""
+    """Passes what a pattern is computed from, for lazy captures; not a site itself."""
 
 
 Handlers = Mapping[HookPoint, tuple[Handler, ...]]
@@ -75,7 +75,7 @@ def has_hooks(*hook_points: HookPoint) -> bool:
 
 
 def has_any_hooks() -> bool:
-    """Return whether any site is watched in this context."""
+    """Return whether any hook is active in this context."""
     return bool(_active_handlers.get())
 
 
@@ -200,5 +200,5 @@ def named_hook_points(model: nn.Module) -> dict[str, HookPoint]:
 
 
 def named_lazy_points(model: nn.Module) -> dict[str, LazyPatternPoint]:
-    """Return every place of `model` where ingredients pass, by name."""
+    """Return every lazy pattern point of `model`, by name."""
     return {name: module for name, module in uncompiled(model).named_modules() if isinstance(module, LazyPatternPoint)}

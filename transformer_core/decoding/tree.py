@@ -38,9 +38,7 @@ class DecodingStep:
     is_given: bool  # <bos>, or a token of the prompt
     # by token; whoever shares the tree may add one at any time, so iterate over `list(children.values())`
     children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
-    prediction: NextTokenPrediction | None = field(
-        default=None, repr=False
-    )  # of what comes behind it; None until it is read
+    prediction: NextTokenPrediction | None = field(default=None, repr=False)  # of the next token; None until read
     kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, behind them values
     choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # what sessions chose behind it, by sampling
     _chosen: Candidate | None = field(default=None, init=False, repr=False)
