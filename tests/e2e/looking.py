@@ -8,6 +8,10 @@ from playwright.sync_api import Page
 
 _LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _CANVASES = Path(__file__).with_name("looking_at_canvases.js")
+_GO = """address => {
+  History.prototype.pushState.call(history, null, "", address); // the app's own asks who acted
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
 _IDLE = """([text]) => {
   const app = document.querySelector('[data-testid="stApp"]');
   const address = new URLSearchParams(location.search);
@@ -40,6 +44,20 @@ def wait(page: Page, text: str | None = None) -> None:
     page.wait_for_timeout(160)  # until then the page may not have heard of the last act
     page.wait_for_function(_IDLE, arg=[text])
     page.evaluate(_SETTLED)
+
+
+def open_address(page: Page, address: str) -> None:
+    """Open an address, in place where the app is open already, as the browser does for Back; and wait for the page.
+
+    That takes less than half of what reading the app anew takes. The key stands for an act of the person: after Back
+    alone a page leaves the address as it is.
+    """
+    if page.url.startswith("http"):
+        page.evaluate(_GO, f"/{address}")
+        page.keyboard.press("Shift")
+    else:
+        page.goto(f"/{address}")
+    wait(page)
 
 
 def type_text(page: Page, text: str) -> None:

@@ -1,6 +1,7 @@
 // What the figures of a page hold: the numbers that they draw, and the labels that can be read beside them.
 () => {
-  const numbers = (values) => Array.from(values, (value) => (value?.length === undefined ? value : numbers(value)));
+  const inJson = (value) => (value === -Infinity ? "-inf" : value);
+  const numbers = (values) => Array.from(values, (value) => (value?.length === undefined ? inJson(value) : numbers(value)));
   const ofKey = (element) => [...(element.closest("[class*=st-key-]")?.classList ?? [])].find((name) => name.startsWith("st-key-"));
   const texts = (elements) => Array.from(elements, (element) => element.textContent);
 
@@ -101,7 +102,7 @@
       at: root.view.header.at + root.view.header.nGiven, // tokens that are read
     };
 
-  return {
+  return JSON.stringify({
     figures,
     steps: stepsOf(find(".steps")),
     masks: masksOf(find(".mask_matrix")),
@@ -112,5 +113,5 @@
     module: document.querySelector(".hl-arch-block code")?.textContent ?? "",
     captured: document.querySelector(".st-key-hl-arch-site input, .st-key-hl-arch-site [value]")?.value ?? "",
     text_of_b: document.querySelector(".st-key-compare-btext-box input")?.value ?? "",
-  };
+  });
 }

@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.corpora import written
 from tests.e2e.browser import Server, serve
-from tests.e2e.looking import faults, type_text, view_of, wait
+from tests.e2e.looking import faults, open_address, type_text, view_of, wait
 
 pytestmark = pytest.mark.browser
 
@@ -119,16 +119,14 @@ def look_at_every_page(page: Page, model: str, text: str) -> None:
     """Type a text of its own into Heads, open every other page on it, and those that tell how the model came about."""
     seen: dict[str, list[str]] = {}
     for address, figure in FIGURES.items():
-        page.goto(f"/{address}?{urlencode({'model': model} | ({'text': text} if address != 'heads' else {}))}")
-        wait(page)
+        open_address(page, f"{address}?{urlencode({'model': model} | ({'text': text} if address != 'heads' else {}))}")
         if address == "heads":
             type_text(page, text)
         expect(page.locator(figure).first).to_be_visible()
         seen[address] = troubles(page)
         assert view_of(page)["text"] == text
     for address in (f"models?model={model}", f"train?run={model}", f"film?run={model}", f"tour?model={model}"):
-        page.goto(f"/{address}")
-        wait(page)
+        open_address(page, address)
         if address.startswith(("train", "film")):
             expect(page.locator(".js-plotly-plot").first).to_be_visible()
         seen[address] = troubles(page)
