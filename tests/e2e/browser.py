@@ -23,7 +23,8 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwr
 
 ROOT = Path(__file__).resolve().parents[2]
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The shell is Chromium without windows: the same pages take a tenth less time in it.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PLACES = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
 NONE_FOUND = (
     "The browser tests need a Chromium, and none could be found or installed; install chromium or google-chrome, "
@@ -55,7 +56,7 @@ def install_commands() -> Iterator[list[str]]:
     sudo = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
     if shutil.which("apt-get") and (not sudo or shutil.which("sudo")):
         yield [*sudo, "apt-get", "update"]
-        yield [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "chromium"]
+        yield [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "chromium-headless-shell"]
 
 
 def ensure_chromium() -> str:

@@ -65,7 +65,11 @@ def test_odd_texts(model: str, page: Page):
             type_text(page, text)
             checked, apart = wrong(page, model)
             is_held = bool(checked & HELD[address]) or not model_says_something(page)
-            seen[f"{address}: {text}"] = [*faults(page), *apart, *([] if is_held else ["nothing was held to a capture"])]
+            seen[f"{address}: {text}"] = [
+                *faults(page),
+                *apart,
+                *([] if is_held else ["nothing was held to a capture"]),
+            ]
             if text == LONG and address in WITH_CELLS:
                 seen[f"{address}, a chosen cell"] = chosen(page, model)
             elif text == LONG and address == "masks":
