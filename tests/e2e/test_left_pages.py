@@ -11,9 +11,10 @@ const found = new WeakSet();
 setInterval(() => {
   for (const host of document.querySelectorAll('[data-testid^="stBidiComponent"]')) {
     const root = (host.shadowRoot ?? host).querySelector("div[lang]");
-    if (!root || found.has(root)) continue;
+    const drawn = root?.firstElementChild; // React may hold the empty root itself for as long as it likes
+    if (!drawn || found.has(root)) continue;
     found.add(root);
-    window.components.push({ name: root.className, node: new WeakRef(root) });
+    window.components.push({ name: root.className, node: new WeakRef(drawn) });
   }
 }, 20);
 """
