@@ -47,7 +47,7 @@ def show(scene: Scene) -> None:
             )
         )
         return
-    shapes = [{name: of.shape[:2] for name, of in reading.attention_maps.items()} for reading in scene.readings]
+    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in scene.model_runs]
     if shapes[0] != shapes[1]:
         prose.note(
             say(
@@ -73,7 +73,7 @@ def show(scene: Scene) -> None:
             _grid(scene, name, of_heads, most)
     with right:
         _list(found, most)
-    missing = [say(ATTENTIONS[name].inline) for name in scene.readings[0].attention_maps if name not in found]
+    missing = [say(ATTENTIONS[name].inline) for name in scene.model_runs[0].attention_maps if name not in found]
     if missing:
         where = say(" and ").join(missing)
         prose.note(say("In {where}, the two have too few tokens in common to be compared.", where=where))
@@ -83,7 +83,7 @@ def show(scene: Scene) -> None:
 def code(scene: Scene) -> str:
     """Return the lines that compute what is shown."""
     return opening(scene.a, scene.b) + CODE.format(
-        attentions=[*scene.readings[0].attention_maps],
+        attentions=[*scene.model_runs[0].attention_maps],
         labels_a=scene.labels_in_code(0, "name"),
         labels_b=scene.labels_in_code(1, "name"),
     )
@@ -91,7 +91,7 @@ def code(scene: Scene) -> str:
 
 def most_changed(scene: Scene) -> list[tuple[float, HeadName]]:
     """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
-    shapes = [{name: of.shape[:2] for name, of in reading.attention_maps.items()} for reading in scene.readings]
+    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in scene.model_runs]
     if scene.is_same or shapes[0] != shapes[1]:
         return []
     return [one for one in _ranked(_found(scene)) if one[0] >= UNCHANGED]
@@ -103,7 +103,7 @@ def _found(scene: Scene) -> Arrays:
 
 
 def _changes(scene: Scene) -> Arrays:
-    a, b = scene.readings
+    a, b = scene.model_runs
     with st.spinner(say("Comparing all heads …"), show_time=True):
         pairs = {name: scene.shared(name, name) for name in a.attention_maps}
         return {

@@ -20,7 +20,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 KINDS = {"": mark("nothing"), "off": mark("heads off"), "even": mark("heads evened out")}
 SAME = ""  # in the place of a head: that of side A
@@ -85,28 +85,28 @@ def tell(scene: Scene) -> None:
     """Draw what each side says to its text."""
     with st.container(key="hl-compare-says"):
         columns = st.columns(2, gap="medium")
-    for column, (side, reading) in zip(columns, scene.sides, strict=True):
-        column.html(f"<p class='hl-small'>{_says(side, reading)}</p>")
+    for column, (side, model_run) in zip(columns, scene.sides, strict=True):
+        column.html(f"<p class='hl-small'>{_says(side, model_run)}</p>")
 
 
-def _says(side: Side, reading: "Reading") -> str:
+def _says(side: Side, model_run: "ModelRun") -> str:
     """Return what a side says, as HTML, and what it could not read."""
-    if not reading.predicts:
+    if not model_run.predicts:
         return f"{side.letter}, {html.escape(side.name)}: {html.escape(say(NO_HEAD))}"
-    has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
-    said = reading.output.rstrip("\ufffd").strip()
+    has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
+    said = model_run.output.rstrip("\ufffd").strip()
     is_led = side.target is not None
-    verb = say("is made to write") if is_led else say(SAYS[reading.architecture])
+    verb = say("is made to write") if is_led else say(SAYS[model_run.architecture])
     shown = say("“{word}”", word=html.escape(said)) if said and has_said else say("nothing")
-    unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in reading.unknown[:3])
+    unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in model_run.unknown[:3])
     remark = say(" It has never seen {unknown}.", unknown=unknown) if unknown else ""
-    own = _own_way(reading) if is_led else ""
+    own = _own_way(model_run) if is_led else ""
     return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
 
 
-def _own_way(reading: "Reading") -> str:
+def _own_way(model_run: "ModelRun") -> str:
     """Return, as HTML, where a model would leave what it is made to write."""
-    detours = [one for one in reading.detours if one.typed.lower() != one.instead.lower()]
+    detours = [one for one in model_run.detours if one.typed.lower() != one.instead.lower()]
     if not detours:
         return say(", as it would by itself")
     first = detours[0]

@@ -11,7 +11,7 @@ EDITS = {"off": ("hook_z", "zero_heads({heads})"), "even": ("hook_attn_scores", 
 
 def opening(*sides: Side) -> str:
     """Return the lines that load the models of some sides and read their texts, as `a` and `b`."""
-    imports = ["import transformer_core as tc", "from transformer_core.analysis import read"]
+    imports = ["import transformer_core as tc", "from transformer_core.analysis import run_text"]
     if any(side.weights.run for side in sides):
         imports = ["from pathlib import Path", "", *imports, "from transformer_core.training.run.film import Film"]
     if any(side.change for side in sides):
@@ -45,7 +45,7 @@ def read_of(side: Side, text: str, target: str | None) -> str:
     n_new = readings.max_new_tokens(side.source)
     room = f"max_tokens={readings.max_tokens(side.weights.config)}, max_new_tokens={n_new}"
     led = "" if target is None else f"target={target!r}, "
-    return f"read(model_{letter}, tokenizer_{letter}, {text}, {led}{room})"
+    return f"run_text(model_{letter}, tokenizer_{letter}, {text}, {led}{room})"
 
 
 def _read(side: Side) -> str:

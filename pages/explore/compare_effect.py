@@ -70,7 +70,7 @@ def show(scene: Scene) -> None:
         )
         return
     found = _effect(scene)
-    if not scene.readings[0].predicts:
+    if not scene.model_runs[0].predicts:
         prose.note(say(NO_HEAD))
         return
     if found is None:
@@ -132,7 +132,7 @@ def _compared(scene: Scene) -> Arrays:
     for side in (scene.a, scene.b):
         model, _ = side.source.load()
         with models.on(side.source.device), side.source.changed(model):
-            runs.append(output_log_probs(model, scene.readings[0].inputs, output.positions))
+            runs.append(output_log_probs(model, scene.model_runs[0].inputs, output.positions))
     before, after = runs
     return dict(vars(effect(before, after, output.tokens)))
 
@@ -140,12 +140,12 @@ def _compared(scene: Scene) -> Arrays:
 def _output(scene: Scene) -> "OutputTokens":
     from transformer_core.analysis.flow.effect import OutputTokens
 
-    return OutputTokens.of(scene.readings[0], scene.a.weights.config.eos_id)
+    return OutputTokens.of(scene.model_runs[0], scene.a.weights.config.eos_id)
 
 
 def _own_output(scene: Scene) -> str:
     """Return what B writes when it is not made to write what A writes."""
     own = replace(scene.b, target=None).read().output.strip()
-    if own == scene.readings[0].output.strip():
+    if own == scene.model_runs[0].output.strip():
         return say("writes the same.")
     return say("writes “{output}”.", output=own or "…")

@@ -179,9 +179,9 @@ def _draw(
 
 def _axes(scene: Scene, i: int) -> dict[str, Any]:
     """Return what queries and keys of a side are, for its axes."""
-    side, reading = scene.sides[i]
+    side, model_run = scene.sides[i]
     kind = ATTENTIONS[side.head.attention]
-    queries, keys = (say(NAMES[reading.architecture, part]) for part in (kind.queries_from, kind.keys_from))
+    queries, keys = (say(NAMES[model_run.architecture, part]) for part in (kind.queries_from, kind.keys_from))
     return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
 
 
@@ -223,10 +223,10 @@ def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.
 
 def _alone(scene: Scene, i: int) -> None:
     """Draw the head of one side over its own tokens."""
-    side, reading = scene.sides[i]
+    side, model_run = scene.sides[i]
     attention, layer, head = side.head
-    attention_maps = reading.attention_maps[attention]
-    queries, keys = reading.labels(attention)
+    attention_maps = model_run.attention_maps[attention]
+    queries, keys = model_run.labels(attention)
     values, mask = attention_maps.pattern(layer, head), attention_maps.mask()
     title = f"{side.letter}: {head_title(side.head)}"
     figure = attention_heatmap(

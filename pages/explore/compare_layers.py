@@ -19,7 +19,7 @@ from transformer_core.figures.heatmaps.layer_matrix import layer_matrix
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 HEIGHT = 420  # px
 FEW_TOKENS = 16  # on fewer, everything looks rather alike
@@ -138,8 +138,8 @@ def _on_one_text(scene: Scene) -> tuple[Scene, bool]:
     is_whole = all(not (pair.positions.only_a or pair.positions.only_b) for pair in pairs)
     if scene.a.text == scene.b.text or (is_whole and len(pairs) == len(_names(scene))):
         return scene, False
-    side_b = led(replace(scene.b, text=scene.a.text, target=None), scene.a, scene.readings[0])
-    return replace(scene, b=side_b, readings=(scene.readings[0], side_b.read())), True
+    side_b = led(replace(scene.b, text=scene.a.text, target=None), scene.a, scene.model_runs[0])
+    return replace(scene, b=side_b, model_runs=(scene.model_runs[0], side_b.read())), True
 
 
 def _pairs(scene: Scene) -> list[StackPair]:
@@ -153,7 +153,7 @@ def _pairs(scene: Scene) -> list[StackPair]:
 
 def _names(scene: Scene) -> list[tuple[str, str]]:
     """Return the stacks of the same name, or else the last one of each."""
-    a, b = ([stack for stack, side in SIDES.items() if getattr(reading, side)] for reading in scene.readings)
+    a, b = ([stack for stack, side in SIDES.items() if getattr(model_run, side)] for model_run in scene.model_runs)
     return [(stack, stack) for stack in a if stack in b] or [(a[-1], b[-1])]
 
 
@@ -163,18 +163,18 @@ def _tokens(scene: Scene, i: int, stack: str) -> tuple[str, ...]:
 
 def _likeness(scene: Scene, pairs: list[StackPair]) -> Arrays:
     with st.spinner(say("Comparing all layers …"), show_time=True):
-        a, b = (_states(side, reading) for side, reading in scene.sides)
+        a, b = (_states(side, model_run) for side, model_run in scene.sides)
         return {pair.name: layer_likeness(a[pair.a], b[pair.b], pair.positions) for pair in pairs}
 
 
-def _states(side: Side, reading: "Reading") -> Arrays:
+def _states(side: Side, model_run: "ModelRun") -> Arrays:
     """Return the residual stream of a side's model on its text, before the first block and behind each."""
     from transformer_core.analysis.heads.outputs import layer_states
     from transformer_core.analysis.trace.traced_forward import tensor_of
 
     model, _ = side.source.load()
     with models.on(side.source.device), side.source.changed(model):
-        return layer_states(model, *(tensor_of(ids, model) for ids in reading.inputs))
+        return layer_states(model, *(tensor_of(ids, model) for ids in model_run.inputs))
 
 
 def _matrix(scene: Scene, pair: StackPair, likeness: np.ndarray) -> None:

@@ -18,7 +18,7 @@ from transformer_core.errors import ConfigError, mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 MOST_WORK = 1_000_000_000  # heads squared times cells of a pattern: some ten seconds
 NAMED_FROM = 0.4  # share of attention from which a habit names a cluster
@@ -69,8 +69,8 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
     sides = [*scene.sides] if shared else [scene.sides[0]]
     heads = [
         (side.letter, HeadName(side.head.attention, *place))
-        for side, reading in sides
-        for place in np.ndindex(reading.attention_maps[side.head.attention].shape[:2])
+        for side, model_run in sides
+        for place in np.ndindex(model_run.attention_maps[side.head.attention].shape[:2])
     ]
     n_queries, n_keys = scene.attention_maps()[0].shape[2:]
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
@@ -103,7 +103,7 @@ def _distances(scene: Scene, shared: SharedTokens | None, way: str) -> np.ndarra
         return distances_by_writing(written_a, _written(*scene.sides[1]), shared.queries)
 
 
-def _written(side: Side, reading: "Reading") -> np.ndarray:
+def _written(side: Side, model_run: "ModelRun") -> np.ndarray:
     """Return what each head of a side's attention writes on its text, [layer, head, pos, d_model].
 
     Raises:
@@ -114,15 +114,15 @@ def _written(side: Side, reading: "Reading") -> np.ndarray:
 
     model, _ = side.source.load()
     with models.on(side.source.device), side.source.changed(model):
-        return head_outputs(model, *(tensor_of(ids, model) for ids in reading.inputs))[side.head.attention]
+        return head_outputs(model, *(tensor_of(ids, model) for ids in model_run.inputs))[side.head.attention]
 
 
-def _scores(sides: "list[tuple[Side, Reading]]") -> Arrays:
+def _scores(sides: "list[tuple[Side, ModelRun]]") -> Arrays:
     """Return how much of each habit each head has, NaN where it has no meaning."""
     measured = []
-    for side, reading in sides:
+    for side, model_run in sides:
         attention = side.head.attention
-        special = reading.special[ATTENTIONS[attention].keys_from]
-        measured.append(measure_text(reading.attention_maps[attention], np.array(special), attention=attention))
+        special = model_run.special[ATTENTIONS[attention].keys_from]
+        measured.append(measure_text(model_run.attention_maps[attention], np.array(special), attention=attention))
     names = [name for name in HABITS if all(name in of_side for of_side in measured)]
     return {HABITS[name]: np.concatenate([of_side[name].ravel() for of_side in measured]) for name in names}

@@ -14,7 +14,7 @@ from transformer_core.errors import mark
 from transformer_core.figures import Figure
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_TOKENS = 512  # on a side: of longer texts, all pairs are too many to be looked at
@@ -24,11 +24,11 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scene:
-    """Two sides and their readings; all parts of the page draw from it."""
+    """Two sides and their model runs; all parts of the page draw from it."""
 
     a: Side
     b: Side
-    readings: "tuple[Reading, Reading]"
+    model_runs: "tuple[ModelRun, ModelRun]"
 
     @classmethod
     def of(cls, a: Side, b: Side) -> "Scene":
@@ -37,14 +37,14 @@ class Scene:
         Raises:
             HeadlightError: a model cannot be loaded, or a text cannot be read.
         """
-        reading = a.read()
-        b = led(b, a, reading)
-        return cls(a=a, b=b, readings=(reading, b.read()))
+        model_run = a.read()
+        b = led(b, a, model_run)
+        return cls(a=a, b=b, model_runs=(model_run, b.read()))
 
     @property
-    def sides(self) -> "tuple[tuple[Side, Reading], tuple[Side, Reading]]":
-        """Each side with its reading."""
-        return (self.a, self.readings[0]), (self.b, self.readings[1])
+    def sides(self) -> "tuple[tuple[Side, ModelRun], tuple[Side, ModelRun]]":
+        """Each side with its model run."""
+        return (self.a, self.model_runs[0]), (self.b, self.model_runs[1])
 
     @property
     def is_same(self) -> bool:
@@ -56,14 +56,14 @@ class Scene:
         """The most tokens that a side has."""
         return max(
             n
-            for reading in self.readings
-            for attention_maps in reading.attention_maps.values()
+            for model_run in self.model_runs
+            for attention_maps in model_run.attention_maps.values()
             for n in attention_maps.shape[2:]
         )
 
     def attention_maps(self) -> "tuple[AttentionMaps, AttentionMaps]":
         """Return the attentions of the two chosen heads."""
-        a, b = (reading.attention_maps[side.head.attention] for side, reading in self.sides)
+        a, b = (model_run.attention_maps[side.head.attention] for side, model_run in self.sides)
         return a, b
 
     def labels(self, i: int, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -71,9 +71,9 @@ class Scene:
 
         Where B is led along A's tokens, they are called as in A, where the first may have lost its capital.
         """
-        a, b = self.readings
+        a, b = self.model_runs
         is_led = self.b.target is not None and a.inputs == b.inputs
-        queries, keys = self.readings[0 if is_led else i].labels(attention)
+        queries, keys = self.model_runs[0 if is_led else i].labels(attention)
         end = self.n_compared(i)
         return queries[:end], keys[:end]
 
@@ -88,9 +88,9 @@ class Scene:
 
         Of a decoder that goes on from a prompt it is the prompt, unless both sides go on from the same with the same.
         """
-        a, b = self.readings
-        is_prompt = self.readings[i].architecture == "decoder_only" and a.inputs != b.inputs
-        return self.readings[i].n_given if is_prompt else None
+        a, b = self.model_runs
+        is_prompt = self.model_runs[i].architecture == "decoder_only" and a.inputs != b.inputs
+        return self.model_runs[i].n_given if is_prompt else None
 
     def shared(self, attention_a: str, attention_b: str) -> SharedTokens:
         """Return the paired tokens of an attention of A and one of B."""

@@ -14,7 +14,7 @@ from transformer_core.errors import HeadlightError
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 MUCH_LIKE = 0.6  # share of words in common, from which two texts are much alike
 Notes = list[str]
@@ -83,16 +83,16 @@ class Side:
         step = self.weights.source.step
         return "" if step is None else f"step{step}"
 
-    def read(self) -> "Reading":
-        """Return the reading of its text.
+    def read(self) -> "ModelRun":
+        """Return the model run of its text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
         return self.read_text(self.text, self.target)
 
-    def read_text(self, text: str, target: str | None = None) -> "Reading":
-        """Return the reading of another text; else as `read`."""
+    def read_text(self, text: str, target: str | None = None) -> "ModelRun":
+        """Return the model run of another text; else as `read`."""
         return readings.read(self.source, text, target)
 
 
@@ -119,14 +119,14 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     return a, _another(b) if is_like else b, notes
 
 
-def led(b: Side, a: Side, reading: "Reading") -> Side:
+def led(b: Side, a: Side, model_run: "ModelRun") -> Side:
     """Return side B, made to write what A writes, where it reads the same text and has the same words.
 
     Only so are the two compared word for word: else each soon writes something else.
     """
     if b.source == a.source and b.text == a.text:
         return replace(b, target=a.target)  # it writes the same, whatever that is
-    return replace(b, target=reading.output or None) if can_be_led(a, b) and not compare_state.LED.value else b
+    return replace(b, target=model_run.output or None) if can_be_led(a, b) and not compare_state.LED.value else b
 
 
 def can_be_led(a: Side, b: Side) -> bool:

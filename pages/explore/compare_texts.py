@@ -47,9 +47,9 @@ from transformer_core.analysis.heads.many_texts import HeadOnText, HeadOverTexts
 
 found = []
 for text in {texts}:
-    {reading}
-    maps = reading.attention_maps[{attention!r}]
-    pattern, labels = maps.pattern({layer}, {head}), reading.labels({attention!r})
+    {model_run}
+    maps = model_run.attention_maps[{attention!r}]
+    pattern, labels = maps.pattern({layer}, {head}), model_run.labels({attention!r})
     found.append(HeadOnText.of(text, pattern, maps.mask(), *labels))
 print(HeadOverTexts.of(found).measures[{measure!r}])
 """
@@ -98,7 +98,7 @@ def _lines(scene: Scene, side: Side) -> str:
         texts = [side.text]
     return opening(side) + CODE.format(
         texts=texts,
-        reading="\n    ".join(changed(side, f"reading = {read_of(side, 'text', None)}")),
+        model_run="\n    ".join(changed(side, f"model_run = {read_of(side, 'text', None)}")),
         measure=compare_state.MEASURE.value,
         **side.head._asdict(),
     )
@@ -178,10 +178,10 @@ def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
 
 
 def _on(side: Side, text: str) -> HeadOnText:
-    reading = side.read_text(text)
-    attention_maps = reading.attention_maps[side.head.attention]
+    model_run = side.read_text(text)
+    attention_maps = model_run.attention_maps[side.head.attention]
     return HeadOnText.of(
-        text, attention_maps.pattern(*side.head[1:]), attention_maps.mask(), *reading.labels(side.head.attention)
+        text, attention_maps.pattern(*side.head[1:]), attention_maps.mask(), *model_run.labels(side.head.attention)
     )
 
 

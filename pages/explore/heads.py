@@ -120,7 +120,7 @@ def measure(scene: Scene) -> components.Measure | None:
     chosen, view = MEASURES[name], scene.view
     measured = overviews.measures(scene.source, view.text, view.target)
     values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
-    n_keys = max(scene.reading.attention_maps[attention].shape[3] for attention in values)
+    n_keys = max(scene.model_run.attention_maps[attention].shape[3] for attention in values)
     return components.Measure(
         name=say(chosen.inline),
         title=say(chosen.meaning),
@@ -134,8 +134,8 @@ def measure(scene: Scene) -> components.Measure | None:
 
 def look_for(scene: Scene, shown: HeadPicture | None) -> None:
     """Say in one line what is worth looking for, and the strongest link of what is shown."""
-    words = LOOK_FOR[scene.reading.architecture, scene.view.attention]
-    words = words if scene.reading.predicts else LOOK_FOR_WITHOUT_HEAD
+    words = LOOK_FOR[scene.model_run.architecture, scene.view.attention]
+    words = words if scene.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
     lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}"]
     guided = scene.card.guided_head
     if guided is not None and scene.view.attention == "encoder":

@@ -60,7 +60,7 @@ def _draw(scene: Scene, method: "Method") -> None:
     """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
     from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
 
-    n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in scene.reading.attention_maps.values())
+    n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in scene.model_run.attention_maps.values())
     if n_tokens > MOST_TOKENS[method]:
         values = {"most": MOST_TOKENS[method], "n": n_tokens}
         if method == "rollout":
@@ -80,7 +80,7 @@ def _draw(scene: Scene, method: "Method") -> None:
     followed: kept.Store[AcrossLayers] = kept.store(mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     key = (scene.source, scene.view.text, scene.view.target, method)
     with st.spinner(say(FOLLOWING[method]), show_time=True):
-        found = followed.get(key, lambda: follow(scene.reading, method))
+        found = followed.get(key, lambda: follow(scene.model_run, method))
     for first in range(0, len(found.parts), ABREAST):
         for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
             if place < len(found.parts):
@@ -90,8 +90,8 @@ def _draw(scene: Scene, method: "Method") -> None:
 
 
 def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
-    names = {side: say(NAMES[scene.reading.architecture, side]) for side in (part.of, part.side)}
-    queries, keys = getattr(scene.reading, part.of), getattr(scene.reading, part.side)
+    names = {side: say(NAMES[scene.model_run.architecture, side]) for side in (part.of, part.side)}
+    queries, keys = getattr(scene.model_run, part.of), getattr(scene.model_run, part.side)
     title = say("{method}: {of}, from {side}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
     axes: dict[str, Any] = {
         "query_name": say("final state: {of}", of=names[part.of]),

@@ -32,15 +32,15 @@ page = offline_page(figure, title={title!r}, about={text!r})
 Path({file!r}).write_text(page, encoding="utf-8")
 """
 READ = """import transformer_core as tc
-from transformer_core.analysis import HeadShare, Wish, picture, read
+from transformer_core.analysis import HeadShare, Wish, picture, run_text
 
 model, tokenizer = tc.load({path!r}{device}{precision})
-reading = read(
+model_run = run_text(
     model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}, max_new_tokens={max_new_tokens}
 )
 """
 SHOWN = """wish = {wish!r}
-shown = picture(reading.attention_maps[{attention!r}], wish, **reading.sides({attention!r}))
+shown = picture(model_run.attention_maps[{attention!r}], wish, **model_run.sides({attention!r}))
 """
 DRAWN = """
 from transformer_core.figures import attention_heatmap
@@ -83,7 +83,7 @@ CELL = """
 from transformer_core.analysis.heads.picture import cell_in_all_heads
 from transformer_core.figures.heatmaps.head_grid import head_grid
 
-values = cell_in_all_heads(reading.attention_maps[{attention!r}], {queries!r}, {keys!r})
+values = cell_in_all_heads(model_run.attention_maps[{attention!r}], {queries!r}, {keys!r})
 figure = head_grid(values, title={title!r}, what="weight", limits=(0.0, 1.0), chosen={chosen!r})
 {keep}print(values)  # [layer, head]
 """
@@ -91,11 +91,11 @@ ACROSS = """
 from transformer_core.analysis.flow.across_layers import follow
 from transformer_core.figures import attention_heatmap
 
-part = follow(reading, {method!r}).parts[{place}]
+part = follow(model_run, {method!r}).parts[{place}]
 figure = attention_heatmap(
     part.values,
-    reading.{of},
-    reading.{side},
+    model_run.{of},
+    model_run.{side},
     title={title!r},
     mask=part.mask,
     query_name={query_name!r},
@@ -107,18 +107,18 @@ figure = attention_heatmap(
 
 def code_of(scene: Scene) -> str:
     """Return the lines that compute what is shown: of one head's pattern, the plainest."""
-    view, reading, wish = scene.view, scene.reading, scene.wish
+    view, model_run, wish = scene.view, scene.model_run, scene.wish
     is_plain = len(wish.heads) == 1 and not (wish.in_words or wish.hidden or wish.window) and wish.quantity == "pattern"
     if not is_plain:
         return f"{_shown(scene, wish)}print(shown.values)  # [query, key]\n"
-    has_said = reading.architecture != "encoder_only" or bool(reading.blanks)
-    return code.opening(scene.card, view, reading) + PLAIN.format(
+    has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
+    return code.opening(scene.card, view, model_run) + PLAIN.format(
         site=ATTENTIONS[view.attention].site(view.layer),
-        inputs=code.INPUTS[reading.architecture],
-        run="logits = model" if reading.blanks else code.run(scene.card),
+        inputs=code.INPUTS[model_run.architecture],
+        run="logits = model" if model_run.blanks else code.run(scene.card),
         layer=view.layer,
         head=view.head,
-        said=SAID[reading.architecture] if has_said else "",
+        said=SAID[model_run.architecture] if has_said else "",
     )
 
 

@@ -54,7 +54,7 @@ def over_overview(scene: Scene) -> None:
             width=165,
         )
         _order()
-        if len(scene.reading.attention_maps) > 1:
+        if len(scene.model_run.attention_maps) > 1:
             _segments(say("Attentions"), {"": mark("all"), "one": mark("this one")}, heads_state.ONLY)
         save_overview(scene)
 

@@ -94,7 +94,7 @@ def _preview(scene: Scene) -> Mapping[str, Any] | None:
         "head": view.head,
         "name": say(QUANTITIES["pattern"].trace),
         "forbidden": say(FORBIDDEN),
-        "frames": {name: {"layout": _frame(scene, name)} for name in scene.reading.attention_maps},
+        "frames": {name: {"layout": _frame(scene, name)} for name in scene.model_run.attention_maps},
     }
 
 
@@ -103,7 +103,7 @@ def _frame(scene: Scene, attention: str) -> Mapping[str, Any]:
     name = say(ATTENTIONS[attention].inline)
     who = say("{attention}, layer {layer}, head {head}", attention=name, layer="{layer}", head="{head}")
     title = f"{say(QUANTITIES['pattern'].title)}: {who}"
-    labels, names = scene.reading.labels(attention), scene.axis_names_of(attention)
+    labels, names = scene.model_run.labels(attention), scene.axis_names_of(attention)
     return heatmap_frame(*labels, title=title, generated_from=scene.generated_from, **names)
 
 

@@ -14,7 +14,7 @@ from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import AttentionMaps
 
 MOST_MIB = 96  # of all pictures
@@ -33,7 +33,7 @@ class Scene:
     card: ModelCard
     view: View
     source: Source
-    reading: "Reading"
+    model_run: "ModelRun"
     wish: Wish
 
     @classmethod
@@ -44,17 +44,17 @@ class Scene:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
         state.fit(card)
-        view, reading = state.current(), readings.current(card)
-        if reading is None:
+        view, model_run = state.current(), readings.current(card)
+        if model_run is None:
             return None
-        heads_state.fit(*reading.attention_maps[view.attention].shape)
+        heads_state.fit(*model_run.attention_maps[view.attention].shape)
         source = view.source(card)
-        return cls(card=card, view=view, source=source, reading=reading, wish=_wish(view, reading))
+        return cls(card=card, view=view, source=source, model_run=model_run, wish=_wish(view, model_run))
 
     @property
     def attention_maps(self) -> "AttentionMaps":
         """The attention of the chosen head."""
-        return self.reading.attention_maps[self.view.attention]
+        return self.model_run.attention_maps[self.view.attention]
 
     @property
     def picture(self) -> HeadPicture:
@@ -73,7 +73,7 @@ class Scene:
         """
         pictures: kept.Store[HeadPicture] = kept.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
         key = (self.source, self.view.text, self.view.target, self.view.attention, wish)
-        sides = self.reading.sides(self.view.attention)
+        sides = self.model_run.sides(self.view.attention)
         return pictures.get(key, lambda: picture(self.attention_maps, wish, **sides))
 
     @property
@@ -83,7 +83,7 @@ class Scene:
 
     def axis_names_of(self, attention: str) -> dict[str, Any]:
         """Return what queries and keys of an attention are."""
-        kind, architecture = ATTENTIONS[attention], self.reading.architecture
+        kind, architecture = ATTENTIONS[attention], self.model_run.architecture
         queries, keys = say(NAMES[architecture, kind.queries_from]), say(NAMES[architecture, kind.keys_from])
         return {
             "query_name": say("query: {queries}", queries=f"{queries}{self._own_part}"),
@@ -123,14 +123,14 @@ class Scene:
     @property
     def generated_from(self) -> int | None:
         """The first token that a decoder-only model wrote itself; None where it wrote none."""
-        reading = self.reading
-        has_written = reading.architecture == "decoder_only" and reading.n_given < len(reading.target)
-        return reading.n_given if has_written else None
+        model_run = self.model_run
+        has_written = model_run.architecture == "decoder_only" and model_run.n_given < len(model_run.target)
+        return model_run.n_given if has_written else None
 
     @property
     def given_share(self) -> float | None:
         """The share of the tokens that a decoder-only model was given; None where it wrote none itself."""
-        return None if self.generated_from is None else self.generated_from / len(self.reading.target)
+        return None if self.generated_from is None else self.generated_from / len(self.model_run.target)
 
     @property
     def _own_part(self) -> str:
@@ -139,9 +139,9 @@ class Scene:
         return "" if n is None else say(" (generated from token {n} on)", n=n)
 
 
-def _wish(view: View, reading: "Reading") -> Wish:
+def _wish(view: View, model_run: "ModelRun") -> Wish:
     """Return what the controls ask for."""
-    n_layers, n_heads = reading.attention_maps[view.attention].shape[:2]
+    n_layers, n_heads = model_run.attention_maps[view.attention].shape[:2]
     heads: tuple[HeadShare, ...] = heads_state.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
     if heads_state.MEAN.value == "all":
         heads = tuple(HeadShare(layer=layer, head=head) for layer in range(n_layers) for head in range(n_heads))

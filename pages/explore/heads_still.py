@@ -25,7 +25,7 @@ MOST_MIB = 32  # of all heads that were pooled for a figure
 AGAIN = """from transformer_core.figures.heatmaps.all_heads import all_heads
 
 names = {names!r}
-heads = {{title: reading.attention_maps[name].overview({side}) for name, title in names.items()}}
+heads = {{title: model_run.attention_maps[name].overview({side}) for name, title in names.items()}}
 figure = all_heads(
     {{title: of_all.patterns for title, of_all in heads.items()}},
     {{title: of_all.mask for title, of_all in heads.items()}},
@@ -51,18 +51,18 @@ def save_overview(scene: Scene) -> None:
 
 def _draw(scene: Scene) -> None:
     """Draw the heads of every attention, or of the chosen one where the overview shows no other."""
-    view, reading = scene.view, scene.reading
-    attentions = [view.attention] if heads_state.ONLY.value else [*reading.attention_maps]
+    view, model_run = scene.view, scene.model_run
+    attentions = [view.attention] if heads_state.ONLY.value else [*model_run.attention_maps]
     side = fit_side(
-        sum(n_layers * n_heads for n_layers, n_heads, *_ in (reading.attention_maps[a].shape for a in attentions))
+        sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
     stills: kept.Store[Pooled] = kept.store(mark("heads to save"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     pooled = stills.get(
         (scene.source, view.text, view.target, *attentions),
-        lambda: {attention: reading.attention_maps[attention].overview(side) for attention in attentions},
+        lambda: {attention: model_run.attention_maps[attention].overview(side) for attention in attentions},
     )
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
-    is_pooled = any(heads.mask.shape != reading.attention_maps[name].shape[2:] for name, heads in pooled.items())
+    is_pooled = any(heads.mask.shape != model_run.attention_maps[name].shape[2:] for name, heads in pooled.items())
     if is_pooled:
         title = say("Attention pattern of every head, the largest weight of each block")
     else:
@@ -119,7 +119,7 @@ def _arrays(scene: Scene, pooled: Pooled) -> dict[str, np.ndarray]:
 def _units(scene: Scene, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
     """Return what rows and columns stand for: a place in the text and its token, or the places of a block."""
     units = {}
-    for side, labels, n in zip(("query", "key"), scene.reading.labels(attention), heads.mask.shape, strict=True):
+    for side, labels, n in zip(("query", "key"), scene.model_run.labels(attention), heads.mask.shape, strict=True):
         starts = [cell * len(labels) // n for cell in range(n + 1)]
         units[side] = [
             f"{start} {labels[start]}" if end - start == 1 else f"{start} to {end - 1}"

@@ -114,7 +114,7 @@ def _drawing(scene: Scene) -> None:
             scene.plan,
             said=lambda box: on_drawing(config, box, lengths),
             texts=texts,
-            output=scene.reading.output if scene.reading.predicts else "",
+            output=scene.model_run.output if scene.model_run.predicts else "",
             lengths=lengths,
             chosen=scene.box.name,
             open_layers=architecture_state.open_layers(),

@@ -56,7 +56,7 @@ for stack, stream in captured.streams().items():
 
 def code_of(scene: Scene, part: str) -> str:
     """Return the lines for a part of the page."""
-    opening = code.opening(scene.card, scene.view, scene.reading)
+    opening = code.opening(scene.card, scene.view, scene.model_run)
     match part:
         case "parameters":
             sharing = scene.shared_config.tie_embeddings
@@ -78,7 +78,7 @@ def captured(scene: Scene, site: str) -> str:
     value = "logits[0].float().softmax(dim=-1)" if is_softmax else f"acts[{site!r}][0]"
     run = "logits = model" if is_softmax else code.run(scene.card)
     told = {"site": "hook_logits" if is_softmax else site, "value": value, "run": run}
-    return code.opening(scene.card, scene.view, scene.reading) + CAPTURED.format(**told, **_inputs(scene))
+    return code.opening(scene.card, scene.view, scene.model_run) + CAPTURED.format(**told, **_inputs(scene))
 
 
 def bytes_per_number(scene: Scene) -> int:
@@ -88,5 +88,5 @@ def bytes_per_number(scene: Scene) -> int:
 
 def _inputs(scene: Scene) -> dict[str, str]:
     """Return what the model is called with, and the line that cuts it."""
-    inputs = code.INPUTS[scene.reading.architecture]
+    inputs = code.INPUTS[scene.model_run.architecture]
     return {"inputs": inputs, "cut": CUT.format(n=MOST_TOKENS) if scene.is_cut else ""}

@@ -18,7 +18,7 @@ from transformer_core.errors import mark
 if TYPE_CHECKING:
     import numpy as np
 
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.blueprint.capture import CapturedText
     from transformer_core.analysis.blueprint.stream import Stream
 
@@ -33,7 +33,7 @@ class Scene:
     card: ModelCard
     view: View
     source: Source
-    reading: "Reading"
+    model_run: "ModelRun"
     plan: Blueprint
     box: Box
     missed: str  # the block that was wanted, where the model has none of that name
@@ -46,23 +46,23 @@ class Scene:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
         """
         state.fit(card)
-        view, reading = state.current(), readings.current(card)
-        if reading is None:
+        view, model_run = state.current(), readings.current(card)
+        if model_run is None:
             return None
         plan = blueprint_of(card.config)
         box, missed = architecture_state.fit(plan)
         source = view.source(card)
-        return cls(card=card, view=view, source=source, reading=reading, plan=plan, box=box, missed=missed)
+        return cls(card=card, view=view, source=source, model_run=model_run, plan=plan, box=box, missed=missed)
 
     @cached_property
     def inputs(self) -> tuple[tuple[int, ...], ...]:
         """The tokens that are captured: of the text, and of the decoder's input."""
-        return tuple(tokens[:MOST_TOKENS] for tokens in self.reading.inputs)
+        return tuple(tokens[:MOST_TOKENS] for tokens in self.model_run.inputs)
 
     @property
     def is_cut(self) -> bool:
         """Whether the text is longer than what is captured."""
-        return any(len(tokens) > MOST_TOKENS for tokens in self.reading.inputs)
+        return any(len(tokens) > MOST_TOKENS for tokens in self.model_run.inputs)
 
     @property
     def lengths(self) -> Mapping[str, int]:
@@ -72,7 +72,7 @@ class Scene:
     @property
     def labels(self) -> Mapping[str, tuple[str, ...]]:
         """The labels of the tokens that each stack reads, by its name."""
-        sides = {"encoder": self.reading.source, "decoder": self.reading.target}
+        sides = {"encoder": self.model_run.source, "decoder": self.model_run.target}
         return {stack: sides[stack][:MOST_TOKENS] for stack in self.plan.stacks}
 
     def stack_of(self, box: Box) -> str:

@@ -8,9 +8,9 @@ LOAD = """import transformer_core as tc
 
 model, tokenizer = tc.load({path!r}{device}{precision})
 """
-READ = """from transformer_core.analysis import read
+READ = """from transformer_core.analysis import run_text
 
-reading = read(
+model_run = run_text(
     model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}, max_new_tokens={max_new_tokens}
 )
 """
@@ -60,7 +60,7 @@ from transformer_core.analysis.positions.dials import head_vectors
 
 dials = head_vectors(
     model,
-    reading.inputs,
+    model_run.inputs,
     attention={attention!r},
     layer={layer},
     head={head},
@@ -93,7 +93,7 @@ print(found.matrix[{head}])  # [query, key]
 PARTS = """
 from transformer_core.analysis.positions.share import score_parts
 
-found = score_parts(model, reading.inputs, attention={attention!r}, layer={layer}, head={head})
+found = score_parts(model, model_run.inputs, attention={attention!r}, layer={layer}, head={head})
 for name, part in found.parts.items():
     print(name, found.shares()[name], part)  # [query, key]
 print(found.error)
@@ -101,7 +101,7 @@ print(found.error)
 SHUFFLED = """
 from transformer_core.analysis.positions.shuffled_words import shuffle_words
 
-found = shuffle_words(model, tokenizer, reading, attention={attention!r}, seed={seed})
+found = shuffle_words(model, tokenizer, model_run, attention={attention!r}, seed={seed})
 print(found.text, "->", found.output)
 print(found.shuffled[{layer}, {head}])  # [query, key]
 print(found.follows)  # [layer, head]

@@ -81,11 +81,11 @@ def head_dials(scene: Scene, query: int, key: int) -> "Dials":
     from transformer_core.analysis.positions.dials import head_vectors
 
     model, _ = scene.source.load()
-    assert scene.reading is not None, "without a text there is no head's query"
+    assert scene.model_run is not None, "without a text there is no head's query"
     view = scene.view
     return head_vectors(
         model,
-        scene.reading.inputs,
+        scene.model_run.inputs,
         attention=view.attention,
         layer=view.layer,
         head=view.head,
@@ -96,8 +96,8 @@ def head_dials(scene: Scene, query: int, key: int) -> "Dials":
 
 def _tokens(scene: Scene) -> tuple[int, int]:
     """Draw whose query and key are turned, and by which head; return the places of the tokens."""
-    assert scene.reading is not None, "without a text there are no tokens"
-    labels = scene.reading.labels(scene.view.attention)[0]
+    assert scene.model_run is not None, "without a text there are no tokens"
+    labels = scene.model_run.labels(scene.view.attention)[0]
     tokens = chosen_tokens(scene)
     for which, (label, part) in enumerate(((say("Query of"), "query"), (say("Key of"), "key"))):
         st.selectbox(

@@ -113,10 +113,10 @@ def _choose(key: str, box: str) -> None:
 
 def _sources(scene: Scene) -> None:
     """Draw the parts of the scores side by side, and their shares."""
-    reading = scene.reading
-    assert reading is not None, "there is a text"
+    model_run = scene.model_run
+    assert model_run is not None, "there is a text"
     view = scene.view
-    labels = reading.labels(view.attention)
+    labels = model_run.labels(view.attention)
     if max(map(len, labels)) > MOST_TOKENS:
         prose.note(say("Scores are split for texts of at most {n} tokens; shorten the text.", n=MOST_TOKENS))
         return
@@ -131,7 +131,7 @@ def _sources(scene: Scene) -> None:
     found = computed(key, lambda: _computed(scene), lambda made: made.n_bytes)
     shares = found.shares()
     kind = ATTENTIONS[view.attention]
-    sides = [say(SIDE_NAMES[reading.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
+    sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     attention = say(kind.inline)
     figure = position_parts(
         {say(PART_NAMES[name]): part[:MOST_DRAWN, :MOST_DRAWN] for name, part in found.parts.items()},
@@ -210,8 +210,8 @@ def _of_heads(scene: Scene) -> "np.ndarray | None":
     from transformer_core.analysis.positions.share import shares_of_heads
 
     model, _ = scene.source.load()
-    assert scene.reading is not None, "there is a text"
-    return shares_of_heads(model, scene.reading.inputs, attention=scene.view.attention)
+    assert scene.model_run is not None, "there is a text"
+    return shares_of_heads(model, scene.model_run.inputs, attention=scene.view.attention)
 
 
 def _acting(found: "ScoreParts") -> str:
@@ -222,6 +222,6 @@ def _computed(scene: Scene) -> "ScoreParts":
     from transformer_core.analysis.positions.share import score_parts
 
     model, _ = scene.source.load()
-    assert scene.reading is not None, "there is a text"
+    assert scene.model_run is not None, "there is a text"
     view = scene.view
-    return score_parts(model, scene.reading.inputs, attention=view.attention, layer=view.layer, head=view.head)
+    return score_parts(model, scene.model_run.inputs, attention=view.attention, layer=view.layer, head=view.head)

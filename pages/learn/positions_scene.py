@@ -19,7 +19,7 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.analysis.positions.tables import PositionTable, Stack
-    from transformer_core.analysis.trace.reading import Reading
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 MOST_MIB = 64  # of all that was computed for this page
 NAMES = {
@@ -136,8 +136,8 @@ class Scene:
         return tables.fixed_table(self.encoding, self.n, self.width, self.card.config)  # type: ignore[arg-type]
 
     @property
-    def reading(self) -> "Reading | None":
-        """The model's reading of the text.
+    def model_run(self) -> "ModelRun | None":
+        """The model run of the text.
 
         Raises:
             HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -243,7 +243,7 @@ def is_of_model(scene: Scene) -> bool:
 
 def chosen_tokens(scene: Scene) -> tuple[int, int]:
     """Return the places of the tokens whose query and key are turned, within the text."""
-    assert scene.reading is not None, "without a text there are no tokens"
-    last = len(scene.reading.labels(scene.view.attention)[0]) - 1
+    assert scene.model_run is not None, "without a text there are no tokens"
+    last = len(scene.model_run.labels(scene.view.attention)[0]) - 1
     query, key = positions_state.TOKENS.value or (last, 0)
     return min(query, last), min(key, last)

@@ -71,9 +71,9 @@ def _computed(scene: Scene) -> "ShuffledWords":
     from transformer_core.analysis.positions.shuffled_words import shuffle_words
 
     model, tokenizer = scene.source.load()
-    assert scene.reading is not None, "there is a text"
+    assert scene.model_run is not None, "there is a text"
     seed = positions_state.SEED.value
-    return shuffle_words(model, tokenizer, scene.reading, attention=scene.view.attention, seed=seed)
+    return shuffle_words(model, tokenizer, scene.model_run, attention=scene.view.attention, seed=seed)
 
 
 def _outputs(found: "ShuffledWords") -> str:

@@ -80,7 +80,7 @@ def _scene() -> Scene | None:
 
 def _remarks(scene: Scene) -> None:
     """Say what has no room."""
-    left_out = len(scene.reading.left_out) + len(scene.reading.target_left_out)
+    left_out = len(scene.model_run.left_out) + len(scene.model_run.target_left_out)
     n_all = tuple(map(len, scene.labels))
     lines = [say(CUT, n=left_out)] if left_out else []
     if max(n_all) > MOST_SHOWN:

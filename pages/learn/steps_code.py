@@ -41,17 +41,17 @@ def code_of(scene: Scene) -> str:
     """Return the lines that walk through the head and print its numbers, and the chosen one with its formula."""
     cell = steps_state.CELL.value
     number = NUMBER.format(matrix=cell.matrix, row=cell.row, column=cell.column) if cell else ""
-    return code.opening(scene.card, scene.view, scene.reading) + WALKED.format(**_head(scene)) + number + PROOF
+    return code.opening(scene.card, scene.view, scene.model_run) + WALKED.format(**_head(scene)) + number + PROOF
 
 
 def redraw_sources(scene: Scene, query_words: str, key_words: str, title: str, name: str) -> str:
     """Return the lines that draw a score by its sources again."""
     words = {"query_words": query_words, "key_words": key_words, "title": title, "file": f"{name}.html"}
     places = {"query": scene.query, "key": scene.key, "text": scene.view.text}
-    return code.opening(scene.card, scene.view, scene.reading) + SPLIT.format(**_head(scene), **words, **places)
+    return code.opening(scene.card, scene.view, scene.model_run) + SPLIT.format(**_head(scene), **words, **places)
 
 
 def _head(scene: Scene) -> dict[str, object]:
     view = scene.view
     told = {"attention": view.attention, "layer": view.layer, "head": view.head, "row": scene.query}
-    return told | {"inputs": INPUTS[scene.reading.architecture]}
+    return told | {"inputs": INPUTS[scene.model_run.architecture]}

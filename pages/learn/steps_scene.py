@@ -15,7 +15,7 @@ from transformer_core.analysis import ATTENTIONS, strongest_cell
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.walkthrough import Number, Quantity, Walkthrough
     from transformer_core.analysis.walkthrough.sources import ScoreSources
 
@@ -31,7 +31,7 @@ class Scene:
     card: ModelCard
     view: View
     source: Source
-    reading: "Reading"
+    model_run: "ModelRun"
     walk: "Walkthrough"
 
     @classmethod
@@ -48,9 +48,9 @@ class Scene:
             return None
         source = view.source(card)
         of_text = (source, view.text, view.target)
-        reading = walkthroughs.read(*of_text)
+        model_run = walkthroughs.read(*of_text)
         walk = walkthroughs.walk(*of_text, attention=view.attention, layer=view.layer, head=view.head)
-        scene = cls(card=card, view=view, source=source, reading=reading, walk=walk)
+        scene = cls(card=card, view=view, source=source, model_run=model_run, walk=walk)
         shapes = {name: quantity.values.shape for name, quantity in walk.quantities.items()}
         n_queries, n_keys = shapes["pattern"]
         d_head = shapes["v"][1]
@@ -72,8 +72,8 @@ class Scene:
         within = None if self.is_cross else MOST_SHOWN - 1  # so that both have room
         n_queries, n_keys = map(len, self.labels)
         of_queries, of_keys = (np.array([_is_word(label) for label in side]) for side in self.labels)
-        if self.reading.architecture == "decoder_only":
-            of_queries &= np.arange(n_queries) < self.reading.n_given
+        if self.model_run.architecture == "decoder_only":
+            of_queries &= np.arange(n_queries) < self.model_run.n_given
         among = of_queries[:, None] & of_keys
         if not self.is_cross:
             among &= ~np.eye(n_queries, n_keys, dtype=bool)
@@ -96,7 +96,7 @@ class Scene:
     @property
     def labels(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The labels of all queries and all keys."""
-        return self.reading.labels(self.view.attention)
+        return self.model_run.labels(self.view.attention)
 
     @property
     def query(self) -> int:

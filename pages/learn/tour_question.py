@@ -64,7 +64,7 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
 
 def _tokens(lesson: "Lesson", question: "Question", number: int, evidence: "Evidence", key: str) -> None:
     """Ask for one of the tokens of a text."""
-    labels: tuple[str, ...] = getattr(evidence.run.reading, question.tokens)
+    labels: tuple[str, ...] = getattr(evidence.run.model_run, question.tokens)
 
     def choose() -> None:
         place = st.session_state[key]

@@ -12,7 +12,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Blank, Reading
+    from transformer_core.analysis import Blank, ModelRun
 
 LABELS = {
     "encoder_decoder": mark("The model says"),
@@ -25,40 +25,40 @@ NO_MASK = mark("Which token id is the mask is not known without a tokenizer, so 
 NO_BLANK = mark("Nothing to fill in: type ____ where the model should guess a word.")
 
 
-def show(card: ModelCard, reading: "Reading | None") -> None:
+def show(card: ModelCard, model_run: "ModelRun | None") -> None:
     """Draw the answer, if there is one yet; a target can be typed in its place, where the model takes one."""
     architecture = card.config.architecture
     if architecture == "decoder_only":
-        _continuation(card, reading)
-    elif reading is None:
+        _continuation(card, model_run)
+    elif model_run is None:
         _label(LABELS[architecture])
-    elif not reading.predicts:
+    elif not model_run.predicts:
         _label(mark("The model"))
         st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_HEAD))}</div>")
     elif architecture == "encoder_only":
         _label(LABELS[architecture])
-        if reading.blanks:
-            _text(reading.output)
-            _candidates(reading.blanks)
+        if model_run.blanks:
+            _text(model_run.output)
+            _candidates(model_run.blanks)
         else:
             st.html(f"<div class='hl-answer hl-none'>{html.escape(say(NO_MASK if card.reads_ids else NO_BLANK))}</div>")
     elif state.current().target is None:
         is_awaited = continuing.is_awaited()
         with _row():
-            _label(LABELS[architecture], None if is_awaited else reading)
+            _label(LABELS[architecture], None if is_awaited else model_run)
             st.button(
                 f":primary[{say('change it')}]",
                 key="change-target",
                 type="tertiary",
                 on_click=state.set_target,
-                args=(reading.output,),
+                args=(model_run.output,),
                 disabled=is_awaited,
                 help=say("Type what the model is made to write, and see how probable it finds that and where it looks"),
             )
-        _late(card, reading.output, is_complete=reading.is_complete)
+        _late(card, model_run.output, is_complete=model_run.is_complete)
     else:
         with _row():
-            _label(mark("You made it say"), reading)
+            _label(mark("You made it say"), model_run)
             st.button(
                 f":primary[{say('back to its own')}]",
                 key="own-target",
@@ -77,23 +77,23 @@ def show(card: ModelCard, reading: "Reading | None") -> None:
         )
 
 
-def _continuation(card: ModelCard, reading: "Reading | None") -> None:
+def _continuation(card: ModelCard, model_run: "ModelRun | None") -> None:
     """Draw how a model continues the text, or, where it is not asked to, the token that it finds most probable."""
     is_wanted = state.wants_continuation(card)
     with _row():
         words = LABELS["decoder_only"] if is_wanted else mark("Most probable next token")
-        _label(words, reading if is_wanted and not continuing.is_awaited() else None)
+        _label(words, model_run if is_wanted and not continuing.is_awaited() else None)
         st.toggle(
             say("Continue the text"),
             help=say("The model writes after your text, and its heads are shown on both"),
             **state.box(state.CONTINUE, is_wanted, lambda is_on: state.set_continuation(card, is_on)),
         )
-    if reading is not None and is_wanted:
-        _late(card, _going_on(reading), is_complete=reading.is_complete)
-    elif reading is not None:
-        next_token = f"<bdi>{html.escape(reading.predicted[-1])}</bdi>"
+    if model_run is not None and is_wanted:
+        _late(card, _going_on(model_run), is_complete=model_run.is_complete)
+    elif model_run is not None:
+        next_token = f"<bdi>{html.escape(model_run.predicted[-1])}</bdi>"
         st.html(
-            f"<div class='hl-answer'><span>{next_token} {probability(math.exp(reading.log_probs[-1]))}</span></div>"
+            f"<div class='hl-answer'><span>{next_token} {probability(math.exp(model_run.log_probs[-1]))}</span></div>"
         )
 
 
@@ -106,12 +106,12 @@ def _row() -> "st.delta_generator.DeltaGenerator":
     return st.container(key="hl-answer-row", horizontal=True, gap="small", vertical_alignment="center")
 
 
-def _label(words: str, reading: "Reading | None" = None) -> None:
+def _label(words: str, model_run: "ModelRun | None" = None) -> None:
     """Draw what stands above the answer, with how probable the model finds it."""
     remark = (
         ""
-        if reading is None or math.isnan(reading.mean_probability)
-        else say("mean token probability {p} (geometric)", p=probability(reading.mean_probability))
+        if model_run is None or math.isnan(model_run.mean_probability)
+        else say("mean token probability {p} (geometric)", p=probability(model_run.mean_probability))
     )
     st.html(f"<div class='hl-label'>{html.escape(say(words))}<span>{remark}</span></div>", width="content")
 
@@ -129,10 +129,10 @@ def _late(card: ModelCard, output: str, *, is_complete: bool) -> None:
     _text(output, " ".join(look for look, is_so in looks.items() if is_so))
 
 
-def _going_on(reading: "Reading") -> str:
+def _going_on(model_run: "ModelRun") -> str:
     """Return what was written after a prompt, without the part of a letter that the limit may have cut."""
-    shown = reading.output.rstrip("\ufffd").strip()
-    return say("… and ends here.") if reading.is_complete and not shown else f"… {shown}"
+    shown = model_run.output.rstrip("\ufffd").strip()
+    return say("… and ends here.") if model_run.is_complete and not shown else f"… {shown}"
 
 
 def _candidates(blanks: "tuple[Blank, ...]") -> None:

@@ -15,7 +15,7 @@ from transformer_core.text.interface import WRITTEN_MASK
 from transformer_core.text.labels import visible
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 CLAIM = mark("See what every attention head does, step by step, in a model that you can train yourself.")
 TEXT_BOXES = {  # label and placeholder
@@ -65,7 +65,7 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
     """Draw the text, the model's answer, the choice of the model, the examples, and what there is to say about them.
 
     Returns:
-        Whether there is a reading to show, or will be once there is a text.
+        Whether there is a model run to show, or will be once there is a text.
     """
     card = cards[state.current().model]
     label, placeholder = TEXT_BOXES[card.config.architecture] if card.config.unembed else WITHOUT_BLANKS
@@ -94,21 +94,21 @@ def model_and_text(cards: Mapping[str, ModelCard], notes: Sequence[str]) -> bool
         line = _examples(card)
         try:
             with answer_column, st.container(key="hl-answer", gap=None):
-                reading = _reading(card)
-                answer.show(card, reading)
+                model_run = _model_run(card)
+                answer.show(card, model_run)
         except HeadlightError as error:
             what = say("This text cannot be read") if isinstance(error, TextError) else say("This model cannot be used")
             prose.warning(f"{what}: {say_message(error)}.")
             return False
-        remarks = [*notes, *_remarks(reading, state.current().text)]
+        remarks = [*notes, *_remarks(model_run, state.current().text)]
         if remarks:
             with line:
                 prose.note(" ".join(remarks))
     return True
 
 
-def _reading(card: ModelCard) -> "Reading | None":
-    """Return the reading of the view's text, and say what is done while that takes long."""
+def _model_run(card: ModelCard) -> "ModelRun | None":
+    """Return the model run of the view's text, and say what is done while that takes long."""
     view = state.current()
     loading = say(
         "Loading {title} ({n} parameters) onto the {device} …",
@@ -163,14 +163,14 @@ def _example(example: str, key: str) -> None:
     st.button(prose.plain(example), key=key, type="tertiary", on_click=state.on_example, args=(example,))
 
 
-def _remarks(reading: "Reading | None", text: str) -> list[str]:
+def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     """Return what a person should know before trusting the view."""
-    if reading is None:
+    if model_run is None:
         return []
     remarks: list[str] = []
-    if reading.unknown:
-        shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in reading.unknown[:5])
-        more = say(" and {n} more", n=len(reading.unknown) - 5) if len(reading.unknown) > 5 else ""
+    if model_run.unknown:
+        shown = ", ".join(say("“{word}”", word=isolate(visible(word[:30]))) for word in model_run.unknown[:5])
+        more = say(" and {n} more", n=len(model_run.unknown) - 5) if len(model_run.unknown) > 5 else ""
         remarks.append(
             say(
                 "The model has never seen {shown}{more} and reads <unk>, the unknown word, instead; what it makes of "
@@ -179,24 +179,24 @@ def _remarks(reading: "Reading | None", text: str) -> list[str]:
                 more=more,
             )
         )
-    if reading.left_out:
+    if model_run.left_out:
         remarks.append(
-            say("This text is long: its first {n} tokens were read, the rest was left out.", n=reading.left_out.start)
+            say("This text is long: its first {n} tokens were read, the rest was left out.", n=model_run.left_out.start)
         )
     elif len(text) == state.MAX_CHARACTERS:
         remarks.append(say("A text has at most {n:,} characters here; the rest was left out.", n=state.MAX_CHARACTERS))
-    if reading.target_left_out:
-        remarks.append(say("The target is long: its first {n} tokens were read.", n=reading.target_left_out.start))
-    if reading.architecture == "encoder_decoder" and not reading.is_complete and not continuing.is_awaited():
+    if model_run.target_left_out:
+        remarks.append(say("The target is long: its first {n} tokens were read.", n=model_run.target_left_out.start))
+    if model_run.architecture == "encoder_decoder" and not model_run.is_complete and not continuing.is_awaited():
         remarks.append(say("The model found no end; its output is cut here."))
-    if reading.architecture == "encoder_only" and not reading.blanks and WRITTEN_MASK.search(text):
+    if model_run.architecture == "encoder_only" and not model_run.blanks and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
-    return [*remarks, *_detours(reading)]
+    return [*remarks, *_detours(model_run)]
 
 
-def _detours(reading: "Reading") -> list[str]:
+def _detours(model_run: "ModelRun") -> list[str]:
     """Return where a typed target leaves the model's way, in one sentence."""
-    detours = reading.detours
+    detours = model_run.detours
     if not detours:
         return []
     shown = ", ".join(

@@ -6,7 +6,7 @@ from pages.shared.models import CPU, PAPER_BASE, PRECISIONS, SHIPPED, ModelCard,
 from pages.shared.state import View
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 INPUTS = {  # what the model is called with, once `opening` has run
     "encoder_decoder": "src, tokens[:, :-1]",
@@ -20,24 +20,24 @@ def run(card: ModelCard) -> str:
     return "model" if card.config.unembed else "model.final_states"
 
 
-def opening(card: ModelCard, view: View, reading: "Reading") -> str:
+def opening(card: ModelCard, view: View, model_run: "ModelRun") -> str:
     """Return the lines that load the model, read the text and let the model answer.
 
     They define `model`, `tokenizer` and what `INPUTS` names: tensors [batch, pos] of one text.
     """
     device = on_device(view)
-    lines = loading(card, view, reading.left_out)
-    n_written = len(reading.target) - reading.n_given + reading.is_complete
-    if reading.architecture == "encoder_only" or (reading.architecture == "decoder_only" and not n_written):
+    lines = loading(card, view, model_run.left_out)
+    n_written = len(model_run.target) - model_run.n_given + model_run.is_complete
+    if model_run.architecture == "encoder_only" or (model_run.architecture == "decoder_only" and not n_written):
         lines.append(f"tokens = torch.tensor([ids]{device})")
-    elif reading.architecture == "decoder_only":
+    elif model_run.architecture == "decoder_only":
         lines += [
             f"prompt = torch.tensor([ids]{device})",
             f"tokens = tc.greedy_decode(model, prompt, max_new_tokens={n_written}).tokens  # the prompt first",
-            *(["tokens = tokens[:, :-1]  # without <eos>"] if reading.is_complete else []),
+            *(["tokens = tokens[:, :-1]  # without <eos>"] if model_run.is_complete else []),
         ]
     elif view.target is None:
-        n_new = len(reading.target)
+        n_new = len(model_run.target)
         lines += [
             f"src = torch.tensor([ids]{device})",
             f"tokens = tc.greedy_decode(model, src, max_new_tokens={n_new}).tokens  # what it begins with first",
@@ -45,7 +45,7 @@ def opening(card: ModelCard, view: View, reading: "Reading") -> str:
     else:
         lines += [
             f"src = torch.tensor([ids]{device})",
-            *_encoded(view.target, reading.architecture, reading.target_left_out, side=".target"),
+            *_encoded(view.target, model_run.architecture, model_run.target_left_out, side=".target"),
             f"tokens = torch.tensor([[model.config.bos_id, *ids]]{device})",
         ]
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What the overview of all heads shows of a reading, and what is measured of each head; made once for all sessions."""
+"""What the overview of all heads shows of a model run, and the measures of each head; shared by all sessions."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from transformer_core.errors import mark
 from transformer_core.figures import isolate, levels
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.trace.attention_maps import PooledHeads
 
 MOST_MIB = 96  # of all overviews
@@ -34,11 +34,11 @@ def read(source: Source, text: str, target: str | None) -> Overview:
     return overviews.get((source, text, target), lambda: of(readings.read(source, text, target)))
 
 
-def of(reading: "Reading") -> Overview:
+def of(model_run: "ModelRun") -> Overview:
     """Return the groups of the overview, one an attention, and one byte a cell of every pattern."""
-    side = readings.picture_side(reading)
+    side = readings.picture_side(model_run)
     groups, thumbnails = [], b""
-    for name, attention_maps in reading.attention_maps.items():
+    for name, attention_maps in model_run.attention_maps.items():
         pooled = attention_maps.overview(side)
         n_layers, n_heads, n_rows, n_columns = pooled.patterns.shape
         groups.append(
@@ -50,7 +50,7 @@ def of(reading: "Reading") -> Overview:
                 "queries": n_rows,
                 "keys": n_columns,
                 "strongest": [
-                    [_strongest(reading, name, pooled, layer, head) for head in range(n_heads)]
+                    [_strongest(model_run, name, pooled, layer, head) for head in range(n_heads)]
                     for layer in range(n_layers)
                 ],
             }
@@ -60,10 +60,10 @@ def of(reading: "Reading") -> Overview:
 
 
 def _strongest(
-    reading: "Reading", attention: str, pooled: "PooledHeads", layer: int, head: int
+    model_run: "ModelRun", attention: str, pooled: "PooledHeads", layer: int, head: int
 ) -> tuple[str, str, float]:
     """Return where a head's largest weight lies, query and key, and the weight."""
-    queries, keys = reading.labels(attention)
+    queries, keys = model_run.labels(attention)
     query, key = queries[int(pooled.queries[layer, head])], keys[int(pooled.keys[layer, head])]
     weight = float(pooled.weights[layer, head])
     return isolate(query[:LABEL_LENGTH]), isolate(key[:LABEL_LENGTH]), weight
@@ -79,13 +79,13 @@ def measures(source: Source, text: str, target: str | None) -> Measures:
     return measured.get((source, text, target), lambda: _measures(readings.read(source, text, target)))
 
 
-def _measures(reading: "Reading") -> Measures:
+def _measures(model_run: "ModelRun") -> Measures:
     from transformer_core.analysis.heads.text_measures import measure_text
 
     found = {}
-    for name, attention_maps in reading.attention_maps.items():
-        special = np.array(reading.sides(name)["special"][1], dtype=bool)
-        ids = np.array(reading.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
+    for name, attention_maps in model_run.attention_maps.items():
+        special = np.array(model_run.sides(name)["special"][1], dtype=bool)
+        ids = np.array(model_run.inputs[0 if ATTENTIONS[name].queries_from == "source" else -1])
         found[name] = measure_text(attention_maps, special, attention=name, ids=ids)
     return found
 

@@ -1,4 +1,4 @@
-"""The cached reading of a text: pages ask here, and the same text is read once."""
+"""The cached model run of a text: pages ask here, and the same text is read once."""
 
 from typing import TYPE_CHECKING
 
@@ -10,12 +10,14 @@ from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.overview import thumbnail_side
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 MAX_TOKENS = 4096  # on each side, special ones and what the model wrote included
 MAX_NEW_TOKENS = 24  # after a prompt
-MOST_MIB = 768  # of all readings
-MOST_POOLED = 1024  # tokens, up to which the pictures of all heads are made with the reading: a small part of its time
+MOST_MIB = 768  # of all model runs
+MOST_POOLED = (
+    1024  # tokens, up to which the pictures of all heads are made with the model run: a small part of its time
+)
 
 
 def max_tokens(config: ModelConfig) -> int:
@@ -28,7 +30,7 @@ def max_new_tokens(source: Source) -> int:
     return MAX_NEW_TOKENS if source.continues else 0
 
 
-def read(source: Source, text: str, target: str | None = None) -> "Reading":
+def read(source: Source, text: str, target: str | None = None) -> "ModelRun":
     """Return what a model says to `text`, and every head's pattern.
 
     Args:
@@ -47,16 +49,16 @@ def is_kept(source: Source, text: str, target: str | None = None) -> bool:
     return (source, text, target) in _kept()
 
 
-def _kept() -> "kept.Store[Reading]":
+def _kept() -> "kept.Store[ModelRun]":
     return kept.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
 
-def _read(source: Source, text: str, target: str | None) -> "Reading":
+def _read(source: Source, text: str, target: str | None) -> "ModelRun":
     from transformer_core import analysis
 
     model, tokenizer = source.load()
     with models.on(source.device), source.changed(model):
-        reading = analysis.read(
+        model_run = analysis.read(
             model,
             tokenizer,
             text,
@@ -64,30 +66,30 @@ def _read(source: Source, text: str, target: str | None) -> "Reading":
             max_tokens=max_tokens(model.config),
             max_new_tokens=max_new_tokens(source),
         )
-        if _n_tokens(reading) <= MOST_POOLED:
-            side = picture_side(reading)
-            for attention_maps in reading.attention_maps.values():
+        if _n_tokens(model_run) <= MOST_POOLED:
+            side = picture_side(model_run)
+            for attention_maps in model_run.attention_maps.values():
                 attention_maps.keep_overview(side)
-        return reading
+        return model_run
 
 
-def picture_side(reading: "Reading") -> int:
+def picture_side(model_run: "ModelRun") -> int:
     """Return how many rows and columns the picture of a head may have in the overview."""
-    n_heads = sum(n_layers * n_heads for n_layers, n_heads, _, _ in _shapes(reading))
-    return thumbnail_side(n_heads, _n_tokens(reading))
+    n_heads = sum(n_layers * n_heads for n_layers, n_heads, _, _ in _shapes(model_run))
+    return thumbnail_side(n_heads, _n_tokens(model_run))
 
 
-def _n_tokens(reading: "Reading") -> int:
+def _n_tokens(model_run: "ModelRun") -> int:
     """Return the tokens of the longest side."""
-    return max(max(n_queries, n_keys) for _, _, n_queries, n_keys in _shapes(reading))
+    return max(max(n_queries, n_keys) for _, _, n_queries, n_keys in _shapes(model_run))
 
 
-def _shapes(reading: "Reading") -> list[tuple[int, int, int, int]]:
-    return [attention_maps.shape for attention_maps in reading.attention_maps.values()]
+def _shapes(model_run: "ModelRun") -> list[tuple[int, int, int, int]]:
+    return [attention_maps.shape for attention_maps in model_run.attention_maps.values()]
 
 
-def current(card: ModelCard) -> "Reading | None":
-    """Return the reading of the view's text, or None where there is nothing to read.
+def current(card: ModelCard) -> "ModelRun | None":
+    """Return the model run of the view's text, or None where there is nothing to read.
 
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.

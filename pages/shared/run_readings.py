@@ -1,4 +1,4 @@
-"""The cached reading of a text by the model of a run, as it is now or as it was at a moment of its film."""
+"""The cached model run of a text by the model of a run, as it is now or as it was at a moment of its film."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from pages.shared.runs import Run
 from pages.shared.sources import Source
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.training.run.film import Film
 
 
@@ -37,7 +37,7 @@ def newest_step(run: Run) -> int | None:
     return max(known) if known else None
 
 
-def read(run: Run, step: int, text: str) -> "Reading":
+def read(run: Run, step: int, text: str) -> "ModelRun":
     """Return what the model of a run said to a text after a step, and every head's pattern.
 
     Raises:

@@ -7,7 +7,7 @@ from pages.shared.sources import Source
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.walkthrough import Walkthrough
     from transformer_core.analysis.walkthrough.sources import ScoreSources
 
@@ -16,8 +16,8 @@ MOST_MIB = 256  # of all walks
 MOST_SOURCES_MIB = 128
 
 
-def read(source: Source, text: str, target: str | None) -> "Reading":
-    """Return the reading that is walked through: of a long text its beginning and its end.
+def read(source: Source, text: str, target: str | None) -> "ModelRun":
+    """Return the model run that is walked through: of a long text its beginning and its end.
 
     Raises:
         HeadlightError: the model cannot be loaded, or the text cannot be read by it.
@@ -25,11 +25,11 @@ def read(source: Source, text: str, target: str | None) -> "Reading":
     whole = readings.read(source, text, target)
     if max(map(len, whole.inputs)) <= MOST_TOKENS:
         return whole
-    cut: kept.Store[Reading] = kept.store(mark("texts cut"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    cut: kept.Store[ModelRun] = kept.store(mark("texts cut"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
     return cut.get((source, text, target), lambda: _cut(source, text, target))
 
 
-def _cut(source: Source, text: str, target: str | None) -> "Reading":
+def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
     from transformer_core import analysis
 
     model, tokenizer = source.load()
@@ -56,10 +56,10 @@ def walk(source: Source, text: str, target: str | None, *, attention: str, layer
         from transformer_core.analysis import walkthrough
 
         model, _ = source.load()
-        reading = read(source, text, target)
-        labels = reading.labels(attention)
+        model_run = read(source, text, target)
+        labels = model_run.labels(attention)
         with models.on(source.device):
-            return walkthrough.walk(model, reading.inputs, attention=attention, layer=layer, head=head, labels=labels)
+            return walkthrough.walk(model, model_run.inputs, attention=attention, layer=layer, head=head, labels=labels)
 
     return walks.get((source, text, target, attention, layer, head), make)
 

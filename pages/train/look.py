@@ -9,7 +9,7 @@ from pages.shared.runs import Run
 from transformer_core.errors import NO_MESSAGE, CheckpointError, HeadlightError, Message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
 
 N_SAMPLES = 4
 Sample = tuple[str, str]
@@ -22,7 +22,7 @@ class Look:
 
     step: int
     samples: list[Sample]
-    reading: "Reading | None"  # of the text that a person chose; None where it cannot be read
+    model_run: "ModelRun | None"  # of the text that a person chose; None where it cannot be read
     problem: Message  # why not
 
 
@@ -36,7 +36,7 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
 
     step, is_continued = _newest_loaded(run), run.architecture == "decoder_only"
     samples: list[Sample] = []
-    reading, problem = None, NO_MESSAGE
+    model_run, problem = None, NO_MESSAGE
     for given in dict.fromkeys(filter(None, (text, *examples[: N_SAMPLES - 1]))):
         try:
             read = None if is_continued and given != text else run_readings.read(run, step, given)
@@ -45,8 +45,8 @@ def look_at(run: Run, text: str, examples: Sequence[str]) -> Look:
             problem = error.message if given == text else problem
             continue
         samples.append((given, output))
-        reading = read if given == text else reading
-    return Look(step=step, samples=samples, reading=reading, problem=problem)
+        model_run = read if given == text else model_run
+    return Look(step=step, samples=samples, model_run=model_run, problem=problem)
 
 
 def _newest_loaded(run: Run) -> int:

@@ -17,7 +17,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import language, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.analysis import Reading
+    from transformer_core.analysis import ModelRun
     from transformer_core.analysis.training.head_history import Appearance, HeadHistory
     from transformer_core.figures import Figure
 
@@ -156,8 +156,8 @@ def _attention(run: Run) -> None:
     if look.problem:
         prose.warning(say("This text cannot be read: {error}.", error=look.problem))
     _says(run, look.step, look.samples)
-    if look.reading is not None:
-        _overview(run, look.step, text, look.reading)
+    if look.model_run is not None:
+        _overview(run, look.step, text, look.model_run)
 
 
 def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
@@ -170,8 +170,8 @@ def _says(run: Run, step: int, samples: Sequence[Sample]) -> None:
     st.html(f"<div class='hl-label'>{label}</div><table class='hl-samples'>{rows}</table>")
 
 
-def _overview(run: Run, step: int, text: str, reading: "Reading") -> None:
-    groups, levels = overviews.of(reading)
+def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
+    groups, levels = overviews.of(model_run)
     view = run_state.current()
     with st.container(key="hl-train-overview"):
         components.head_overview(

@@ -30,17 +30,17 @@ def run() -> list[Row]:
     with wide_model() as (folder, tokenizer):
         text = text_of(tokenizer, N_TOKENS)
         model, _ = tc.load(folder / NAME)
-        reading = analysis.read(model, tokenizer, text, max_tokens=N_TOKENS, max_new_tokens=readings.MAX_NEW_TOKENS)
-        patterns = torch.from_numpy(reading.patterns["decoder"])  # [layer, head, query, key]
+        model_run = analysis.read(model, tokenizer, text, max_tokens=N_TOKENS, max_new_tokens=readings.MAX_NEW_TOKENS)
+        patterns = torch.from_numpy(model_run.patterns["decoder"])  # [layer, head, query, key]
         times = interleaved(
-            {"ours": lambda: overviews.of(reading), "BertViz": lambda: model_view(patterns, reading.target)},
+            {"ours": lambda: overviews.of(model_run), "BertViz": lambda: model_view(patterns, model_run.target)},
             rounds=4,
             warm_up=1,
         )
         with checkpoints(folder):
             ours = asked(text)
     without_zeros = torch.randn(patterns.shape, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
-    theirs, of_encoder = (model_view(shown, reading.target) for shown in (patterns, without_zeros))
+    theirs, of_encoder = (model_view(shown, model_run.target) for shown in (patterns, without_zeros))
     notes = {
         "ours": f"{ours.sent_until_drawn / 1e6:.2f} MB, 1/{theirs / ours.sent_until_drawn:.0f} of BertViz's; "
         f"{ours.sent_in_all / 1e6:.2f} MB with the large heatmap, 1/{theirs / ours.sent_in_all:.0f}",

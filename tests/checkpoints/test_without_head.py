@@ -11,7 +11,7 @@ import torch
 import transformer_core as tc
 from tests.checkpoints import foreign
 from tests.checkpoints.test_load import add_tokenizer
-from transformer_core.analysis import read
+from transformer_core.analysis import run_text
 from transformer_core.checkpoints import archive
 from transformer_core.cli.main import main
 from transformer_core.decoding.filling import FillingTree
@@ -51,7 +51,7 @@ def test_whoever_wants_predictions_is_told_calmly(
         FillingTree(model, torch.tensor([[3, 4, 5]]), mask_id=4)
     assert main(["decode", str(tmp_path / "bare"), "w3 w4"]) != 0
     assert "no language-modelling head" in capsys.readouterr().err
-    assert not read(model, tokenizer, "w3 w4").predicts
+    assert not run_text(model, tokenizer, "w3 w4").predicts
 
 
 def zip_of(folder: Path) -> io.BytesIO:

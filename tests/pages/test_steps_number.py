@@ -11,7 +11,7 @@ import transformer_core as tc
 from pages.shared.components.steps_number import number_data
 from tests.analysis.walkthrough.formula_values import node, values
 from tests.e2e.browser import ROOT
-from transformer_core.analysis import attentions_of, read
+from transformer_core.analysis import attentions_of, run_text
 from transformer_core.analysis.walkthrough import Walkthrough, formula_tree, walk
 
 MODELS = ("dates", "en-fr", "fill-in", "induction", "stories")
@@ -23,9 +23,9 @@ def walks(name: str) -> list[Walkthrough]:
     """Walks through a shipped model on its first example: every attention, in its first and its last layer."""
     model, tokenizer = tc.load(str(ROOT / "checkpoints" / name))
     (text, *_) = json.loads((ROOT / "checkpoints" / name / "card.json").read_text())["examples"]
-    reading = read(model, tokenizer, text, max_new_tokens=8)
+    model_run = run_text(model, tokenizer, text, max_new_tokens=8)
     return [
-        walk(model, reading.inputs, attention=attention, layer=layer, head=1, labels=reading.labels(attention))
+        walk(model, model_run.inputs, attention=attention, layer=layer, head=1, labels=model_run.labels(attention))
         for attention, of in attentions_of(model.config).items()
         for layer in sorted({0, of.n_layers(model.config) - 1})
     ]

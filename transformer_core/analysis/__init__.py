@@ -17,7 +17,7 @@ from transformer_core.analysis.training.head_history import Appearance, HeadHist
 if TYPE_CHECKING:
     from transformer_core.analysis.heads.matching import HeadMatching, match_heads
     from transformer_core.analysis.heads.meter import HeadMeter, measure_heads
-    from transformer_core.analysis.trace.reading import Blank, Candidate, Reading, read
+    from transformer_core.analysis.trace.model_run import Blank, Candidate, ModelRun, run_text
 
 __all__ = [
     "ATTENTIONS",
@@ -34,7 +34,7 @@ __all__ = [
     "HeadName",
     "HeadPicture",
     "HeadShare",
-    "Reading",
+    "ModelRun",
     "Share",
     "Wish",
     "appearances",
@@ -44,7 +44,7 @@ __all__ = [
     "measure_heads",
     "pattern_csv",
     "picture",
-    "read",
+    "run_text",
     "strongest_cell",
     "strongest_cells",
 ]
@@ -52,7 +52,7 @@ __all__ = [
 _HOMES = {
     "heads.matching": ("HeadMatching", "match_heads"),
     "heads.meter": ("HeadMeter", "measure_heads"),
-    "trace.reading": ("Blank", "Candidate", "Reading", "read"),
+    "trace.model_run": ("Blank", "Candidate", "ModelRun", "run_text"),
 }
 
 

@@ -61,7 +61,7 @@ def _write(run: Run, interventions: Mapping[str, Any]) -> str:
     is_pair = run.model.config.architecture == "encoder_decoder"
     if run.model.decoder is None:
         raise ExpressionError("a model that fills in blanks writes no text of its own")
-    given = list(run.reading.inputs[0]) if is_pair else list(run.reading.inputs[0])[: run.reading.n_given]
+    given = list(run.model_run.inputs[0]) if is_pair else list(run.model_run.inputs[0])[: run.model_run.n_given]
     with intervene(run.model, interventions):
         decoding = greedy_decode(run.model, tensor_of(given, run.model), max_new_tokens=MOST_NEW_TOKENS)
     tokens = decoding.tokens[0].tolist()
@@ -71,7 +71,7 @@ def _write(run: Run, interventions: Mapping[str, Any]) -> str:
 @torch.inference_mode()
 def _logits(run: Run, interventions: Mapping[str, Any]) -> Any:
     with intervene(run.model, interventions):
-        return run.model(*(tensor_of(ids, run.model) for ids in run.reading.inputs))[0].float().numpy()
+        return run.model(*(tensor_of(ids, run.model) for ids in run.model_run.inputs))[0].float().numpy()
 
 
 def _once(run: Run, key: Hashable, make: Callable[[], Any]) -> Any:

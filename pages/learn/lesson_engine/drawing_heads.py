@@ -76,7 +76,7 @@ def draw_head(scene: Scene) -> Plot:
 
 def _given_only(values: Values, scene: Scene) -> Values:
     """Return the part of a pattern, or of scores, without what the model wrote itself."""
-    places = {"source": len(scene.run.reading.source), "target": scene.run.reading.n_given}
+    places = {"source": len(scene.run.model_run.source), "target": scene.run.model_run.n_given}
     n_rows, n_columns = (places[side] for side in scene.run.sides[scene.attention])
     axes = tuple(
         replace(axis, size=n, labels=axis.labels[:n], names={name: of[:n] for name, of in axis.names.items()})

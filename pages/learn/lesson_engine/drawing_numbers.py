@@ -55,9 +55,9 @@ def draw_tokens(scene: Scene) -> Strip:
     """Draw the tokens of a text in a row."""
     side = scene.given.get("side", "source")
     run = scene.run
-    if not getattr(run.reading, side):
+    if not getattr(run.model_run, side):
         side = "target" if side == "source" else "source"
-    labels = getattr(run.reading, side)
+    labels = getattr(run.model_run, side)
     notes: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
     if "values" in scene.given:
@@ -74,9 +74,9 @@ def draw_tokens(scene: Scene) -> Strip:
         weights = tuple((np.abs(numbers) / (1.0 if top <= 1 else top)).tolist())
         notes = tuple(plain_number(number, 2) for number in numbers.tolist())
     elif scene.given.get("numbers", True):
-        notes = tuple(map(str, run.reading.inputs[0 if side == "source" else -1]))
+        notes = tuple(map(str, run.model_run.inputs[0 if side == "source" else -1]))
     title = say("The tokens of the source") if side == "source" else say("The tokens that the decoder reads")
-    if len(run.reading.inputs) == 1:
+    if len(run.model_run.inputs) == 1:
         title = say("The tokens of the text")
     return Strip(title=scene.given.get("title") or title, labels=tuple(labels), notes=notes, weights=weights)
 

@@ -74,7 +74,7 @@ def text_loss(run: Run) -> float:
     _check_writes(run)
     logits = torch.from_numpy(run.logits).double()
     labels = run.tokenizer.target.tokens(range(logits.shape[-1]))
-    following = [*run.reading.inputs[-1][1:], labels.index(run.reading.following[-1])]
+    following = [*run.model_run.inputs[-1][1:], labels.index(run.model_run.following[-1])]
     return float(-logits.log_softmax(dim=-1).gather(-1, torch.tensor(following)[:, None]).mean())
 
 
@@ -95,13 +95,13 @@ def _loss_rises(run: Run) -> dict[str, np.ndarray]:
 
 def _following(run: Run) -> list[int]:
     """Return the token behind each one that the decoder read; the last one's is what the model finds best."""
-    read = run.reading.inputs[-1]
+    read = run.model_run.inputs[-1]
     return [*read[1:], int(run.logits[-1].argmax())]
 
 
 @torch.inference_mode()
 def _loss(run: Run, site: str = "", heads: Sequence[int] = ()) -> float:
-    inputs = [tensor_of(ids, run.model) for ids in run.reading.inputs]
+    inputs = [tensor_of(ids, run.model) for ids in run.model_run.inputs]
     with intervene(run.model, {site: zero_heads(heads)}) if heads else nullcontext():
         log_probs = run.model(*inputs)[0].float().log_softmax(dim=-1)
     return float(-log_probs.gather(-1, torch.tensor(_following(run))[:, None]).mean())

@@ -133,8 +133,8 @@ def embedding(run: Run, parts: Parts) -> Result:
     (stack,) = parts
     side = _side(run, stack)
     table = run.model.get_parameter(f"{stack}.embed.weight").detach().numpy()
-    place = 0 if side == "source" or len(run.reading.inputs) == 1 else 1
-    return _on_stream(run, table[list(run.reading.inputs[place])], side)
+    place = 0 if side == "source" or len(run.model_run.inputs) == 1 else 1
+    return _on_stream(run, table[list(run.model_run.inputs[place])], side)
 
 
 def positions(run: Run, parts: Parts) -> Result:
@@ -152,7 +152,7 @@ def positions(run: Run, parts: Parts) -> Result:
 
 def output(run: Run, parts: Parts) -> Result:
     """Return what the model wrote."""
-    return run.reading.output
+    return run.model_run.output
 
 
 def n_tokens(run: Run, parts: Parts) -> Result:
@@ -160,7 +160,7 @@ def n_tokens(run: Run, parts: Parts) -> Result:
     (side,) = parts
     if side not in ("source", "target"):
         raise ExpressionError("n_tokens takes source or target")
-    return number(len(getattr(run.reading, str(side))))
+    return number(len(getattr(run.model_run, str(side))))
 
 
 def written(name: str) -> Get:

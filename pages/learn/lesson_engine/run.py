@@ -11,7 +11,7 @@ from jaxtyping import Float
 from pages.learn.lesson_engine.mistakes import MISTAKES
 from pages.learn.lesson_engine.value import WRITING, Axis
 from transformer_core.analysis.trace.attentions import attentions_of
-from transformer_core.analysis.trace.reading import Reading, read
+from transformer_core.analysis.trace.model_run import ModelRun, run_text
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
@@ -27,7 +27,7 @@ class Run:
 
     model: Transformer  # the one that was run
     tokenizer: Tokenizer
-    reading: Reading  # of the right model: the tokens, what it wrote, and its patterns
+    model_run: ModelRun  # of the right model: the tokens, what it wrote, and its patterns
     sites: Mapping[str, np.ndarray]  # by the sites' names, without the batch's axis
     logits: Float[np.ndarray, "pos vocab"]
     sides: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # of each attention: whose queries, whose keys
@@ -37,7 +37,7 @@ class Run:
     @property
     def n_bytes(self) -> int:
         """Memory that it takes, in bytes."""
-        return self.logits.nbytes + sum(array.nbytes for array in self.sites.values()) + self.reading.n_bytes
+        return self.logits.nbytes + sum(array.nbytes for array in self.sites.values()) + self.model_run.n_bytes
 
     def axis(self, name: str, side: str) -> Axis:
         """Return an axis of tokens.
@@ -46,10 +46,10 @@ class Run:
             name: "query", "key" or "pos".
             side: "source" or "target".
         """
-        labels = getattr(self.reading, side)
+        labels = getattr(self.model_run, side)
         names = {}
         if side == "target" and name != "key":
-            names[WRITING] = self.reading.following
+            names[WRITING] = self.model_run.following
         return Axis(name=name, size=len(labels), labels=labels, names=names)
 
 
@@ -77,8 +77,8 @@ def run(
         TextError: a text without a token.
         ConfigError: a mistake that this model or text cannot have.
     """
-    reading = read(model, tokenizer, text, target=target, max_tokens=MOST_TOKENS, max_new_tokens=MOST_NEW_TOKENS)
-    inputs = [tensor_of(ids, model) for ids in reading.inputs]
+    model_run = run_text(model, tokenizer, text, target=target, max_tokens=MOST_TOKENS, max_new_tokens=MOST_NEW_TOKENS)
+    inputs = [tensor_of(ids, model) for ids in model_run.inputs]
     wrong = MISTAKES[mistake] if mistake else None
     runs = wrong.copied(model) if wrong else model
     with wrong.running(runs) if wrong else torch.inference_mode(), capture(runs, "*") as acts:
@@ -95,7 +95,7 @@ def run(
     return Run(
         model=runs,
         tokenizer=tokenizer,
-        reading=reading,
+        model_run=model_run,
         sites=sites,
         logits=logits[0].float().numpy(),
         sides=sides,

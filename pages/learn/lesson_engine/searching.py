@@ -45,9 +45,9 @@ def searched(run: Run, n_beams: int, n_tokens: int) -> Searched:
 
 
 def _search(run: Run, n_beams: int, n_tokens: int) -> Searched:
-    given = list(run.reading.inputs[0])
+    given = list(run.model_run.inputs[0])
     if run.model.config.architecture == "decoder_only":
-        given = given[: run.reading.n_given]
+        given = given[: run.model_run.n_given]
     tree = DecodingTree(run.model, tensor_of(given, run.model))
     found = search_beams(tree, n_beams=n_beams, max_new_tokens=n_tokens)
     levels = tuple(

@@ -1,4 +1,4 @@
-"""Rollout and flow of a reading: against the activations of a watched forward, followed by hand."""
+"""Rollout and flow of a model run: against the activations of a watched forward, followed by hand."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from transformer_core.analysis import ATTENTIONS, Reading, attentions_of, read
+from transformer_core.analysis import ATTENTIONS, ModelRun, attentions_of, run_text
 from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, AcrossLayers, Method, Part, follow
 from transformer_core.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
 from transformer_core.config import Architecture
@@ -21,17 +21,17 @@ TEXTS: dict[Architecture, str] = {
 Make = Callable[..., tuple[tc.Transformer, tc.Tokenizer]]
 
 
-def seen(make: Make, architecture: Architecture) -> tuple[Reading, dict[str, np.ndarray]]:
-    """A reading, and the patterns of all heads [layer, head, query, key] of a forward of the same tokens by hand."""
+def seen(make: Make, architecture: Architecture) -> tuple[ModelRun, dict[str, np.ndarray]]:
+    """A model run, and the patterns of all heads [layer, head, query, key] of a forward of the same tokens by hand."""
     model, tokenizer = make(architecture)
-    reading = read(model, tokenizer, TEXTS[architecture], max_tokens=9, max_new_tokens=3)
+    model_run = run_text(model, tokenizer, TEXTS[architecture], max_tokens=9, max_new_tokens=3)
     with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
-        model(*(torch.tensor([ids]) for ids in reading.inputs))
+        model(*(torch.tensor([ids]) for ids in model_run.inputs))
     patterns = {
         name: np.stack([acts[attention.site(layer)][0].numpy() for layer in range(attention.n_layers(model.config))])
         for name, attention in attentions_of(model.config).items()
     }
-    return reading, {name: pattern.astype(np.float64) for name, pattern in patterns.items()}
+    return model_run, {name: pattern.astype(np.float64) for name, pattern in patterns.items()}
 
 
 def parts_of(found: AcrossLayers) -> dict[tuple[str, str], Part]:
@@ -41,8 +41,8 @@ def parts_of(found: AcrossLayers) -> dict[tuple[str, str], Part]:
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 @pytest.mark.parametrize("architecture", ONE_STACK)
 def test_of_one_stack_there_is_one_part(make: Make, architecture: Architecture, method: Method):
-    reading, patterns = seen(make, architecture)
-    (part,) = follow(reading, method).parts
+    model_run, patterns = seen(make, architecture)
+    (part,) = follow(model_run, method).parts
     kind = ATTENTIONS[ONE_STACK[architecture]]
     assert part.of == part.side == kind.queries_from
     (pattern,) = patterns.values()
@@ -55,11 +55,11 @@ def test_of_one_stack_there_is_one_part(make: Make, architecture: Architecture, 
 
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 def test_an_encoder_decoder_has_three_parts(make: Make, method: Method):
-    reading, patterns = seen(make, "encoder_decoder")
-    parts = parts_of(follow(reading, method))
+    model_run, patterns = seen(make, "encoder_decoder")
+    parts = parts_of(follow(model_run, method))
     assert [*parts] == [("source", "source"), ("target", "source"), ("target", "target")]
     encoder, stacks = patterns["encoder"], (patterns["encoder"], patterns["decoder"], patterns["cross"])
-    n_source, n_target = len(reading.source), len(reading.target)
+    n_source, n_target = len(model_run.source), len(model_run.target)
     assert n_source != n_target  # or sides that are mixed up would not be seen
     if method == "rollout":
         own, both = rollout(encoder)[-1], rollout_to_source(*stacks)
@@ -76,12 +76,12 @@ def test_an_encoder_decoder_has_three_parts(make: Make, method: Method):
 
 @pytest.mark.parametrize("architecture", TEXTS)
 def test_what_must_hold_of_all_parts(make: Make, architecture: Architecture):
-    reading, _ = seen(make, architecture)
-    rolled, flowed = (parts_of(follow(reading, method)) for method in ("rollout", "flow"))
+    model_run, _ = seen(make, architecture)
+    rolled, flowed = (parts_of(follow(model_run, method)) for method in ("rollout", "flow"))
     assert rolled.keys() == flowed.keys()
     totals: dict[str, np.ndarray] = {}
     for place, part in rolled.items():
-        labels = getattr(reading, part.of), getattr(reading, part.side)
+        labels = getattr(model_run, part.of), getattr(model_run, part.side)
         assert part.values.shape == part.mask.shape == tuple(map(len, labels))
         np.testing.assert_array_equal(part.mask, flowed[place].mask)
         assert not part.values[~part.mask].any() and not flowed[place].values[~part.mask].any()

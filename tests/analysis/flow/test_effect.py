@@ -9,7 +9,7 @@ import torch
 import transformer_core as tc
 from tests.analysis.conftest import Made
 from transformer_core.analysis.flow.effect import OutputTokens, effect, output_log_probs
-from transformer_core.analysis.trace.reading import read
+from transformer_core.analysis.trace.model_run import run_text
 
 TEXT = "The cat sees the dog."
 SITES = {
@@ -22,18 +22,18 @@ SITES = {
 @pytest.mark.parametrize("architecture", SITES)
 def test_a_head_switched_off(architecture: str, make: Callable[..., Made]):
     model, tokenizer = make(architecture)
-    reading = read(model, tokenizer, "The ____ sees the ____." if architecture == "encoder_only" else TEXT)
-    output = OutputTokens.of(reading, tokenizer.eos_id)
+    model_run = run_text(model, tokenizer, "The ____ sees the ____." if architecture == "encoder_only" else TEXT)
+    output = OutputTokens.of(model_run, tokenizer.eos_id)
     edits = {SITES[architecture]: tc.zero_heads([1])}
-    before = output_log_probs(model, reading.inputs, output.positions)
+    before = output_log_probs(model, model_run.inputs, output.positions)
     with tc.intervene(model, edits):
-        after = output_log_probs(model, reading.inputs, output.positions)
+        after = output_log_probs(model, model_run.inputs, output.positions)
     found = effect(before, after, output.tokens)
 
     whole = []
     for changes in ({}, edits):
         with torch.inference_mode(), tc.intervene(model, changes):
-            logits = model(*(torch.tensor([ids]) for ids in reading.inputs))[0].double()
+            logits = model(*(torch.tensor([ids]) for ids in model_run.inputs))[0].double()
         whole.append(logits.softmax(dim=-1).numpy())
     assert len(output.labels) == len(output.positions) > 0
     for i, position in enumerate(output.positions):
@@ -49,8 +49,8 @@ def test_a_head_switched_off(architecture: str, make: Callable[..., Made]):
 
 def test_the_output_of_an_encoder_decoder_is_all_that_it_wrote(make: Callable[..., Made]):
     model, tokenizer = make("encoder_decoder")
-    reading = read(model, tokenizer, TEXT, target="The dog sees.")
-    output = OutputTokens.of(reading, tokenizer.eos_id)
+    model_run = run_text(model, tokenizer, TEXT, target="The dog sees.")
+    output = OutputTokens.of(model_run, tokenizer.eos_id)
     assert output.tokens == tuple(tokenizer.encode("The dog sees.", eos=True))
     assert output.positions == tuple(range(len(output.tokens)))
 
@@ -58,12 +58,12 @@ def test_the_output_of_an_encoder_decoder_is_all_that_it_wrote(make: Callable[..
 def test_the_output_of_a_decoder_begins_behind_the_prompt(make: Callable[..., Made]):
     model, tokenizer = make("decoder_only")
     prompt = tokenizer.encode_for(TEXT, "decoder_only")
-    reading = read(model, tokenizer, TEXT, max_new_tokens=3)
-    output = OutputTokens.of(reading, tokenizer.eos_id)
+    model_run = run_text(model, tokenizer, TEXT, max_new_tokens=3)
+    output = OutputTokens.of(model_run, tokenizer.eos_id)
     assert output.positions[0] == len(prompt) - 1
     assert (
         output.tokens is not None
-        and reading.inputs[0][len(prompt) :] == output.tokens[: len(reading.inputs[0]) - len(prompt)]
+        and model_run.inputs[0][len(prompt) :] == output.tokens[: len(model_run.inputs[0]) - len(prompt)]
     )
 
 

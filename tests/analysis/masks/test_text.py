@@ -8,7 +8,7 @@ import torch
 
 import transformer_core as tc
 from tests.e2e.browser import ROOT
-from transformer_core.analysis import read
+from transformer_core.analysis import run_text
 from transformer_core.analysis.masks.rules import MaskChoice
 from transformer_core.analysis.masks.run import run_masked
 from transformer_core.analysis.masks.text import mask_text
@@ -24,13 +24,13 @@ TEXTS = {
 def test_it_is_the_text_that_is_read_elsewhere(make, architecture: str):
     model, tokenizer = make(architecture)
     text = mask_text(model, tokenizer, TEXTS[architecture])
-    reading = read(model, tokenizer, TEXTS[architecture])
-    assert tuple(text.inputs.values()) == reading.inputs
-    sides = {"source": reading.source, "target": reading.target}
+    model_run = run_text(model, tokenizer, TEXTS[architecture])
+    assert tuple(text.inputs.values()) == model_run.inputs
+    sides = {"source": model_run.source, "target": model_run.target}
     assert dict(text.labels) == {side: sides[side] for side in text.inputs}
     assert len(text.asked) == len(text.expected) == len(text.expected_labels)
     if architecture == "encoder_only":
-        assert text.asked == tuple(blank.position for blank in reading.blanks)
+        assert text.asked == tuple(blank.position for blank in model_run.blanks)
     else:
         target = text.inputs["target"]
         assert text.asked == tuple(range(len(text.expected))) and len(target) - len(text.expected) in (0, 1)

@@ -9,7 +9,7 @@ import torch
 
 import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, odd_config, shaken_model
-from transformer_core.analysis import read
+from transformer_core.analysis import run_text
 from transformer_core.analysis.positions.shuffled_words import MOST_TOKENS, shuffle_words
 from transformer_core.errors import TextError
 
@@ -31,8 +31,8 @@ def model_of(**choices: Any) -> tuple[tc.Transformer, tc.Tokenizer]:
 
 def test_without_positions_every_head_follows_the_words_wholly():
     model, tokenizer = model_of(**ENCODER, positions="none", mask=True)
-    reading = read(model, tokenizer, TEXT, max_tokens=20)
-    found = shuffle_words(model, tokenizer, reading, attention="encoder")
+    model_run = run_text(model, tokenizer, TEXT, max_tokens=20)
+    found = shuffle_words(model, tokenizer, model_run, attention="encoder")
     np.testing.assert_allclose(found.follows, 1, atol=1e-3)
     order = np.array(found.order)
     np.testing.assert_allclose(found.shuffled, found.own[:, :, order][:, :, :, order], atol=1e-5)
@@ -46,30 +46,30 @@ def test_without_words_every_head_stays_in_its_places(kind: dict[str, Any]):
     assert stack is not None
     with torch.no_grad():
         stack.embed.weight.zero_()
-    reading = read(model, tokenizer, TEXT, max_tokens=20, max_new_tokens=3)
-    found = shuffle_words(model, tokenizer, reading, attention="encoder" if kind is ENCODER else "decoder")
+    model_run = run_text(model, tokenizer, TEXT, max_tokens=20, max_new_tokens=3)
+    found = shuffle_words(model, tokenizer, model_run, attention="encoder" if kind is ENCODER else "decoder")
     np.testing.assert_allclose(found.follows, -1, atol=1e-3)
     np.testing.assert_allclose(found.shuffled, found.own, atol=1e-6)
 
 
 def test_words_stay_whole_special_tokens_in_their_places_and_a_seed_is_an_order():
     model, tokenizer = model_of(positions="sinusoidal_halves")
-    reading = read(model, tokenizer, TEXT, max_tokens=20)
-    found = shuffle_words(model, tokenizer, reading, attention="encoder", seed=3)
+    model_run = run_text(model, tokenizer, TEXT, max_tokens=20)
+    found = shuffle_words(model, tokenizer, model_run, attention="encoder", seed=3)
     order = found.order
-    assert sorted(order) == list(range(len(reading.source))) and list(order) != sorted(order)
-    for place, is_special in enumerate(reading.special["source"]):
+    assert sorted(order) == list(range(len(model_run.source))) and list(order) != sorted(order)
+    for place, is_special in enumerate(model_run.special["source"]):
         if is_special:
             assert order[place] == place
-    words = reading.words["source"]
+    words = model_run.words["source"]
     for before, behind in pairwise(order):  # pieces of a word follow upon each other
         assert words[before] != words[behind] or behind == before + 1
-    assert found.key_labels[1] == tuple(reading.source[place] for place in order)
+    assert found.key_labels[1] == tuple(model_run.source[place] for place in order)
     assert sorted(found.text.split()) == sorted(found.own_text.split())
-    again = shuffle_words(model, tokenizer, reading, attention="encoder", seed=3)
-    other = shuffle_words(model, tokenizer, reading, attention="encoder", seed=4)
+    again = shuffle_words(model, tokenizer, model_run, attention="encoder", seed=3)
+    other = shuffle_words(model, tokenizer, model_run, attention="encoder", seed=4)
     assert again.order == order != other.order
-    src = torch.tensor([[reading.inputs[0][place] for place in order]])
+    src = torch.tensor([[model_run.inputs[0][place] for place in order]])
     with torch.no_grad(), tc.capture(model, "encoder.blocks.0.self_attn.hook_pattern") as acts:
         model.encode(src)
     np.testing.assert_allclose(found.shuffled[0], acts["encoder.blocks.0.self_attn.hook_pattern"][0], atol=1e-6)
@@ -77,25 +77,25 @@ def test_words_stay_whole_special_tokens_in_their_places_and_a_seed_is_an_order(
 
 def test_of_cross_attention_the_source_moves_and_the_decoders_input_stays():
     model, tokenizer = model_of(positions="none")
-    reading = read(model, tokenizer, TEXT, target="a cat", max_tokens=20)
-    found = shuffle_words(model, tokenizer, reading, attention="cross")
-    assert found.query_labels[0] == found.query_labels[1] == reading.target
-    assert found.key_labels[0] == reading.source and found.output is not None
+    model_run = run_text(model, tokenizer, TEXT, target="a cat", max_tokens=20)
+    found = shuffle_words(model, tokenizer, model_run, attention="cross")
+    assert found.query_labels[0] == found.query_labels[1] == model_run.target
+    assert found.key_labels[0] == model_run.source and found.output is not None
     np.testing.assert_allclose(found.shuffled, found.own[:, :, :, list(found.order)], atol=1e-5)
     np.testing.assert_allclose(found.follows, 1, atol=1e-3)
-    of_target = shuffle_words(model, tokenizer, reading, attention="decoder")
-    assert of_target.output is None and of_target.key_labels[0] == reading.target
+    of_target = shuffle_words(model, tokenizer, model_run, attention="decoder")
+    assert of_target.output is None and of_target.key_labels[0] == model_run.target
 
 
 def test_a_text_of_one_word_has_nothing_to_move():
     model, tokenizer = model_of(**DECODER, positions="alibi")
-    reading = read(model, tokenizer, "cat", max_tokens=20, max_new_tokens=2)
-    found = shuffle_words(model, tokenizer, reading, attention="decoder")
+    model_run = run_text(model, tokenizer, "cat", max_tokens=20, max_new_tokens=2)
+    found = shuffle_words(model, tokenizer, model_run, attention="decoder")
     assert np.isnan(found.follows).all() and found.text == found.own_text == "cat"
 
 
 def test_a_long_text_is_declined():
     model, tokenizer = model_of(**DECODER, positions="none", max_seq_len=400)
-    reading = read(model, tokenizer, 20 * TEXT, max_tokens=400, max_new_tokens=1)
+    model_run = run_text(model, tokenizer, 20 * TEXT, max_tokens=400, max_new_tokens=1)
     with pytest.raises(TextError, match=f"at most {MOST_TOKENS} tokens"):
-        shuffle_words(model, tokenizer, reading, attention="decoder")
+        shuffle_words(model, tokenizer, model_run, attention="decoder")

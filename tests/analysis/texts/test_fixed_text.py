@@ -9,7 +9,7 @@ import torch
 import transformer_core as tc
 from tests.analysis.conftest import TEXTS, Made
 from transformer_core.analysis.texts.fixed_text import FixedText, fix_text, watch
-from transformer_core.analysis.trace.reading import read
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
 
@@ -25,7 +25,7 @@ def judged_by_hand(model: tc.Transformer, fixed: FixedText) -> np.ndarray:
 
 def test_what_an_encoder_decoder_writes(make: Make):
     model, tokenizer = make("encoder_decoder")
-    fixed, said = fix_text(model, tokenizer, TEXTS[0]), read(model, tokenizer, TEXTS[0])
+    fixed, said = fix_text(model, tokenizer, TEXTS[0]), run_text(model, tokenizer, TEXTS[0])
     src = tokenizer.encode(TEXTS[0], eos=True)
     written = tc.greedy_decode(model, torch.tensor([src]), max_new_tokens=19).tokens[0].tolist()
     assert fixed.inputs == (tuple(src), tuple(written[:-1]))
@@ -38,7 +38,7 @@ def test_what_an_encoder_decoder_writes(make: Make):
 def test_a_typed_target(make: Make):
     model, tokenizer = make("encoder_decoder")
     fixed = fix_text(model, tokenizer, TEXTS[0], target=TEXTS[2])
-    said = read(model, tokenizer, TEXTS[0], target=TEXTS[2])
+    said = run_text(model, tokenizer, TEXTS[0], target=TEXTS[2])
     typed = tokenizer.encode(TEXTS[2], bos=True, eos=True)
     assert fixed.inputs[1] == tuple(typed[:-1])
     assert fixed.expected == tuple(typed[1:])
@@ -49,7 +49,7 @@ def test_a_typed_target(make: Make):
 @pytest.mark.parametrize("seed", range(4))  # some models end by themselves, some do not
 def test_a_decoder_is_judged_by_what_it_wrote_behind_the_prompt(make: Make, seed: int):
     model, tokenizer = make("decoder_only", seed=seed)
-    fixed, said = fix_text(model, tokenizer, "The cat"), read(model, tokenizer, "The cat")
+    fixed, said = fix_text(model, tokenizer, "The cat"), run_text(model, tokenizer, "The cat")
     prompt = tokenizer.encode_for("The cat", "decoder_only")
     assert fixed.inputs[0][: len(prompt)] == tuple(prompt)
     written = fixed.inputs[0][len(prompt) :]
@@ -64,7 +64,7 @@ def test_a_decoder_is_judged_by_what_it_wrote_behind_the_prompt(make: Make, seed
 def test_an_encoder_is_judged_by_its_blanks(make: Make):
     model, tokenizer = make("encoder_only")
     text = "The ____ sees the <mask>."
-    fixed, said = fix_text(model, tokenizer, text), read(model, tokenizer, text)
+    fixed, said = fix_text(model, tokenizer, text), run_text(model, tokenizer, text)
     assert fixed.judged == tuple(blank.position for blank in said.blanks)
     assert [tokenizer.labels([token])[0] for token in fixed.expected] == [b.candidates[0].label for b in said.blanks]
     best = [blank.candidates[0].probability for blank in said.blanks]
@@ -81,7 +81,7 @@ def test_an_encoder_without_blanks_is_not_judged(make: Make):
 def test_a_long_text_is_cut_as_a_reading_cuts_it(make: Make, architecture: Architecture):
     model, tokenizer = make(architecture)
     text = "the cat " * 30
-    fixed, said = fix_text(model, tokenizer, text, max_tokens=12), read(model, tokenizer, text, max_tokens=12)
+    fixed, said = fix_text(model, tokenizer, text, max_tokens=12), run_text(model, tokenizer, text, max_tokens=12)
     assert fixed.left_out == said.left_out != range(0)
     assert (fixed.source, fixed.target) == (said.source, said.target)
     seen = watch(model, fixed.inputs)
@@ -92,7 +92,7 @@ def test_a_long_text_is_cut_as_a_reading_cuts_it(make: Make, architecture: Archi
 def test_text_and_target_may_fill_all_the_room(make: Make):
     model, tokenizer = make("encoder_decoder")
     fixed = fix_text(model, tokenizer, "the cat " * 30, target="the dog " * 30)
-    said = read(model, tokenizer, "the cat " * 30, target="the dog " * 30)
+    said = run_text(model, tokenizer, "the cat " * 30, target="the dog " * 30)
     assert tuple(map(len, fixed.inputs)) == (model.config.max_seq_len,) * 2
     assert (fixed.target, fixed.target_left_out) == (said.target, said.target_left_out)
 

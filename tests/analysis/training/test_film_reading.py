@@ -12,7 +12,7 @@ import torch
 
 import transformer_core as tc
 from tests.analysis.conftest import TEXTS, Made
-from transformer_core.analysis import read
+from transformer_core.analysis import run_text
 from transformer_core.analysis.texts.fixed_text import FixedText, fix_text
 from transformer_core.analysis.training.curves import Curve
 from transformer_core.analysis.training.film_reading import (
@@ -93,7 +93,7 @@ def test_a_moment_led_along_a_target_reads_as_analysis_reads(films: dict[str, Ma
     fixed = fix_text(*made[-1], TEXTS[0], target=TEXTS[2])
     reading = read_all(film, fixed)
     for i, (model, tokenizer) in enumerate(made):
-        said = read(model, tokenizer, TEXTS[0], target=TEXTS[2])
+        said = run_text(model, tokenizer, TEXTS[0], target=TEXTS[2])
         for name in said.patterns:
             np.testing.assert_array_equal(reading.patterns[name][i], said.patterns[name])
             np.testing.assert_array_equal(reading.masks[name], said.masks[name])
@@ -138,7 +138,7 @@ def test_a_damaged_moment_is_told_and_the_others_are_read(to_change: Made3, dama
     assert bad.step == damaged and "damaged or cut off" in str(bad.reason)
     for moment in moments:
         if isinstance(moment, MomentReading):
-            said = read(*film.load(moment.step), TEXTS[0], target=fixed.output)
+            said = run_text(*film.load(moment.step), TEXTS[0], target=fixed.output)
             np.testing.assert_array_equal(moment.patterns["encoder"], said.patterns["encoder"])
 
 

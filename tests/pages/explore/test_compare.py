@@ -12,7 +12,7 @@ import transformer_core as tc
 from pages.explore import compare_samples, compare_texts
 from tests.pages.conftest import EXAMPLES, shown_code, url_of, words_of
 from tests.pages.explore.compare_page import OpenApp, cells_of, figures_of, open_compare
-from transformer_core.analysis import HeadName, read
+from transformer_core.analysis import HeadName, run_text
 from transformer_core.analysis.flow.divergence import js_distance
 from transformer_core.analysis.texts.token_alignment import align_tokens
 
@@ -154,7 +154,7 @@ def test_many_texts_have_a_mean_and_ends(open_app: OpenApp, checkpoints: Path):
     model, tokenizer = tc.load(checkpoints / "en-fr")
     entropies = []
     for text in EXAMPLES:
-        rows = read(model, tokenizer, text).attention_maps["encoder"].pattern(1, 2).astype(np.float64)
+        rows = run_text(model, tokenizer, text).attention_maps["encoder"].pattern(1, 2).astype(np.float64)
         entropies.append(-(rows * np.log(rows)).sum(axis=1).mean())
     assert f"mean {np.mean(entropies):.2f} nats, standard deviation {np.std(entropies):.2f}" in words_of(app)
     lowest = EXAMPLES[int(np.argmin(entropies))]
@@ -189,8 +189,8 @@ def test_of_decoders_that_go_on_differently_the_prompts_are_compared(
     monkeypatch.setenv("HEADLIGHT_CHECKPOINTS", str(three_kinds))
     app = open_compare(open_app, model="tales", text="The cat sees the", btext="The cat sees a")
     model, tokenizer = tc.load(three_kinds / "tales")
-    readings = [read(model, tokenizer, text, max_tokens=64) for text in ("The cat sees the", "The cat sees a")]
-    prompts = align_tokens(*(reading.target[: reading.n_given] for reading in readings))
+    readings = [run_text(model, tokenizer, text, max_tokens=64) for text in ("The cat sees the", "The cat sees a")]
+    prompts = align_tokens(*(model_run.target[: model_run.n_given] for model_run in readings))
     assert cells_of(figures_of(app)["B − A"], "difference").shape[0] == len(prompts.pairs)
     assert "the prompt alone is compared" in words_of(app)
     for view in ("changed", "map", "layers"):

@@ -131,10 +131,10 @@ def test_induction_marks_the_heads_by_the_tokens_of_their_own_side(open_app: Ope
     assert not app.exception and "asks for" not in words_of(app)
     source = Source.of(models.available()["en-fr"])
     text, target = "The cat sees the dog. The cat sees.", "Le chat n'a pas vu le chien Le chat."
-    found, reading = overviews.measures(source, text, target), readings.read(source, text, target)
+    found, model_run = overviews.measures(source, text, target), readings.read(source, text, target)
     assert "induction" not in found["cross"]
-    for name, ids in zip(("encoder", "decoder"), reading.inputs, strict=True):
-        cells = induction_cells(np.array(ids), np.array(ids)[np.array(reading.sides(name)["special"][0])].tolist())
-        shares = mean_share(reading.patterns[name], cells & reading.masks[name])
+    for name, ids in zip(("encoder", "decoder"), model_run.inputs, strict=True):
+        cells = induction_cells(np.array(ids), np.array(ids)[np.array(model_run.sides(name)["special"][0])].tolist())
+        shares = mean_share(model_run.patterns[name], cells & model_run.masks[name])
         assert shares is not None
         np.testing.assert_allclose(found[name]["induction"], shares, rtol=1e-4)

@@ -1,4 +1,4 @@
-"""Rollout and flow of a whole reading: for each final position, from which input tokens, on each side of the model."""
+"""Rollout and flow of a whole model run: how much of each final position comes from which input token."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from transformer_core.analysis.flow.rollout import (
 from transformer_core.model.masks import causal_mask
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.trace.reading import Reading
+    from transformer_core.analysis.trace.model_run import ModelRun
 
 Method = Literal["rollout", "flow"]
 Where = Literal["source", "target"]
@@ -39,22 +39,23 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AcrossLayers:
-    """All parts of a reading: of the encoder, of the decoder, and of the decoder from the source."""
+    """All parts of a model run: of the encoder, of the decoder, and of the decoder from the source."""
 
     parts: tuple[Part, ...]
 
 
-def follow(reading: "Reading", method: Method) -> AcrossLayers:
+def follow(model_run: "ModelRun", method: Method) -> AcrossLayers:
     """Return where final states may have come from, by the patterns of all layers.
 
     Args:
-        reading: of a short text.
+        model_run: of a short text.
         method: "rollout" multiplies the layers, "flow" asks how much could come through; see `rollout`.
 
     Source: Abnar and Zuidema 2020, "Quantifying attention flow in transformers".
     """
     means = {
-        name: attention_maps.mean_by_layer.astype(np.float64) for name, attention_maps in reading.attention_maps.items()
+        name: attention_maps.mean_by_layer.astype(np.float64)
+        for name, attention_maps in model_run.attention_maps.items()
     }
     parts = []
     if "encoder" in means:

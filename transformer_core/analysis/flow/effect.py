@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer_core.analysis.trace.reading import Reading
+from transformer_core.analysis.trace.model_run import ModelRun
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.model.transformer import Transformer
 
@@ -22,29 +22,29 @@ class OutputTokens:
     labels: tuple[str, ...]
 
     @classmethod
-    def of(cls, reading: Reading, eos_id: int | None) -> "OutputTokens":
+    def of(cls, model_run: ModelRun, eos_id: int | None) -> "OutputTokens":
         """Return what the model wrote: a target, a continuation (without one, the text itself), or the blanks.
 
         Args:
-            reading: of the unchanged model.
+            model_run: of the unchanged model.
             eos_id: the token that ends an output, if there is one.
         """
-        if reading.architecture == "encoder_only":
-            places = tuple(blank.position for blank in reading.blanks)
+        if model_run.architecture == "encoder_only":
+            places = tuple(blank.position for blank in model_run.blanks)
             return cls(
                 positions=places,
                 tokens=None,
-                labels=tuple(blank.candidates[0].label for blank in reading.blanks),
+                labels=tuple(blank.candidates[0].label for blank in model_run.blanks),
             )
-        ids = reading.inputs[-1]
-        following = [*ids[1:], eos_id] if reading.is_complete and eos_id is not None else ids[1:]
-        has_written = reading.architecture == "encoder_decoder" or len(following) >= reading.n_given
-        first = reading.n_given - 1 if reading.architecture == "decoder_only" and has_written else 0
+        ids = model_run.inputs[-1]
+        following = [*ids[1:], eos_id] if model_run.is_complete and eos_id is not None else ids[1:]
+        has_written = model_run.architecture == "encoder_decoder" or len(following) >= model_run.n_given
+        first = model_run.n_given - 1 if model_run.architecture == "decoder_only" and has_written else 0
         places = tuple(range(first, len(following)))
         return cls(
             positions=places,
             tokens=tuple(following[first:]),
-            labels=reading.following[first : len(following)],
+            labels=model_run.following[first : len(following)],
         )
 
 

@@ -27,7 +27,7 @@ def score_sources(
 
     Args:
         model: in evaluation mode, on any device and in any precision.
-        inputs: tokens of the text, and of the decoder's input where there are two stacks: `Reading.inputs`.
+        inputs: tokens of the text, and of the decoder's input where there are two stacks: `ModelRun.inputs`.
         attention: "encoder", "decoder" or "cross".
         layer: from 0.
         head: from 0.

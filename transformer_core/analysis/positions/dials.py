@@ -99,7 +99,7 @@ def head_vectors(
 
     Args:
         model: with rotary positions, in evaluation mode.
-        inputs: the tokens of the text, as `Reading.inputs` has them.
+        inputs: the tokens of the text, as `ModelRun.inputs` has them.
         attention: "encoder" or "decoder"; in cross-attention nothing is turned.
         layer: of the head.
         head: its number.

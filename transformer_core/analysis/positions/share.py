@@ -100,7 +100,7 @@ def score_parts(
 
     Args:
         model: in evaluation mode.
-        inputs: the tokens of the text, and of the decoder, as `Reading.inputs` has them.
+        inputs: the tokens of the text, and of the decoder, as `ModelRun.inputs` has them.
         attention: a name in ATTENTIONS that the model has.
         layer: of the head.
         head: its number.

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.reading import LEAST_ROOM, Reading
+from transformer_core.analysis.trace.model_run import LEAST_ROOM, ModelRun
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
@@ -50,7 +50,7 @@ class ShuffledWords:
 
 @torch.inference_mode()
 def shuffle_words(
-    model: Transformer, tokenizer: Tokenizer, reading: Reading, *, attention: str, seed: int = 0
+    model: Transformer, tokenizer: Tokenizer, model_run: ModelRun, *, attention: str, seed: int = 0
 ) -> ShuffledWords:
     """Shuffle the words that an attention looks at, and run the model again.
 
@@ -61,7 +61,7 @@ def shuffle_words(
     Args:
         model: in evaluation mode.
         tokenizer: the model's.
-        reading: of the text, by this model.
+        model_run: of the text, by this model.
         attention: a name in ATTENTIONS that the model has.
         seed: of the order that is shown; `follows` takes further ones, too.
 
@@ -69,16 +69,16 @@ def shuffle_words(
         TextError: the text is too long.
     """
     kind = ATTENTIONS[attention]
-    inputs, n_own = _inputs(reading)
+    inputs, n_own = _inputs(model_run)
     side = kind.keys_from
-    ids, labels = inputs[side], getattr(reading, side)[: n_own[side]]
+    ids, labels = inputs[side], getattr(model_run, side)[: n_own[side]]
     if max(map(len, inputs.values())) > MOST_TOKENS:
         raise TextError("words are shuffled in texts of at most {n} tokens; take a shorter one", n=MOST_TOKENS)
-    is_special, words = reading.special[side][: len(ids)], reading.words[side][: len(ids)]
+    is_special, words = model_run.special[side][: len(ids)], model_run.words[side][: len(ids)]
     orders = [_order(ids, words, is_special, seed + draw) for draw in range(N_ORDERS)]
     own = _patterns(model, attention, inputs)
     n_queries, n_keys = own.shape[2:]
-    mask = reading.attention_maps[attention].mask(slice(n_queries), slice(n_keys))
+    mask = model_run.attention_maps[attention].mask(slice(n_queries), slice(n_keys))
     is_self = kind.queries_from == kind.keys_from
     shuffled, distances = None, np.zeros((2, *own.shape[:2]))
     for order in orders:
@@ -90,8 +90,8 @@ def shuffle_words(
     first = orders[0]
     new_ids = [ids[place] for place in first]
     new_labels = tuple(labels[place] for place in first)
-    queries = reading.labels(attention)[0][:n_queries]
-    is_said = side == "source" or reading.architecture == "decoder_only"
+    queries = model_run.labels(attention)[0][:n_queries]
+    is_said = side == "source" or model_run.architecture == "decoder_only"
     own_order = np.arange(len(ids))
     shown, mask_id = np.array([*is_special]), tokenizer.mask_id
     shown = ~shown | np.array([mask_id is not None and one == mask_id for one in ids])
@@ -100,8 +100,8 @@ def shuffle_words(
         order=tuple(first.tolist()),
         text=text,
         own_text=own_text,
-        output=_said(model, tokenizer, reading, new_ids) if is_said else None,
-        own_output=_said(model, tokenizer, reading, ids) if is_said else None,
+        output=_said(model, tokenizer, model_run, new_ids) if is_said else None,
+        own_output=_said(model, tokenizer, model_run, ids) if is_said else None,
         own=own,
         shuffled=shuffled,
         mask=mask,
@@ -111,16 +111,16 @@ def shuffle_words(
     )
 
 
-def _inputs(reading: Reading) -> tuple[dict[str, list[int]], dict[str, int]]:
+def _inputs(model_run: ModelRun) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Return the tokens of each side, of a prompt without what the model wrote behind it, and how many they are."""
     sides = {
         "encoder_decoder": ("source", "target"),
         "decoder_only": ("target",),
         "encoder_only": ("source",),
-    }[reading.architecture]
-    inputs = {side: list(ids) for side, ids in zip(sides, reading.inputs, strict=True)}
-    if reading.architecture == "decoder_only":
-        inputs["target"] = inputs["target"][: reading.n_given]
+    }[model_run.architecture]
+    inputs = {side: list(ids) for side, ids in zip(sides, model_run.inputs, strict=True)}
+    if model_run.architecture == "decoder_only":
+        inputs["target"] = inputs["target"][: model_run.n_given]
     return inputs, {side: len(ids) for side, ids in inputs.items()}
 
 
@@ -192,23 +192,23 @@ def _follows(distances: Float[np.ndarray, "2 layer head"]) -> Float[np.ndarray, 
         return np.where(total > 1e-6, (from_places - from_words) / total, np.nan)
 
 
-def _said(model: Transformer, tokenizer: Tokenizer, reading: Reading, ids: Sequence[int]) -> str:
+def _said(model: Transformer, tokenizer: Tokenizer, model_run: ModelRun, ids: Sequence[int]) -> str:
     """Return what the model says to these tokens: a translation, how it goes on, or the text with its blanks filled."""
     tokens = tensor_of(ids, model)
     config = model.config
-    if reading.architecture == "encoder_only":
+    if model_run.architecture == "encoder_only":
         if not config.unembed or tokenizer.mask_id is None or tokenizer.mask_id not in ids:
             return ""
         best = model(tokens)[0].argmax(dim=-1).tolist()
         return tokenizer.decode(
             [said if one == tokenizer.mask_id else one for one, said in zip(ids, best, strict=True)]
         )
-    if reading.architecture == "encoder_decoder":
+    if model_run.architecture == "encoder_decoder":
         room = min(config.max_seq_len, max(LEAST_ROOM, 2 * len(ids)))
         written = greedy_decode(model, tokens, max_new_tokens=room - 1).tokens[0, 1:].tolist()
         return tokenizer.target.decode(written)
-    n_new = min(max(1, len(reading.target) - reading.n_given), config.max_seq_len - len(ids))
-    if not n_new or not (reading.output or reading.is_complete):  # the text alone was read
+    n_new = min(max(1, len(model_run.target) - model_run.n_given), config.max_seq_len - len(ids))
+    if not n_new or not (model_run.output or model_run.is_complete):  # the text alone was read
         return ""
     written = greedy_decode(model, tokens, max_new_tokens=n_new).tokens[0].tolist()
     return tokenizer.decode(written[len(ids) :])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.reading import read
+from transformer_core.analysis.trace.model_run import run_text
 from transformer_core.analysis.trace.traced_forward import Given, TracedForward, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
@@ -61,7 +61,7 @@ def fix_text(
     Raises:
         TextError, ConfigError: as `analysis.read`.
     """
-    said = read(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
+    said = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     room = min(max_tokens, model.config.max_seq_len)
     ids = Given.of(tokenizer, text, said.architecture, room).ids
     inputs, judged, expected = [ids], [blank.position for blank in said.blanks], []

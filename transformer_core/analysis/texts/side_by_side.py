@@ -1,4 +1,4 @@
-"""Two readings side by side: their heads on the tokens that they share, and how far apart those are."""
+"""Two model runs side by side: their heads on the tokens that they share, and how far apart those are."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,14 +38,14 @@ class HeadPatterns(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SharedTokens:
-    """The queries and the keys of two readings, each under the one that stands for it in the other."""
+    """The queries and the keys of two model runs, each under the one that stands for it in the other."""
 
     queries: TokenAlignment
     keys: TokenAlignment
 
     @classmethod
     def of(cls, a: Labels, b: Labels) -> "SharedTokens":
-        """Pair the tokens of an attention of reading A with those of one of reading B."""
+        """Pair the tokens of an attention of run A with those of one of run B."""
         return cls(queries=align_tokens(a[0], b[0]), keys=align_tokens(a[1], b[1]))
 
     @property
@@ -75,8 +75,8 @@ def aligned_head(
     """Return a head of A and a head of B on the tokens that both texts have.
 
     Args:
-        a: an attention of reading A.
-        b: one of reading B.
+        a: an attention of run A.
+        b: one of run B.
         shared: their tokens, paired.
         head_a: layer and head of A.
         head_b: those of B.
@@ -94,8 +94,8 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
     """Return how far apart each head of A and the head of the same number of B are, as `divergence.head_changes` does.
 
     Args:
-        a: an attention of reading A.
-        b: the same attention of reading B.
+        a: an attention of run A.
+        b: the same attention of run B.
         shared: their tokens, paired.
 
     Raises:
@@ -121,8 +121,8 @@ def distances_by_looking(
     """Return how far apart the patterns of each two heads are: those of A, or those of A and behind them those of B.
 
     Args:
-        a: an attention of reading A; its heads are counted through all layers.
-        b: an attention of reading B; None: the heads of A alone.
+        a: an attention of run A; its heads are counted through all layers.
+        b: an attention of run B; None: the heads of A alone.
         shared: the tokens of both, paired; needed with B.
 
     Returns:

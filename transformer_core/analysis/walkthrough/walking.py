@@ -29,11 +29,11 @@ def walk(
 
     Args:
         model: in evaluation mode, on any device and in any precision.
-        inputs: tokens of the text, and of the decoder's input where there are two stacks: `Reading.inputs`.
+        inputs: tokens of the text, and of the decoder's input where there are two stacks: `ModelRun.inputs`.
         attention: "encoder", "decoder" or "cross".
         layer: from 0.
         head: from 0.
-        labels: of the queries' and of the keys' tokens: `Reading.labels(attention)`; None: the tokens' numbers.
+        labels: of the queries' and of the keys' tokens: `ModelRun.labels(attention)`; None: the tokens' numbers.
 
     Returns:
         The numbers are those of this one forward; what the model never holds by itself, such as the dot products before

@@ -102,8 +102,8 @@ def test_a_head_that_is_off_costs_what_it_costs(make_evidence: MakeEvidence):
     import transformer_core as tc
 
     run = make_evidence("en-fr", CAT).run
-    src, tgt = (torch.tensor([ids]) for ids in run.reading.inputs)
-    following = torch.tensor([*run.reading.inputs[1][1:], run.model.config.eos_id])
+    src, tgt = (torch.tensor([ids]) for ids in run.model_run.inputs)
+    following = torch.tensor([*run.model_run.inputs[1][1:], run.model.config.eos_id])
     with torch.inference_mode():
         whole = torch.nn.functional.cross_entropy(run.model(src, tgt)[0], following)
         with tc.intervene(run.model, {"decoder.blocks.1.cross_attn.hook_z": tc.zero_heads([2])}):

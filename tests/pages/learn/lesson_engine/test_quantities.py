@@ -193,7 +193,7 @@ def test_searches_are_those_of_the_core(make_evidence: MakeEvidence):
 def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
     """What the reading measured by itself is the oracle; a mistake makes it another."""
     evidence = make_evidence("en-fr", CAT, mistake="mask_on_cross")
-    measured = -float(evidence.right_run.reading.log_probs.mean())
+    measured = -float(evidence.right_run.model_run.log_probs.mean())
     assert float(evidence.told("right text_loss", 6)) == pytest.approx(measured, abs=1e-5)
     assert float(evidence.told("text_loss", 6)) > measured + 0.1
 
@@ -201,8 +201,8 @@ def test_the_loss_on_a_text_is_that_of_its_tokens(make_evidence: MakeEvidence):
 def test_the_loss_rises_as_where_the_heads_output_weights_are_zero(make_evidence: MakeEvidence):
     """The oracle is a copy of the model in which nothing of these heads reaches the residual stream."""
     evidence = make_evidence("induction", "moon basket river owl candle fern moon basket river")
-    ids = torch.tensor(evidence.run.reading.inputs)
-    following = torch.tensor([*evidence.run.reading.inputs[0][1:], int(evidence.run.logits[-1].argmax())])
+    ids = torch.tensor(evidence.run.model_run.inputs)
+    following = torch.tensor([*evidence.run.model_run.inputs[0][1:], int(evidence.run.logits[-1].argmax())])
 
     def loss(*heads: int) -> float:
         model, _ = tc.load(ROOT / "checkpoints" / "induction")

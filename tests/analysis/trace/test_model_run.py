@@ -1,4 +1,4 @@
-"""A reading: the same numbers as the model run by hand, with a label for every row and column."""
+"""A model run: the same numbers as the model run by hand, with a label for every row and column."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tokenizers import models, pre_tokenizers, processors
 
 import transformer_core as tc
 from tests.analysis.conftest import TEXTS, Made
-from transformer_core.analysis import Reading, attentions_of, read
+from transformer_core.analysis import ModelRun, attentions_of, run_text
 from transformer_core.config import Architecture
 from transformer_core.errors import TextError
 from transformer_core.text.foreign import ForeignTokenizer
@@ -36,65 +36,65 @@ def run(model: tc.Transformer, *tokens: list[int]) -> tuple[torch.Tensor, tc.Act
     return log_probs, acts
 
 
-def assert_patterns(reading: Reading, acts: tc.Activations, config: tc.ModelConfig) -> None:
-    """The reading has the patterns of a forward by hand, and no other."""
-    assert reading.patterns.keys() == reading.masks.keys() == attentions_of(config).keys()
+def assert_patterns(model_run: ModelRun, acts: tc.Activations, config: tc.ModelConfig) -> None:
+    """The model run has the patterns of a forward by hand, and no other."""
+    assert model_run.patterns.keys() == model_run.masks.keys() == attentions_of(config).keys()
     for name, attention in attentions_of(config).items():
-        assert len(reading.patterns[name]) == attention.n_layers(config)
-        for layer, pattern in enumerate(reading.patterns[name]):
+        assert len(model_run.patterns[name]) == attention.n_layers(config)
+        for layer, pattern in enumerate(model_run.patterns[name]):
             np.testing.assert_allclose(pattern, acts[attention.site(layer)][0].numpy(), atol=1e-6)
 
 
 def test_a_source_and_what_the_model_writes(made: dict[str, Made]):
     model, tokenizer = made["encoder_decoder"]
-    reading = read(model, tokenizer, TEXTS[0])
+    model_run = run_text(model, tokenizer, TEXTS[0])
     src = tokenizer.encode(TEXTS[0], eos=True)
     tokens = tc.greedy_decode(model, torch.tensor([src]), max_new_tokens=19).tokens[0].tolist()
     log_probs, acts = run(model, src, tokens[:-1])
-    assert_patterns(reading, acts, model.config)
-    assert reading.source == ("The", "cat", "sees", "the", "dog", ".", "<eos>")
-    assert reading.target == tuple(tokenizer.labels(tokens[:-1]))
-    assert reading.following == reading.predicted == tuple(tokenizer.labels(tokens[1:]))
-    np.testing.assert_allclose(reading.log_probs, log_probs.max(-1).values.numpy(), atol=1e-5)
-    assert reading.output == tokenizer.decode(tokens)
-    assert (reading.n_given, reading.is_complete) == (1, tokens[-1] == tokenizer.eos_id)
+    assert_patterns(model_run, acts, model.config)
+    assert model_run.source == ("The", "cat", "sees", "the", "dog", ".", "<eos>")
+    assert model_run.target == tuple(tokenizer.labels(tokens[:-1]))
+    assert model_run.following == model_run.predicted == tuple(tokenizer.labels(tokens[1:]))
+    np.testing.assert_allclose(model_run.log_probs, log_probs.max(-1).values.numpy(), atol=1e-5)
+    assert model_run.output == tokenizer.decode(tokens)
+    assert (model_run.n_given, model_run.is_complete) == (1, tokens[-1] == tokenizer.eos_id)
 
 
 def test_a_source_before_anything_is_written(made: dict[str, Made]):
     model, tokenizer = made["encoder_decoder"]
-    reading = read(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    model_run = run_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
     src = tokenizer.encode(TEXTS[0], eos=True)
     first = tc.greedy_decode(model, torch.tensor([src]), max_new_tokens=1).tokens[0].tolist()
     log_probs, acts = run(model, src, first[:1])
-    assert_patterns(reading, acts, model.config)
-    assert (reading.target, reading.following) == (("<bos>",), tuple(tokenizer.labels(first[1:])))
-    np.testing.assert_allclose(reading.log_probs, [log_probs[0, first[1]].item()], atol=1e-5)
-    typed = read(model, tokenizer, TEXTS[0], target="Le chat", max_new_tokens=0)
+    assert_patterns(model_run, acts, model.config)
+    assert (model_run.target, model_run.following) == (("<bos>",), tuple(tokenizer.labels(first[1:])))
+    np.testing.assert_allclose(model_run.log_probs, [log_probs[0, first[1]].item()], atol=1e-5)
+    typed = run_text(model, tokenizer, TEXTS[0], target="Le chat", max_new_tokens=0)
     assert typed.target == ("<bos>", "Le", "chat")
 
 
 def test_a_target_that_was_typed(made: dict[str, Made]):
     """Teacher forcing: each probability is that of the typed token behind the typed ones before it."""
     model, tokenizer = made["encoder_decoder"]
-    reading = read(model, tokenizer, TEXTS[0], target="Le chat voit Zoé")
+    model_run = run_text(model, tokenizer, TEXTS[0], target="Le chat voit Zoé")
     typed = tokenizer.encode("Le chat voit Zoé", eos=True)
     log_probs, acts = run(model, tokenizer.encode(TEXTS[0], eos=True), [tokenizer.bos_id, *typed[:-1]])
-    assert_patterns(reading, acts, model.config)
-    assert reading.output == "Le chat voit Zoé"
-    assert reading.target == ("<bos>", "Le", "chat", "voit", "<unk> Zoé")
-    assert reading.following == ("Le", "chat", "voit", "<unk> Zoé", "<eos>")
+    assert_patterns(model_run, acts, model.config)
+    assert model_run.output == "Le chat voit Zoé"
+    assert model_run.target == ("<bos>", "Le", "chat", "voit", "<unk> Zoé")
+    assert model_run.following == ("Le", "chat", "voit", "<unk> Zoé", "<eos>")
     np.testing.assert_allclose(
-        reading.log_probs, [log_probs[i, token].item() for i, token in enumerate(typed)], atol=1e-5
+        model_run.log_probs, [log_probs[i, token].item() for i, token in enumerate(typed)], atol=1e-5
     )
     likely = log_probs.index_fill(1, torch.tensor(tokenizer.pad_id), -math.inf)
-    assert [label.lower().split()[0] for label in reading.predicted] == tokenizer.tokens(likely.argmax(-1))
-    assert (reading.n_given, reading.is_complete, reading.unknown) == (5, True, ("Zoé",))
+    assert [label.lower().split()[0] for label in model_run.predicted] == tokenizer.tokens(likely.argmax(-1))
+    assert (model_run.n_given, model_run.is_complete, model_run.unknown) == (5, True, ("Zoé",))
 
 
 def test_the_models_own_output_typed_gives_the_same_numbers(made: dict[str, Made]):
     model, tokenizer = made["encoder_decoder"]
-    own = read(model, tokenizer, TEXTS[1])
-    typed = read(model, tokenizer, TEXTS[1], target=own.output)
+    own = run_text(model, tokenizer, TEXTS[1])
+    typed = run_text(model, tokenizer, TEXTS[1], target=own.output)
     n = len(own.target)
     np.testing.assert_allclose(typed.log_probs[: n - 1], own.log_probs[: n - 1], atol=1e-5)
     np.testing.assert_allclose(typed.patterns["cross"][:, :, :n], own.patterns["cross"], atol=1e-6)
@@ -103,7 +103,7 @@ def test_the_models_own_output_typed_gives_the_same_numbers(made: dict[str, Made
 @pytest.mark.parametrize("seed", range(4))
 def test_a_prompt_and_how_the_model_goes_on(make: Make, seed: int):
     model, tokenizer = make("decoder_only", seed=seed)
-    reading = read(model, tokenizer, "The cat sees", max_new_tokens=5)
+    model_run = run_text(model, tokenizer, "The cat sees", max_new_tokens=5)
     prompt = [tokenizer.bos_id, *tokenizer.encode("The cat sees")]
     tokens = list(prompt)
     while len(tokens) < 9 and tokens[-1] != tokenizer.eos_id:  # by hand, each step anew
@@ -113,35 +113,35 @@ def test_a_prompt_and_how_the_model_goes_on(make: Make, seed: int):
     is_complete = tokens[-1] == tokenizer.eos_id
     read_ones = tokens[:-1] if is_complete else tokens
     log_probs, acts = run(model, read_ones)
-    assert_patterns(reading, acts, model.config)
-    assert (reading.n_given, reading.is_complete) == (4, is_complete)
-    assert reading.target == ("<bos>", "The", "cat", "sees", *tokenizer.labels(read_ones[4:]))
+    assert_patterns(model_run, acts, model.config)
+    assert (model_run.n_given, model_run.is_complete) == (4, is_complete)
+    assert model_run.target == ("<bos>", "The", "cat", "sees", *tokenizer.labels(read_ones[4:]))
     by_hand = [log_probs[i, token].item() for i, token in enumerate(tokens[1:])]
-    np.testing.assert_allclose(reading.log_probs[: len(by_hand)], by_hand, atol=1e-5)
-    assert len(reading.log_probs) == len(reading.following) == len(reading.predicted) == len(reading.target)
-    assert ("The cat sees" + reading.output).lower() == tokenizer.decode(tokens).lower()
+    np.testing.assert_allclose(model_run.log_probs[: len(by_hand)], by_hand, atol=1e-5)
+    assert len(model_run.log_probs) == len(model_run.following) == len(model_run.predicted) == len(model_run.target)
+    assert ("The cat sees" + model_run.output).lower() == tokenizer.decode(tokens).lower()
 
 
 def test_a_prompt_has_a_limit_and_leaves_room_for_an_answer(made: dict[str, Made]):
     model, tokenizer = made["decoder_only"]
-    reading = read(model, tokenizer, "the cat " * 50, max_tokens=9)
-    assert reading.target[:7] == ("<bos>", *["the", "cat"] * 3)
-    assert reading.left_out == range(7, 101)
-    assert (reading.n_given, len(reading.target)) == (7, 9) or reading.is_complete
+    model_run = run_text(model, tokenizer, "the cat " * 50, max_tokens=9)
+    assert model_run.target[:7] == ("<bos>", *["the", "cat"] * 3)
+    assert model_run.left_out == range(7, 101)
+    assert (model_run.n_given, len(model_run.target)) == (7, 9) or model_run.is_complete
 
 
 @pytest.mark.parametrize("kind", ["word", "character", "byte_bpe"])
 def test_what_stands_in_a_blank(make: Make, kind: str):
     """The probabilities by hand: the softmax of the logits at the mask, its largest numbers one by one."""
     model, tokenizer = make("encoder_only", kind)
-    reading = read(model, tokenizer, "The ____ sees the [MASK]!")
+    model_run = run_text(model, tokenizer, "The ____ sees the [MASK]!")
     ids = tokenizer.encode_for("The ____ sees the [MASK]!", "encoder_only")
     assert tokenizer.mask_id is not None and ids.count(tokenizer.mask_id) == 2
     log_probs, acts = run(model, ids)
-    assert_patterns(reading, acts, model.config)
-    assert [blank.position for blank in reading.blanks] == [i for i, t in enumerate(ids) if t == tokenizer.mask_id]
+    assert_patterns(model_run, acts, model.config)
+    assert [blank.position for blank in model_run.blanks] == [i for i, t in enumerate(ids) if t == tokenizer.mask_id]
     words = []
-    for blank in reading.blanks:
+    for blank in model_run.blanks:
         probabilities = [math.exp(x) for x in log_probs[blank.position].tolist()]
         ranked = sorted(range(len(probabilities)), key=probabilities.__getitem__, reverse=True)[:5]
         assert [c.label for c in blank.candidates] == [tokenizer.labels([i])[0] for i in ranked]
@@ -150,46 +150,46 @@ def test_what_stands_in_a_blank(make: Make, kind: str):
         )
         words.append(tokenizer.tokens([ranked[0]])[0])
     spaces = ["" if word.startswith(" ") else " " for word in words]
-    assert reading.output == f"The{spaces[0]}{words[0]} sees the{spaces[1]}{words[1]}!"
-    assert reading.unknown == (() if kind == "byte_bpe" else ("!",))
+    assert model_run.output == f"The{spaces[0]}{words[0]} sees the{spaces[1]}{words[1]}!"
+    assert model_run.unknown == (() if kind == "byte_bpe" else ("!",))
 
 
 def test_a_text_without_blanks_has_patterns_only(made: dict[str, Made]):
-    reading = read(*made["encoder_only"], TEXTS[0])
-    assert (reading.blanks, reading.output, reading.target) == ((), TEXTS[0], ())
-    assert reading.source == ("<bos>", "The", "cat", "sees", "the", "dog", ".", "<eos>")
+    model_run = run_text(*made["encoder_only"], TEXTS[0])
+    assert (model_run.blanks, model_run.output, model_run.target) == ((), TEXTS[0], ())
+    assert model_run.source == ("<bos>", "The", "cat", "sees", "the", "dog", ".", "<eos>")
 
 
 def test_a_blank_that_begins_a_text_gets_a_capital(made: dict[str, Made]):
-    reading = read(*made["encoder_only"], "____ cat sees <mask>.")
-    first, second = (blank.candidates[0].label for blank in reading.blanks)
-    assert reading.output == f"{first[:1].upper()}{first[1:]} cat sees {second}."
+    model_run = run_text(*made["encoder_only"], "____ cat sees <mask>.")
+    first, second = (blank.candidates[0].label for blank in model_run.blanks)
+    assert model_run.output == f"{first[:1].upper()}{first[1:]} cat sees {second}."
 
 
 @each_architecture
 def test_there_is_a_label_for_every_row_and_column(made: dict[str, Made], architecture: Architecture):
-    reading = read(*made[architecture], TEXTS[0])
-    for name, patterns in reading.patterns.items():
-        queries, keys = reading.labels(name)
-        assert patterns.shape[2:] == reading.masks[name].shape == (len(queries), len(keys))
+    model_run = run_text(*made[architecture], TEXTS[0])
+    for name, patterns in model_run.patterns.items():
+        queries, keys = model_run.labels(name)
+        assert patterns.shape[2:] == model_run.masks[name].shape == (len(queries), len(keys))
         assert patterns.dtype == np.float32
 
 
 @each_architecture
 def test_rows_sum_to_1_and_keep_to_the_mask(made: dict[str, Made], architecture: Architecture):
-    reading = read(*made[architecture], TEXTS[0])
-    for name, patterns in reading.patterns.items():
+    model_run = run_text(*made[architecture], TEXTS[0])
+    for name, patterns in model_run.patterns.items():
         np.testing.assert_allclose(patterns.sum(axis=-1), 1, atol=1e-5)
-        assert (patterns[..., ~reading.masks[name]] == 0).all()
-        n_queries, n_keys = reading.masks[name].shape
+        assert (patterns[..., ~model_run.masks[name]] == 0).all()
+        n_queries, n_keys = model_run.masks[name].shape
         allowed = np.tril(np.ones((n_queries, n_keys), dtype=bool)) if name == "decoder" else True
-        np.testing.assert_array_equal(reading.masks[name], np.broadcast_to(allowed, (n_queries, n_keys)))
+        np.testing.assert_array_equal(model_run.masks[name], np.broadcast_to(allowed, (n_queries, n_keys)))
 
 
 @each_architecture
 def test_unknown_words_keep_what_was_typed(made: dict[str, Made], architecture: Architecture):
-    reading = read(*made[architecture], "The Zebra sees the zebu, <b>!")
-    read_ones = reading.source or reading.target[1:]
+    model_run = run_text(*made[architecture], "The Zebra sees the zebu, <b>!")
+    read_ones = model_run.source or model_run.target[1:]
     assert [label for label in read_ones if label not in ("<bos>", "<eos>")][:5] == [
         "The",
         "<unk> Zebra",
@@ -197,52 +197,52 @@ def test_unknown_words_keep_what_was_typed(made: dict[str, Made], architecture: 
         "the",
         "<unk> zebu",
     ]
-    assert {"Zebra", "zebu", "<", ">"} <= set(reading.unknown)
+    assert {"Zebra", "zebu", "<", ">"} <= set(model_run.unknown)
 
 
 def test_a_long_text_is_read_as_far_as_there_is_room(made: dict[str, Made]):
-    reading = read(*made["encoder_decoder"], "the cat " * 500, target="le chat " * 60, max_tokens=9)
-    assert reading.source == (*["the", "cat"] * 4, "<eos>")
-    assert reading.left_out == range(8, 1_000)
-    assert reading.target == ("<bos>", *["le", "chat"] * 4)
-    assert reading.target_left_out == range(8, 120)
-    reading = read(*made["encoder_only"], "the cat " * 500, max_tokens=8)
-    assert reading.source == ("<bos>", *["the", "cat"] * 3, "<eos>")
-    assert reading.left_out == range(7, 1_001)
+    model_run = run_text(*made["encoder_decoder"], "the cat " * 500, target="le chat " * 60, max_tokens=9)
+    assert model_run.source == (*["the", "cat"] * 4, "<eos>")
+    assert model_run.left_out == range(8, 1_000)
+    assert model_run.target == ("<bos>", *["le", "chat"] * 4)
+    assert model_run.target_left_out == range(8, 120)
+    model_run = run_text(*made["encoder_only"], "the cat " * 500, max_tokens=8)
+    assert model_run.source == ("<bos>", *["the", "cat"] * 3, "<eos>")
+    assert model_run.left_out == range(7, 1_001)
 
 
 def test_an_output_without_an_end_says_so(made: dict[str, Made]):
     for architecture in ("encoder_decoder", "decoder_only"):
-        reading = read(*made[architecture], TEXTS[0], max_tokens=9, max_new_tokens=1)
-        assert reading.is_complete == (reading.following[-1] == "<eos>")
+        model_run = run_text(*made[architecture], TEXTS[0], max_tokens=9, max_new_tokens=1)
+        assert model_run.is_complete == (model_run.following[-1] == "<eos>")
 
 
 @each_architecture
 def test_bfloat16_gives_float32_arrays(make: Make, architecture: Architecture):
     model, tokenizer = make(architecture)
-    reading = read(model.to(torch.bfloat16), tokenizer, TEXTS[0])
-    assert {array.dtype for array in (*reading.patterns.values(), reading.log_probs)} == {np.dtype(np.float32)}
+    model_run = run_text(model.to(torch.bfloat16), tokenizer, TEXTS[0])
+    assert {array.dtype for array in (*model_run.patterns.values(), model_run.log_probs)} == {np.dtype(np.float32)}
 
 
 def test_only_an_encoder_decoder_takes_a_target(made: dict[str, Made]):
     with pytest.raises(TextError, match="decoder-only takes one text"):
-        read(*made["decoder_only"], TEXTS[0], target="Le chat")
+        run_text(*made["decoder_only"], TEXTS[0], target="Le chat")
 
 
 @settings(max_examples=20)
 @given(text=st.text(min_size=1, max_size=40), architecture=st.sampled_from(ARCHITECTURES))
 def test_any_text_can_be_read(made: dict[str, Made], text: str, architecture: Architecture):
-    reading = read(*made[architecture], text)
-    for name, patterns in reading.patterns.items():
-        assert tuple(map(len, reading.labels(name))) == patterns.shape[2:]
+    model_run = run_text(*made[architecture], text)
+    for name, patterns in model_run.patterns.items():
+        assert tuple(map(len, model_run.labels(name))) == patterns.shape[2:]
         assert np.isfinite(patterns).all()
 
 
 def test_letters_of_several_tokens_are_whole_in_the_labels(make: Make):
     model, tokenizer = make("decoder_only", "byte_bpe", max_seq_len=60)
-    reading = read(model, tokenizer, "猫 👩‍👩‍👧", max_new_tokens=8)
-    assert all("\ufffd" not in label for label in (*reading.target, *reading.following, *reading.predicted))
-    assert reading.target[1:4] == ("猫 1/3", "猫 2/3", "猫 3/3")
+    model_run = run_text(model, tokenizer, "猫 👩‍👩‍👧", max_new_tokens=8)
+    assert all("\ufffd" not in label for label in (*model_run.target, *model_run.following, *model_run.predicted))
+    assert model_run.target[1:4] == ("猫 1/3", "猫 2/3", "猫 3/3")
 
 
 def test_a_foreign_tokenizer_keeps_its_template(make: Make):
@@ -256,39 +256,39 @@ def test_a_foreign_tokenizer_keeps_its_template(make: Make):
     words.post_processor = processors.TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
     tokenizer = ForeignTokenizer(words, {"pad": 0, "unk": 1, "bos": 2, "eos": 3, "mask": 4})
     model, _ = make("encoder_only")
-    reading = read(model, tokenizer, "the cats ____ the Zoé")
-    assert reading.source == ("[CLS]", "the", "cat", "##s", "[MASK]", "the", "[UNK] Zoé", "[SEP]")
-    assert [blank.position for blank in reading.blanks] == [4]
-    reading = read(model, tokenizer, "the cats " * 9 + "____", max_tokens=6)
-    assert reading.source == ("[CLS]", "the", "cat", "##s", "the", "[SEP]")
-    assert (reading.left_out, reading.blanks) == (range(5, 29), ())
+    model_run = run_text(model, tokenizer, "the cats ____ the Zoé")
+    assert model_run.source == ("[CLS]", "the", "cat", "##s", "[MASK]", "the", "[UNK] Zoé", "[SEP]")
+    assert [blank.position for blank in model_run.blanks] == [4]
+    model_run = run_text(model, tokenizer, "the cats " * 9 + "____", max_tokens=6)
+    assert model_run.source == ("[CLS]", "the", "cat", "##s", "the", "[SEP]")
+    assert (model_run.left_out, model_run.blanks) == (range(5, 29), ())
 
 
 def test_a_prompt_alone(made: dict[str, Made]):
     """With nothing to write, the patterns are those of the prompt, and what would come next is told."""
     model, tokenizer = made["decoder_only"]
-    reading = read(model, tokenizer, TEXTS[0], max_new_tokens=0)
+    model_run = run_text(model, tokenizer, TEXTS[0], max_new_tokens=0)
     ids = tokenizer.encode_for(TEXTS[0], "decoder_only")
     log_probs, acts = run(model, ids)
-    assert_patterns(reading, acts, model.config)
-    assert reading.inputs == (tuple(ids),) and reading.n_given == len(reading.target) == len(ids)
+    assert_patterns(model_run, acts, model.config)
+    assert model_run.inputs == (tuple(ids),) and model_run.n_given == len(model_run.target) == len(ids)
     best = int(log_probs[-1].argmax())
-    assert reading.predicted[-1] == reading.following[-1] == tokenizer.labels([*ids, best])[-1]
-    assert reading.log_probs[-1] == pytest.approx(float(log_probs[-1, best]), abs=1e-5)
-    assert (reading.output, reading.is_complete) == ("", False) and math.isnan(reading.mean_probability)
+    assert model_run.predicted[-1] == model_run.following[-1] == tokenizer.labels([*ids, best])[-1]
+    assert model_run.log_probs[-1] == pytest.approx(float(log_probs[-1, best]), abs=1e-5)
+    assert (model_run.output, model_run.is_complete) == ("", False) and math.isnan(model_run.mean_probability)
     room = model.config.max_seq_len
-    whole = read(model, tokenizer, " ".join([TEXTS[0]] * room), max_tokens=room, max_new_tokens=0)
+    whole = run_text(model, tokenizer, " ".join([TEXTS[0]] * room), max_tokens=room, max_new_tokens=0)
     assert len(whole.target) == room  # no room is kept for what is not written
 
 
 def test_one_token_alone_is_judged_too(made: dict[str, Made]):
     """A decoder whose tokenizer puts nothing in front reads a single token, of which it says what comes next."""
     model, tokenizer = made["decoder_only"][0], IdTokenizer.of(made["decoder_only"][0].config)
-    reading = read(model, tokenizer, "5", max_new_tokens=0)
+    model_run = run_text(model, tokenizer, "5", max_new_tokens=0)
     with torch.inference_mode():
         expected = model(torch.tensor([[5]]))[0, -1].log_softmax(-1)
-    assert reading.log_probs == pytest.approx([float(expected.max())], abs=1e-5)
-    assert reading.predicted == tuple(tokenizer.labels([int(expected.argmax())]))
+    assert model_run.log_probs == pytest.approx([float(expected.max())], abs=1e-5)
+    assert model_run.predicted == tuple(tokenizer.labels([int(expected.argmax())]))
 
 
 def test_a_prompt_alone_is_fixed_and_masked_alike(made: dict[str, Made]):

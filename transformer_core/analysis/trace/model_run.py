@@ -1,4 +1,4 @@
-"""A reading: what a model of any architecture says to a text, and where every head looked while it said so."""
+"""A model run: one text through a model of any architecture, with its output and the pattern of every head."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,8 +48,8 @@ class Detour:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
-    """One text, read and answered, with every head's pattern."""
+class ModelRun:
+    """One text run through a model: tokens, output, and the pattern of every head."""
 
     architecture: Architecture
     output: str  # what the model wrote, or was made to write; encoder-only: the text with its blanks filled in
@@ -96,7 +96,7 @@ class Reading:
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the reading takes, in bytes."""
+        """Memory that the run takes, in bytes."""
         return sum(attention_maps.n_bytes for attention_maps in self.attention_maps.values())
 
     @property
@@ -119,7 +119,7 @@ class Reading:
 
 
 @torch.inference_mode()
-def read(
+def run_text(
     model: Transformer,
     tokenizer: Tokenizer,
     text: str,
@@ -127,7 +127,7 @@ def read(
     target: str | None = None,
     max_tokens: int = 64,
     max_new_tokens: int = 24,
-) -> Reading:
+) -> ModelRun:
     """Let the model answer, then run it once over text and answer, watched.
 
     An encoder-decoder writes greedily, or is led along a target (teacher forcing). A decoder goes on greedily from the
@@ -144,7 +144,7 @@ def read(
             encoder-decoder writes only the first token is found.
 
     Returns:
-        The reading. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
+        The model run. Each row of a pattern sums to 1 over `key`. Row i of decoder and cross-attention belongs to the
         decoder's input token i, and decided what comes after it.
 
     Raises:
@@ -166,7 +166,7 @@ def read(
 
 def _read_source(
     model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, *, writes: bool
-) -> Reading:
+) -> ModelRun:
     """Read a source, and generate the target, or its first token alone, or force a given one."""
     source = Given.of(tokenizer, text, "encoder_decoder", max_tokens)
     given = Given(ids=[], labels=(), left_out=range(0))
@@ -183,7 +183,7 @@ def _read_source(
     tgt = [bos_id, *written[:-1]]
     traced = TracedForward(model, src, tensor_of(tgt, model), following=written)
     unknown = [*tokenizer.unknown_words(text), *tokenizer.target.unknown_words(target or "")]
-    return Reading(
+    return ModelRun(
         architecture="encoder_decoder",
         output=tokenizer.decode(written) if target is None else target,
         source=source.labels,
@@ -202,7 +202,7 @@ def _read_source(
     )
 
 
-def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> Reading:
+def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int, max_new_tokens: int) -> ModelRun:
     """Read a prompt with a decoder, and go on; all that was written is read too, but for <eos>."""
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
@@ -221,7 +221,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         next_one = traced.best[-1]
     labels = (*prompt.labels, *tokenizer.labels([*tokens, next_one])[n_given:])
     following = [*tokens[1:], next_one]
-    return Reading(
+    return ModelRun(
         architecture="decoder_only",
         output=tokenizer.continuation(tokens, n_given),
         source=(),
@@ -240,7 +240,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     )
 
 
-def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> Reading:
+def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> ModelRun:
     """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
     given = Given.of(tokenizer, text, "encoder_only", max_tokens)
     traced = TracedForward(model, tensor_of(given.ids, model))
@@ -255,7 +255,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         blanks.append(Blank(position=position, candidates=tuple(candidates)))
         best.append(tokenizer.tokens([int(ids[0])])[0])
     stretches = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
-    return Reading(
+    return ModelRun(
         architecture="encoder_only",
         output=_filled_in(text, best),
         source=given.labels,
@@ -276,7 +276,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
 
 
 def _about(**sides: tuple[Tokenizer, Sequence[int]]) -> dict[str, Any]:
-    """Return what a reading says of the tokens on each side."""
+    """Return what a model run says of the tokens on each side."""
     return {
         "inputs": tuple(tuple(ids) for _, ids in sides.values()),
         "special": {side: tuple(tokenizer.is_special(ids)) for side, (tokenizer, ids) in sides.items()},
