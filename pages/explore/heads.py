@@ -140,12 +140,12 @@ def look_for(scene: Scene, shown: HeadPicture | None) -> None:
     guided = scene.card.guided_head
     if guided is not None and scene.view.attention == "encoder":
         lines.append(html.escape(say(models.GUIDED, layer=guided[0], head=guided[1])))
-    if shown is not None and shown.blocks is None and scene.wish.quantity in ("pattern", "log"):
+    if shown is not None and shown.blocks is None and scene.spec.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
         link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
-        wish = scene.wish
-        is_whole_head = len(wish.heads) == 1 and not (wish.window or wish.hidden)
+        spec = scene.spec
+        is_whole_head = len(spec.heads) == 1 and not (spec.window or spec.hidden)
         what = say("The strongest link of this head:") if is_whole_head else say("The strongest link of what is shown:")
         lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")
     st.html("".join(f"<p class='hl-look'>{line}</p>" for line in lines))

@@ -47,24 +47,24 @@ def show(scene: Scene, shown: HeadPicture) -> None:
 def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
     """Draw where the chosen query looks."""
     tokens = shown.queries.tokens[query - shown.queries.first]
-    of_row = replace(scene.wish, window=((tokens.start, tokens.stop - 1), _span_of_keys(scene)))
+    of_row = replace(scene.spec, window=((tokens.start, tokens.stop - 1), _span_of_keys(scene)))
     row = scene.picture_of(of_row)
     if row.values.shape[0] != 1 or row.blocks:
         too_many = say("This row has too many keys to be drawn as bars; draw a box to see a part.")
         st.html(f"<p class='hl-small'>{too_many}</p>")
         return
     values, allowed = row.values[0].astype(np.float64), row.mask[0]
-    is_weight = scene.wish.quantity in ("pattern", "log")
+    is_weight = scene.spec.quantity in ("pattern", "log")
     label = row.queries.labels[0]
     figure = row_bars(
         values,
         row.keys.labels,
         query=query,
         query_token=label,
-        entropy=float(entropy(values)) if is_weight and scene.wish.window is None else None,
+        entropy=float(entropy(values)) if is_weight and scene.spec.window is None else None,
         allowed=allowed,
         first_key=row.keys.first,
-        quantity=scene.wish.quantity,
+        quantity=scene.spec.quantity,
         largest=shown.largest,
         chosen=key,
         key_name=scene.axis_names["key_name"],
@@ -78,7 +78,7 @@ def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
         name=name,
         files=lambda: takeaway.files(
             name=name,
-            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, scene.wish.quantity),
+            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, scene.spec.quantity),
             arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
             code=redraw_row(scene, of_row, query, key, name),
             state=state.in_words(),
@@ -137,4 +137,4 @@ def _open(cell: tuple[int, int] | None) -> None:
 
 
 def _span_of_keys(scene: Scene) -> tuple[int, int]:
-    return scene.wish.window[1] if scene.wish.window else (0, scene.attention_maps.shape[3] - 1)
+    return scene.spec.window[1] if scene.spec.window else (0, scene.attention_maps.shape[3] - 1)

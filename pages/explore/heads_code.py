@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from pages.explore.heads_scene import Scene
 from pages.shared import code, readings, state
 from pages.shared.models import CPU, PRECISIONS
-from transformer_core.analysis import ATTENTIONS, Wish
+from transformer_core.analysis import ATTENTIONS, ViewSpec
 from transformer_core.language import say
 
 if TYPE_CHECKING:
@@ -32,15 +32,15 @@ page = offline_page(figure, title={title!r}, about={text!r})
 Path({file!r}).write_text(page, encoding="utf-8")
 """
 READ = """import transformer_core as tc
-from transformer_core.analysis import HeadShare, Wish, picture, run_text
+from transformer_core.analysis import HeadShare, ViewSpec, picture, run_text
 
 model, tokenizer = tc.load({path!r}{device}{precision})
 model_run = run_text(
     model, tokenizer, {text!r}, target={target!r}, max_tokens={max_tokens}, max_new_tokens={max_new_tokens}
 )
 """
-SHOWN = """wish = {wish!r}
-shown = picture(model_run.attention_maps[{attention!r}], wish, **model_run.sides({attention!r}))
+SHOWN = """spec = {spec!r}
+shown = picture(model_run.attention_maps[{attention!r}], spec, **model_run.sides({attention!r}))
 """
 DRAWN = """
 from transformer_core.figures import attention_heatmap
@@ -107,10 +107,10 @@ figure = attention_heatmap(
 
 def code_of(scene: Scene) -> str:
     """Return the lines that compute what is shown: of one head's pattern, the plainest."""
-    view, model_run, wish = scene.view, scene.model_run, scene.wish
-    is_plain = len(wish.heads) == 1 and not (wish.in_words or wish.hidden or wish.window) and wish.quantity == "pattern"
+    view, model_run, spec = scene.view, scene.model_run, scene.spec
+    is_plain = len(spec.heads) == 1 and not (spec.in_words or spec.hidden or spec.window) and spec.quantity == "pattern"
     if not is_plain:
-        return f"{_shown(scene, wish)}print(shown.values)  # [query, key]\n"
+        return f"{_shown(scene, spec)}print(shown.values)  # [query, key]\n"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
     return code.opening(scene.card, view, model_run) + PLAIN.format(
         site=ATTENTIONS[view.attention].site(view.layer),
@@ -125,17 +125,17 @@ def code_of(scene: Scene) -> str:
 def redraw(scene: Scene, marked: tuple[int | None, int | None]) -> str:
     """Return the lines that draw the large figure again, from the model on, with the chosen query and key marked."""
     drawn = DRAWN.format(
-        quantity=scene.wish.quantity,
+        quantity=scene.spec.quantity,
         title=scene.title,
         marked=marked,
         generated_from=scene.generated_from,
         keep=_keep(scene, scene.title, scene.file_name()),
         **scene.axis_names,
     )
-    return _shown(scene, scene.wish) + drawn
+    return _shown(scene, scene.spec) + drawn
 
 
-def redraw_row(scene: Scene, of_row: Wish, query: int, key: int | None, name: str) -> str:
+def redraw_row(scene: Scene, of_row: ViewSpec, query: int, key: int | None, name: str) -> str:
     """Return the lines that draw one query's bars again."""
     drawn = ROW.format(
         query=query,
@@ -162,8 +162,8 @@ def redraw_across(scene: Scene, part: "Part", *, title: str, name: str, **told: 
     )
 
 
-def _shown(scene: Scene, wish: Wish) -> str:
-    return read_again(scene) + SHOWN.format(wish=wish, attention=scene.view.attention)
+def _shown(scene: Scene, spec: ViewSpec) -> str:
+    return read_again(scene) + SHOWN.format(spec=spec, attention=scene.view.attention)
 
 
 def _keep(scene: Scene, title: str, name: str) -> str:

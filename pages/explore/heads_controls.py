@@ -91,7 +91,7 @@ def over_head(scene: Scene) -> None:
 
 def _tokens_label(scene: Scene) -> str:
     """Say how many choices about the text are not the usual ones: in few letters, so that the row keeps its place."""
-    n_changed = (heads_state.UNIT.value == "word") + bool(heads_state.HIDDEN.value) + bool(scene.wish.window)
+    n_changed = (heads_state.UNIT.value == "word") + bool(heads_state.HIDDEN.value) + bool(scene.spec.window)
     return say("Tokens ({n_changed})", n_changed=n_changed) if n_changed else say("Tokens")
 
 
@@ -125,13 +125,13 @@ def _tokens(scene: Scene) -> None:
 def _spans(scene: Scene) -> None:
     """Draw the ends of the part of the text that is shown; drawing a box into the heatmap does the same."""
     sizes = scene.attention_maps.shape[2:]
-    window = scene.wish.window or tuple((0, n - 1) for n in sizes)
+    window = scene.spec.window or tuple((0, n - 1) for n in sizes)
     for name, n, (first, last) in zip(SPANS, sizes, window, strict=True):
         if n > 1:
             key = f"heads-span-{name}"
             st.session_state[key] = (min(first, n - 1), min(last, n - 1))
             st.slider(say(SPANS[name]), 0, n - 1, key=key, on_change=_on_spans, args=(sizes,))
-    if scene.wish.window:
+    if scene.spec.window:
         st.button(say("The whole text"), key="heads-whole", on_click=heads_state.WINDOW.set, args=(None,))
 
 

@@ -58,7 +58,7 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
         shown.values,
         shown.queries.labels,
         shown.keys.labels,
-        quantity=scene.wish.quantity,
+        quantity=scene.spec.quantity,
         title=scene.title,
         mask=shown.mask,
         first_query=shown.queries.first,
@@ -76,7 +76,7 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
         key=state.HEATMAP,
         files=lambda: files(scene, shown),
         cell=(query, key) if query is not None and key is not None else None,
-        is_window=scene.wish.window is not None,
+        is_window=scene.spec.window is not None,
         on_cell=lambda: heads_state.choose_cell(figures.sent_cell(state.HEATMAP), shown),
         on_window=lambda: heads_state.choose_window(figures.sent_window(state.HEATMAP), shown),
         preview=_preview(scene),
@@ -85,8 +85,8 @@ def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
 
 def _preview(scene: Scene) -> Mapping[str, Any] | None:
     """Return what it takes to draw another head as soon as it is clicked; None where no single head is drawn."""
-    wish, view = scene.wish, scene.view
-    if len(wish.heads) > 1 or wish.quantity != "pattern" or wish.in_words or wish.hidden or wish.window:
+    spec, view = scene.spec, scene.view
+    if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
         return None
     return {
         "attention": view.attention,
@@ -110,11 +110,11 @@ def _frame(scene: Scene, attention: str) -> Mapping[str, Any]:
 def draw_lines(scene: Scene, shown: HeadPicture) -> None:
     """Draw a curve for each weight; of several heads, each in a color of its own."""
     shares = (
-        scene.wish.heads if 1 < len(scene.wish.heads) <= heads_state.MOST_MIXED and not heads_state.MEAN.value else ()
+        scene.spec.heads if 1 < len(scene.spec.heads) <= heads_state.MOST_MIXED and not heads_state.MEAN.value else ()
     )
-    weights = replace(scene.wish, quantity="pattern")  # lines have no other quantity
-    wishes = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
-    each = [scene.picture_of(wish) for wish in wishes]
+    weights = replace(scene.spec, quantity="pattern")  # lines have no other quantity
+    specs = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
+    each = [scene.picture_of(spec) for spec in specs]
     names = [f"{share.layer}.{share.head}" for share in shares] or [scene.who]
     query, key = marked(scene, shown)
     attention = say(ATTENTIONS[scene.view.attention].inline)

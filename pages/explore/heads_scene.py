@@ -8,7 +8,7 @@ from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.analysis import ATTENTIONS
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Wish, picture
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from transformer_core.errors import mark
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import say
@@ -34,7 +34,7 @@ class Scene:
     view: View
     source: Source
     model_run: "ModelRun"
-    wish: Wish
+    spec: ViewSpec
 
     @classmethod
     def current(cls, card: ModelCard) -> "Scene | None":
@@ -49,7 +49,7 @@ class Scene:
             return None
         heads_state.fit(*model_run.attention_maps[view.attention].shape)
         source = view.source(card)
-        return cls(card=card, view=view, source=source, model_run=model_run, wish=_wish(view, model_run))
+        return cls(card=card, view=view, source=source, model_run=model_run, spec=_spec(view, model_run))
 
     @property
     def attention_maps(self) -> "AttentionMaps":
@@ -63,18 +63,18 @@ class Scene:
         Raises:
             HeadlightError: nothing of it can be drawn.
         """
-        return self.picture_of(self.wish)
+        return self.picture_of(self.spec)
 
-    def picture_of(self, wish: Wish) -> HeadPicture:
-        """Return what a wish shows of the chosen attention; made once for all sessions.
+    def picture_of(self, spec: ViewSpec) -> HeadPicture:
+        """Return what a spec shows of the chosen attention; made once for all sessions.
 
         Raises:
             HeadlightError: nothing of it can be drawn.
         """
         pictures: kept.Store[HeadPicture] = kept.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
-        key = (self.source, self.view.text, self.view.target, self.view.attention, wish)
+        key = (self.source, self.view.text, self.view.target, self.view.attention, spec)
         sides = self.model_run.sides(self.view.attention)
-        return pictures.get(key, lambda: picture(self.attention_maps, wish, **sides))
+        return pictures.get(key, lambda: picture(self.attention_maps, spec, **sides))
 
     @property
     def axis_names(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Scene:
     @property
     def title(self) -> str:
         """The title of the large figure."""
-        return f"{say(QUANTITIES[self.wish.quantity].title)}: {self.who}"
+        return f"{say(QUANTITIES[self.spec.quantity].title)}: {self.who}"
 
     @property
     def who(self) -> str:
@@ -103,8 +103,8 @@ class Scene:
             return say("{attention}, mean of all heads", attention=attention)
         if heads_state.MEAN.value == "layer":
             return say("{attention}, layer {layer}, mean of its heads", attention=attention, layer=self.view.layer)
-        if len(self.wish.heads) > 1:
-            heads = ", ".join(f"{s.layer}.{s.head}" for s in self.wish.heads)
+        if len(self.spec.heads) > 1:
+            heads = ", ".join(f"{s.layer}.{s.head}" for s in self.spec.heads)
             return say("{attention}, mean of heads {heads}", attention=attention, heads=heads)
         return say(
             "{attention}, layer {layer}, head {head}", attention=attention, layer=self.view.layer, head=self.view.head
@@ -112,13 +112,13 @@ class Scene:
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""
-        view, wish = self.view, self.wish
+        view, spec = self.view, self.spec
         parts = [view.model, view.attention]
-        if len(wish.heads) == 1:
+        if len(spec.heads) == 1:
             parts += [f"layer{view.layer}", f"head{view.head}"]
         else:
-            parts += [f"{len(wish.heads)}heads"]
-        return "-".join([*parts, *([] if wish.quantity == "pattern" else [wish.quantity]), *more])
+            parts += [f"{len(spec.heads)}heads"]
+        return "-".join([*parts, *([] if spec.quantity == "pattern" else [spec.quantity]), *more])
 
     @property
     def generated_from(self) -> int | None:
@@ -139,7 +139,7 @@ class Scene:
         return "" if n is None else say(" (generated from token {n} on)", n=n)
 
 
-def _wish(view: View, model_run: "ModelRun") -> Wish:
+def _spec(view: View, model_run: "ModelRun") -> ViewSpec:
     """Return what the controls ask for."""
     n_layers, n_heads = model_run.attention_maps[view.attention].shape[:2]
     heads: tuple[HeadShare, ...] = heads_state.MIX.value or (HeadShare(layer=view.layer, head=view.head),)
@@ -147,7 +147,7 @@ def _wish(view: View, model_run: "ModelRun") -> Wish:
         heads = tuple(HeadShare(layer=layer, head=head) for layer in range(n_layers) for head in range(n_heads))
     elif heads_state.MEAN.value == "layer":
         heads = tuple(HeadShare(layer=view.layer, head=head) for head in range(n_heads))
-    return Wish(
+    return ViewSpec(
         heads=heads,
         quantity=heads_state.QUANTITY.value,
         in_words=heads_state.UNIT.value == "word",

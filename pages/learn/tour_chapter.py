@@ -14,7 +14,7 @@ from transformer_core.language import say, say_message
 
 if TYPE_CHECKING:
     from pages.learn.lesson_engine.evidence import Evidence
-    from pages.learn.lesson_engine.lesson import BrokenLesson, FigureWish, Lesson, Part, Prose, Question
+    from pages.learn.lesson_engine.lesson import BrokenLesson, FigureSpec, Lesson, Part, Prose, Question
 
 
 @dataclass
@@ -22,7 +22,7 @@ class Row:
     """What is drawn beside each other: texts and questions on the left, figures on the right."""
 
     left: "list[Prose | Question]" = field(default_factory=list)
-    figures: "list[FigureWish]" = field(default_factory=list)
+    figures: "list[FigureSpec]" = field(default_factory=list)
 
 
 def show(lesson: "Lesson | BrokenLesson", *, place: int, all_lessons: "Sequence[Lesson | BrokenLesson]") -> None:
@@ -58,8 +58,8 @@ def _parts(lesson: "Lesson") -> None:
             for part in row.left:
                 number = _left(lesson, part, evidence, number)
         with columns[1]:
-            for at, wish in enumerate(row.figures):
-                _calmly(lesson, tour_figure.show, lesson, wish, evidence, f"{place}-{at}")
+            for at, spec in enumerate(row.figures):
+                _calmly(lesson, tour_figure.show, lesson, spec, evidence, f"{place}-{at}")
     _links(lesson, seen)
     tour_checks.show(lesson, seen, evidence)
 
@@ -87,12 +87,12 @@ def _prose(lesson: "Lesson", part: "Prose", evidence: "Evidence") -> None:
 
 def _rows(parts: "Sequence[Part]") -> list[Row]:
     """Return the parts of a chapter row by row: behind a question a new one begins, where there are figures for it."""
-    from pages.learn.lesson_engine.lesson import FigureWish, Prose, Question
+    from pages.learn.lesson_engine.lesson import FigureSpec, Prose, Question
 
     rows = [Row()]
     asked = False
     for part in parts:
-        if isinstance(part, FigureWish):
+        if isinstance(part, FigureSpec):
             rows[-1].figures.append(part)
         elif isinstance(part, Prose | Question):
             if asked:

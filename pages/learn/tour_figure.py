@@ -14,17 +14,17 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from pages.learn.lesson_engine.drawn import Slider, Strip, Table
     from pages.learn.lesson_engine.evidence import Evidence
-    from pages.learn.lesson_engine.lesson import FigureWish, Lesson
+    from pages.learn.lesson_engine.lesson import FigureSpec, Lesson
 
 TOLD_EVERY = 8  # steps of a training
 
 
-def show(lesson: "Lesson", wish: "FigureWish", evidence: "Evidence", name: str) -> None:
+def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) -> None:
     """Draw a figure.
 
     Args:
         lesson: that it belongs to.
-        wish: which figure, with its parameters.
+        spec: which figure, with its parameters.
         evidence: the lesson's numbers.
         name: tells it from the chapter's other figures.
 
@@ -34,17 +34,17 @@ def show(lesson: "Lesson", wish: "FigureWish", evidence: "Evidence", name: str) 
     from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
     from pages.learn.lesson_engine.drawn import Plot, Scene, Strip
 
-    kind, key = KINDS[wish.kind], f"tour-{lesson.name}-{name}"
-    given = read_parameters(wish)
-    is_trained = not kind.trains or _training(lesson, wish, given, key)
-    if wish.kind == "loss" and not is_trained:
+    kind, key = KINDS[spec.kind], f"tour-{lesson.name}-{name}"
+    given = read_parameters(spec)
+    is_trained = not kind.trains or _training(lesson, spec, given, key)
+    if spec.kind == "loss" and not is_trained:
         return
-    sliders = kind.sliders(wish)
+    sliders = kind.sliders(spec)
     moved = {slider.name: float(st.session_state.get(f"{key}-{slider.name}", slider.start)) for slider in sliders}
     drawn = kind.draw(
         Scene(
             lesson=lesson,
-            wish=wish,
+            spec=spec,
             evidence=evidence,
             given=given,
             moved=moved,
@@ -79,11 +79,11 @@ def _sliders(sliders: "tuple[Slider, ...]", key: str) -> None:
         )
 
 
-def _training(lesson: "Lesson", wish: "FigureWish", given: "dict[str, object]", key: str) -> bool:
+def _training(lesson: "Lesson", spec: "FigureSpec", given: "dict[str, object]", key: str) -> bool:
     """Train the six words where a person asked for it, and say how far it is; return whether it was asked for."""
     seed = tour_state.seed(lesson.name)
     is_wanted = tour_state.wants_training(lesson.name)
-    if wish.kind == "distributions":
+    if spec.kind == "distributions":
         st.button(
             say("Train it now") if not is_wanted else say("Train it again, from other random weights"),
             key=f"{key}-train",

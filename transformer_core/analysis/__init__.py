@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from transformer_core.analysis.heads.measures import HeadMeasures, HeadName, Share
-from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, Wish, picture
+from transformer_core.analysis.heads.picture import HeadPicture, HeadShare, ViewSpec, picture
 from transformer_core.analysis.heads.table import pattern_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS, Attention, attentions_of
 from transformer_core.analysis.trace.cells import Cell, strongest_cell, strongest_cells
@@ -36,7 +36,7 @@ __all__ = [
     "HeadShare",
     "ModelRun",
     "Share",
-    "Wish",
+    "ViewSpec",
     "appearances",
     "attentions_of",
     "curves_of",

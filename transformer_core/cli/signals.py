@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM as a wish, not as an end: whoever works asks between two steps whether one has come."""
+"""Ctrl-C and SIGTERM as a request to stop: a running job checks between two steps whether one has come."""
 
 import os
 import signal

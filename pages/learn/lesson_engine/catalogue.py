@@ -22,7 +22,7 @@ from transformer_core.errors import mark
 
 if TYPE_CHECKING:
     from pages.learn.lesson_engine.drawn import Drawn, Scene, Slider
-    from pages.learn.lesson_engine.lesson import FigureWish
+    from pages.learn.lesson_engine.lesson import FigureSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +35,10 @@ class Kind:
     trains: bool = False  # it shows a training, which begins when a person asks for it
     meaning: str = ""  # for who writes lessons; said
 
-    def sliders(self, wish: "FigureWish") -> "tuple[Slider, ...]":
+    def sliders(self, spec: "FigureSpec") -> "tuple[Slider, ...]":
         """Return what can be moved beneath the figure."""
-        found = getattr(import_module(self.home), "SLIDERS", {}).get(wish.kind)
-        return () if found is None else found(read_parameters(wish))
+        found = getattr(import_module(self.home), "SLIDERS", {}).get(spec.kind)
+        return () if found is None else found(read_parameters(spec))
 
     def draw(self, scene: "Scene") -> "Drawn":
         """Draw the figure.
@@ -46,7 +46,7 @@ class Kind:
         Raises:
             LessonError: it cannot be drawn from this model and text.
         """
-        draw: Callable[[Scene], Drawn] = getattr(import_module(self.home), f"draw_{scene.wish.kind.replace('-', '_')}")
+        draw: Callable[[Scene], Drawn] = getattr(import_module(self.home), f"draw_{scene.spec.kind.replace('-', '_')}")
         return draw(scene)
 
 
@@ -171,20 +171,20 @@ KINDS: Mapping[str, Kind] = {
 }
 
 
-def read_parameters(wish: "FigureWish") -> dict[str, object]:
+def read_parameters(spec: "FigureSpec") -> dict[str, object]:
     """Return a figure's parameters, each as its kind reads it.
 
     Raises:
         LessonError: one that is needed is missing, or one cannot be read.
     """
-    kind = KINDS[wish.kind]
+    kind = KINDS[spec.kind]
     for name in kind.needs:
-        if name not in wish.parameters:
-            raise LessonError("the figure {kind} needs {name}: …", kind=wish.kind, name=name, line=wish.line)
+        if name not in spec.parameters:
+            raise LessonError("the figure {kind} needs {name}: …", kind=spec.kind, name=name, line=spec.line)
     found: dict[str, object] = {}
-    for name, text in wish.parameters.items():
+    for name, text in spec.parameters.items():
         try:
             found[name] = kind.parameters[name].read(text)
         except ExpressionError as error:
-            raise LessonError(error.message, line=wish.lines[name]) from error
+            raise LessonError(error.message, line=spec.lines[name]) from error
     return found

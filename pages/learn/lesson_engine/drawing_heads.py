@@ -208,7 +208,7 @@ def draw_steps(scene: Scene) -> Table:
     query = scene.query or 0
     q, k = scene.of_head("q").array[query].astype(np.float64), scene.of_head("k").array.astype(np.float64)
     if len(k) != pattern.array.shape[1]:
-        raise LessonError("keys are shared by several heads here, so that they are not told", line=scene.wish.line)
+        raise LessonError("keys are shared by several heads here, so that they are not told", line=scene.spec.line)
     products = k @ q
     rows = tuple(
         (label, plain_number(float(product), 2), plain_number(float(score), 2), plain_number(float(weight), 3))
@@ -283,7 +283,7 @@ def _place(scene: Scene, values: Values, key: str | float) -> int:
     try:
         return values.axes[1].place("key", key)
     except ExpressionError as error:
-        raise LessonError(error.message, line=scene.wish.lines["key"]) from error
+        raise LessonError(error.message, line=scene.spec.lines["key"]) from error
 
 
 def _finite(number: str) -> str:

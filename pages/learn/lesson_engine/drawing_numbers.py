@@ -67,7 +67,7 @@ def draw_tokens(scene: Scene) -> Strip:
                 "there are {n} tokens and {m} values",
                 n=len(labels),
                 m=len(values.array),
-                line=scene.wish.lines["values"],
+                line=scene.spec.lines["values"],
             )
         numbers = values.array.astype(np.float64)
         top = float(np.abs(numbers).max(initial=0)) or 1.0
@@ -89,7 +89,7 @@ def draw_matrix(scene: Scene) -> Plot:
         raise LessonError(
             "{n:,} numbers are too many for a figure; choose with “at”",
             n=array.size,
-            line=scene.wish.lines["values"],
+            line=scene.spec.lines["values"],
         )
     return _matrix(
         values,
@@ -115,7 +115,7 @@ def draw_bars(scene: Scene) -> Plot:
                 "there are {n} tokens and {m} values",
                 n=len(labels),
                 m=len(beside.array),
-                line=scene.wish.lines["beside"],
+                line=scene.spec.lines["beside"],
             )
         bars[names[1] if len(names) > 1 else "2"] = beside.array.astype(np.float64)
     title = scene.given.get("title") or scene.given["values"]
@@ -150,7 +150,7 @@ def _ends(scene: Scene, bars: Mapping[str, np.ndarray]) -> tuple[float, float] |
             "the numbers go from {least} to {most}; “from” and “to” leave some out",
             least=f"{seen.min(initial=np.inf):g}",
             most=f"{most:g}",
-            line=scene.wish.line,
+            line=scene.spec.line,
         )
     return low, high
 
@@ -159,7 +159,7 @@ def draw_positions(scene: Scene) -> Plot:
     """Draw the paper's table of positions."""
     n, width = scene.given.get("n", 20), scene.given.get("width", 512)
     if width % 2:
-        raise LessonError("sines and cosines come in pairs: the width must be even", line=scene.wish.lines["width"])
+        raise LessonError("sines and cosines come in pairs: the width must be even", line=scene.spec.lines["width"])
     layout = scene.given.get("layout", "interleaved")
     table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
     with_numbers = scene.given.get("numbers", width <= 12)
@@ -219,7 +219,7 @@ def draw_beams(scene: Scene) -> Table:
     try:
         found = searched(scene.run, n_beams, n_tokens)
     except HeadlightError as error:
-        raise LessonError(error.message, line=scene.wish.line) from error
+        raise LessonError(error.message, line=scene.spec.line) from error
     fates = {"kept": say("goes on"), "ended": say("has ended"), "dropped": say("dropped")}
     written = min(int(scene.moved.get("written", 1)), len(found.levels))
     level = found.levels[written - 1]
@@ -249,7 +249,7 @@ def _with_axes(scene: Scene, parameter: str, n_axes: int) -> Values:
             "this figure takes numbers with {n} axes, and these have {shape}",
             n=n_axes,
             shape=values.in_words() or Message("none"),
-            line=scene.wish.lines[parameter],
+            line=scene.spec.lines[parameter],
         )
     return values
 

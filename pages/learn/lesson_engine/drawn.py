@@ -8,7 +8,7 @@ from pages.learn.lesson_engine.evaluation import in_words
 from pages.learn.lesson_engine.evidence import Evidence
 from pages.learn.lesson_engine.expression import parse
 from pages.learn.lesson_engine.faults import ExpressionError, LessonError
-from pages.learn.lesson_engine.lesson import FigureWish, Lesson
+from pages.learn.lesson_engine.lesson import FigureSpec, Lesson
 from pages.learn.lesson_engine.run import Run
 from pages.learn.lesson_engine.value import Values
 from transformer_core.errors import HeadlightError
@@ -65,7 +65,7 @@ class Scene:
     """What a figure is drawn from."""
 
     lesson: Lesson
-    wish: FigureWish
+    spec: FigureSpec
     evidence: Evidence
     given: Mapping[str, Any]  # the parameters, as they were read
     moved: Mapping[str, float] = field(default_factory=dict)  # where the sliders stand
@@ -102,7 +102,7 @@ class Scene:
                     "a figure shows numbers, and “{source}” is {what}", source=source, what=in_words(found)
                 )
         except HeadlightError as error:
-            raise LessonError(error.message, line=self.wish.lines.get(parameter, self.wish.line)) from error
+            raise LessonError(error.message, line=self.spec.lines.get(parameter, self.spec.line)) from error
         return found
 
     def of_head(self, name: str) -> Values:
@@ -139,7 +139,7 @@ class Scene:
                 try:
                     return axes[0].place(name, self.given[name])
                 except ExpressionError as error:
-                    raise LessonError(error.message, line=self.wish.lines[name]) from error
+                    raise LessonError(error.message, line=self.spec.lines[name]) from error
         return None
 
 

@@ -33,7 +33,7 @@ class Prose:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FigureWish:
+class FigureSpec:
     """A live figure by its name, with its parameters."""
 
     kind: str
@@ -83,7 +83,7 @@ class Link:
     line: int
 
 
-Part = Prose | FigureWish | Question | Check | Link
+Part = Prose | FigureSpec | Question | Check | Link
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from pages.learn.lesson_engine.blocks import Block, Entry, divide
 from pages.learn.lesson_engine.catalogue import KINDS
 from pages.learn.lesson_engine.expression import parse
 from pages.learn.lesson_engine.faults import ExpressionError, LessonError
-from pages.learn.lesson_engine.lesson import Asked, Check, Choice, FigureWish, Lesson, Link, Part, Prose, Question, Told
+from pages.learn.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Lesson, Link, Part, Prose, Question, Told
 from pages.learn.lesson_engine.mistakes import MISTAKES
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 
@@ -141,7 +141,7 @@ def _prose(block: Block) -> Prose:
     return Prose(pieces=tuple(piece for piece in pieces if piece), line=block.line)
 
 
-def _figure(block: Block) -> FigureWish:
+def _figure(block: Block) -> FigureSpec:
     kind = next((entry.value for entry in block.entries if entry.key == "kind"), "")
     if kind not in KINDS:
         raise LessonError(
@@ -155,7 +155,7 @@ def _figure(block: Block) -> FigureWish:
             except ExpressionError as error:
                 raise LessonError(error.message, line=entry.line) from error
     lines = {entry.key: entry.line for entry in block.entries}
-    return FigureWish(
+    return FigureSpec(
         kind=kind,
         parameters={key: value for key, value in known.items() if key != "kind"},
         lines=lines,

@@ -13,7 +13,7 @@ from transformer_core.analysis.heads.picture import (
     HeadShare,
     Hidden,
     Quantity,
-    Wish,
+    ViewSpec,
     cell_in_all_heads,
     picture,
 )
@@ -62,15 +62,15 @@ SIDES: dict[str, Any] = {"labels": (LABELS, LABELS), "words": (WORDS, WORDS), "s
 
 
 def seen(
-    wish: Wish | None = None,
+    spec: ViewSpec | None = None,
     attention_maps: Any = CAUSAL,
     *,
     sides: dict[str, Any] = SIDES,
     most_cells: int = 256,
     **more: Any,
 ) -> HeadPicture:
-    """A picture of head 1.2, or as the wish says."""
-    return picture(attention_maps, replace(wish or Wish(heads=(HEAD,)), **more), **sides, most_cells=most_cells)
+    """A picture of head 1.2, or as the spec says."""
+    return picture(attention_maps, replace(spec or ViewSpec(heads=(HEAD,)), **more), **sides, most_cells=most_cells)
 
 
 def cells_by_hand(quantity: Quantity, shares: Iterable[HeadShare], attention_maps: Written = CAUSAL) -> np.ndarray:
@@ -197,8 +197,8 @@ def test_what_is_hidden_is_shared_among_all_that_is_not(window: Window | None, i
 
 def test_nothing_but_weights_is_shared_out_again():
     for quantity in ("scores", "values", "written"):
-        wish = Wish(heads=(HEAD,), quantity=quantity, hidden=frozenset({"special"}))
-        np.testing.assert_array_equal(seen(wish).values, seen(wish, renormalise=True).values)
+        spec = ViewSpec(heads=(HEAD,), quantity=quantity, hidden=frozenset({"special"}))
+        np.testing.assert_array_equal(seen(spec).values, seen(spec, renormalise=True).values)
 
 
 @pytest.mark.parametrize(
@@ -235,8 +235,8 @@ def test_where_everything_is_hidden_there_is_nothing_to_show(window: Window, hid
 @pytest.mark.parametrize("in_words", [False, True], ids=["tokens", "words"])
 @pytest.mark.parametrize("window", [None, ((3, 7), (2, 5)), ((4, 6), (1, 3)), ((6, 8), (6, 8))], ids=str)
 def test_places_lead_there_and_back(hidden: tuple[Hidden, ...], in_words: bool, window: Window | None):
-    wish = Wish(heads=(HEAD,), hidden=frozenset(hidden), in_words=in_words)
-    whole, shown = seen(wish), seen(wish, window=window)
+    spec = ViewSpec(heads=(HEAD,), hidden=frozenset(hidden), in_words=in_words)
+    whole, shown = seen(spec), seen(spec, window=window)
     for of_all, side, name in ((whole.queries, shown.queries, "query"), (whole.keys, shown.keys, "key")):
         places = range(side.first, side.first + len(side.tokens))
         for place, tokens in zip(places, side.tokens, strict=True):

@@ -36,7 +36,7 @@ class HeadShare:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wish:
+class ViewSpec:
     """What a person wants to see of an attention."""
 
     heads: tuple[HeadShare, ...]  # one, or several of which the weighted mean is drawn
@@ -87,7 +87,7 @@ class HeadPicture:
 
 def picture(
     attention_maps: "AttentionMaps",
-    wish: Wish,
+    spec: ViewSpec,
     *,
     labels: tuple[Sequence[str], Sequence[str]],
     words: tuple[Sequence[int], Sequence[int]],
@@ -98,7 +98,7 @@ def picture(
 
     Args:
         attention_maps: the attention.
-        wish: what is wanted of it.
+        spec: what is wanted of it.
         labels: of queries and keys.
         words: the number of the word that each query and each key belongs to.
         special: which queries and keys are no text.
@@ -108,22 +108,22 @@ def picture(
         ConfigError: heads that cannot be combined, or nothing is left to show.
     """
     n_queries, n_keys = attention_maps.shape[2:]
-    spans = _slices(wish.window, n_queries, n_keys)
-    hidden = _hidden(attention_maps, wish.hidden, special)
-    in_words = wish.in_words and wish.quantity != "scores"
+    spans = _slices(spec.window, n_queries, n_keys)
+    hidden = _hidden(attention_maps, spec.hidden, special)
+    in_words = spec.in_words and spec.quantity != "scores"
     numbers = words if in_words else (range(n_queries), range(n_keys))
     sides = [_Shown.of(*parts) for parts in zip(spans, hidden, labels, numbers, strict=True)]
     if not all(side.tokens for side in sides):
         raise ConfigError("all tokens of this part are hidden; show special tokens and sinks again, or zoom out")
-    values, mask = _rows(attention_maps, wish, spans[0]), attention_maps.mask(spans[0])
+    values, mask = _rows(attention_maps, spec, spans[0]), attention_maps.mask(spans[0])
     largest = None
-    if wish.quantity in ("scores", "values", "written"):
+    if spec.quantity in ("scores", "values", "written"):
         seen = slice(0, n_queries) if attention_maps.is_short else spans[0]
-        of_all = values if seen == spans[0] else _rows(attention_maps, wish, seen)
+        of_all = values if seen == spans[0] else _rows(attention_maps, spec, seen)
         if in_words:  # a word is the sum of its keys, and may be larger than any of them
             of_all = merge_tokens(of_all, [word - words[0][seen.start] for word in words[0][seen]], words[1])
         largest = float(np.abs(of_all[np.isfinite(of_all)]).max(initial=0))
-    elif wish.renormalise:
+    elif spec.renormalise:
         left = np.where(hidden[1], 0, values)  # of all keys, those beside the window too
         total = left.sum(axis=1, keepdims=True)
         values = np.divide(left, total, out=np.zeros_like(left), where=total > 0)
@@ -195,7 +195,7 @@ def _hidden(
     return queries, keys | attention_maps.sinks if "sinks" in wanted else keys
 
 
-def _rows(attention_maps: "AttentionMaps", wish: Wish, queries: slice) -> Float[np.ndarray, "query key"]:
+def _rows(attention_maps: "AttentionMaps", spec: ViewSpec, queries: slice) -> Float[np.ndarray, "query key"]:
     """Return the quantity of one head, or of several as one, for some queries and all keys.
 
     Of all heads of a long text there is never more than one at a time.
@@ -203,14 +203,14 @@ def _rows(attention_maps: "AttentionMaps", wish: Wish, queries: slice) -> Float[
     Raises:
         ConfigError: weights of which no mean can be made.
     """
-    if len(wish.heads) == 1:
-        return _of_head(attention_maps, wish.quantity, wish.heads[0], queries)
-    weights = np.array([share.weight for share in wish.heads], dtype=np.float64)
+    if len(spec.heads) == 1:
+        return _of_head(attention_maps, spec.quantity, spec.heads[0], queries)
+    weights = np.array([share.weight for share in spec.heads], dtype=np.float64)
     (shares,) = combine(np.eye(len(weights))[:, None], weights)  # the mean of heads of which each is a unit vector
     values = np.zeros((queries.stop - queries.start, attention_maps.shape[3]), dtype=np.float32)
-    for head, share in zip(wish.heads, shares.tolist(), strict=True):
+    for head, share in zip(spec.heads, shares.tolist(), strict=True):
         if share:  # a score of -inf has no product with 0
-            values += share * _of_head(attention_maps, wish.quantity, head, queries)
+            values += share * _of_head(attention_maps, spec.quantity, head, queries)
     return values
 
 

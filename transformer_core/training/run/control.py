@@ -11,7 +11,7 @@ from transformer_core.training.run.job import Job
 _POLL_SECONDS = 0.05
 
 
-class Wish(NamedTuple):
+class ControlSignal(NamedTuple):
     """What the next step must know; the same in all processes."""
 
     stop: Message = NO_MESSAGE  # why to stop; none: go on
@@ -39,7 +39,7 @@ class Control:
         self._n_single = 0  # steps to do before it is paused again
         self.paused_seconds = 0.0
 
-    def between_steps(self) -> Wish:
+    def between_steps(self) -> ControlSignal:
         """Do what is asked, wait while the run is paused, and return how to go on."""
         stop = NO_MESSAGE
         rate_factor: float | None = None
@@ -69,7 +69,7 @@ class Control:
             self.paused_seconds += time.perf_counter() - waits_since
             if not self._is_paused and not stop:
                 self._job.directory.write_status("running", step=self._job.step)
-        return Wish(stop=stop, rate_factor=rate_factor)
+        return ControlSignal(stop=stop, rate_factor=rate_factor)
 
     def _do(self, command: commands.Command) -> None:
         if command.name == "pause":

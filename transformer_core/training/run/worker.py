@@ -15,7 +15,7 @@ from transformer_core.training.loop import StepRecord, train
 from transformer_core.training.probes import probe
 from transformer_core.training.run import commands, failures
 from transformer_core.training.run.begin import asked_further
-from transformer_core.training.run.control import Control, Wish
+from transformer_core.training.run.control import Control, ControlSignal
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import planned_moments
 from transformer_core.training.run.job import Job
@@ -127,8 +127,8 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
     def clock() -> float:
         return seconds_before + perf_counter() - session_start - control.paused_seconds
 
-    wish = Wish()
-    while not job.is_complete and not wish.stop:
+    signal = ControlSignal()
+    while not job.is_complete and not signal.stop:
         config = directory.request.training
         steps = train(
             job.model, job.batches, config, optimizer=job.optimizer, steps_done=job.step, processes=job.processes
@@ -148,23 +148,23 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
                 yield from _film(job, on_moment)
             if is_measured:
                 yield _measure(job)
-            wish = Wish()
+            signal = ControlSignal()
             if not job.is_complete:
-                wish = job.processes.agree(control.between_steps() if first else wish)
+                signal = job.processes.agree(control.between_steps() if first else signal)
             job.seconds = clock()
             if first:
                 directory.heartbeat(step=job.step)
-                if wish.stop or job.is_complete or job.step % config.save_every == 0:
+                if signal.stop or job.is_complete or job.step % config.save_every == 0:
                     job.save()
-            if wish.rate_factor is not None:
-                _change_rate(job, wish.rate_factor)
-            if wish.stop or wish.rate_factor is not None:
+            if signal.rate_factor is not None:
+                _change_rate(job, signal.rate_factor)
+            if signal.stop or signal.rate_factor is not None:
                 break
         steps.close()
-    if wish.stop:
+    if signal.stop:
         if moments and job.step not in moments:  # the film ends with the model that is saved
             yield from _film(job, on_moment)
-        _tell(job, "stopped", reason=wish.stop)
+        _tell(job, "stopped", reason=signal.stop)
     else:
         _tell(job, "finished")
 

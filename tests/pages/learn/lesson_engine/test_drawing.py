@@ -7,7 +7,7 @@ from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
 from pages.learn.lesson_engine.drawn import Drawn, Plot, Scene, Strip, Table
 from pages.learn.lesson_engine.effects import loss_rises
 from pages.learn.lesson_engine.faults import LessonError
-from pages.learn.lesson_engine.lesson import FigureWish
+from pages.learn.lesson_engine.lesson import FigureSpec
 from pages.learn.lesson_engine.reader import read_lesson
 from pages.learn.lesson_engine.value import Values
 from tests.pages.learn.lesson_engine.conftest import MakeEvidence
@@ -22,11 +22,11 @@ def draw(make_evidence: MakeEvidence):
 
     def of(text: str, *, name: str = "en-fr", on: str = CAT, **moved: float) -> Drawn:
         lesson = read_lesson(HEAD + text, name="t", file="t.md", pages={})
-        (wish,) = lesson.parts
-        assert isinstance(wish, FigureWish)
+        (spec,) = lesson.parts
+        assert isinstance(spec, FigureSpec)
         evidence = make_evidence(name, on, other="The dog sees the cat.")
-        given = read_parameters(wish)
-        return KINDS[wish.kind].draw(Scene(lesson=lesson, wish=wish, evidence=evidence, given=given, moved=moved))
+        given = read_parameters(spec)
+        return KINDS[spec.kind].draw(Scene(lesson=lesson, spec=spec, evidence=evidence, given=given, moved=moved))
 
     return of
 

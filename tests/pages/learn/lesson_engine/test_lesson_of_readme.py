@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pages.learn.lesson_engine.catalogue import read_parameters
 from pages.learn.lesson_engine.judging import check, judge, prose
-from pages.learn.lesson_engine.lesson import Check, FigureWish, Prose, Question
+from pages.learn.lesson_engine.lesson import Check, FigureSpec, Prose, Question
 from pages.learn.lesson_engine.reader import read_lesson
 from tests.pages.learn.lesson_engine.conftest import MakeEvidence
 
@@ -17,7 +17,7 @@ def test_it_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
     assert len(text) == 1
     lesson = read_lesson(text[0], name="who", file="lessons/who.md", pages={})
     evidence = make_evidence(lesson.model, lesson.text)
-    assert [type(part) for part in lesson.parts] == [Prose, Question, Prose, FigureWish, Check]
+    assert [type(part) for part in lesson.parts] == [Prose, Question, Prose, FigureSpec, Check]
     for part in lesson.parts:
         match part:
             case Prose():
@@ -26,5 +26,5 @@ def test_it_can_be_read_and_its_claims_hold(make_evidence: MakeEvidence):
                 assert judge(part, evidence, "animal").is_right
             case Check():
                 check(part, evidence)  # raises where a claim does not hold
-            case FigureWish():
+            case FigureSpec():
                 assert read_parameters(part)

@@ -6,7 +6,7 @@ import pytest
 
 from pages.learn.lesson_engine.faults import LessonError
 from pages.learn.lesson_engine.folder import files_of, read_lessons
-from pages.learn.lesson_engine.lesson import BrokenLesson, Check, FigureWish, Lesson, Link, Prose, Question, Told
+from pages.learn.lesson_engine.lesson import BrokenLesson, Check, FigureSpec, Lesson, Link, Prose, Question, Told
 from pages.learn.lesson_engine.reader import read_lesson
 from tests.german import in_german
 
@@ -65,7 +65,7 @@ def test_a_whole_lesson():
         (1, 10),
         (None, 12),
     ]
-    assert isinstance(figure, FigureWish)
+    assert isinstance(figure, FigureSpec)
     assert (figure.kind, figure.parameters, figure.line) == ("row", {"query": '"cat"'}, 14)
     assert isinstance(question, Question)
     assert (question.ask, question.within, question.line) == ("How many?", 0.5, 17)

@@ -13,7 +13,7 @@ from pages.learn.lesson_engine.drawn import Plot, Scene, Strip, Table
 from pages.learn.lesson_engine.expression import parse
 from pages.learn.lesson_engine.folder import read_lessons
 from pages.learn.lesson_engine.judging import check, judge, prose
-from pages.learn.lesson_engine.lesson import Asked, Check, FigureWish, Lesson, Link, Part, Prose, Question, Told
+from pages.learn.lesson_engine.lesson import Asked, Check, FigureSpec, Lesson, Link, Part, Prose, Question, Told
 from pages.learn.lesson_engine.mistakes import MISTAKES
 from pages.learn.lesson_engine.syntax import names_in
 from pages.learn.tour_lessons import _OF_HEAD, PAGES
@@ -61,9 +61,9 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                 assert judge(part, evidence, "").right
             case Check():
                 check(part, evidence)
-            case FigureWish():
+            case FigureSpec():
                 moved = {slider.name: slider.start for slider in KINDS[part.kind].sliders(part)}
-                scene = Scene(lesson=lesson, wish=part, evidence=evidence, given=read_parameters(part), moved=moved)
+                scene = Scene(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved=moved)
                 drawn = KINDS[part.kind].draw(scene)
                 match drawn:
                     case Plot():
@@ -83,7 +83,7 @@ def test_german_lessons_say_the_same_of_the_same_numbers():
         asked = [Counter(expressions(lesson.parts)) for lesson in (english, german)]
         assert asked[0] == asked[1], english.name
         for one, other in zip(english.parts, german.parts, strict=True):
-            if isinstance(one, FigureWish) and isinstance(other, FigureWish):
+            if isinstance(one, FigureSpec) and isinstance(other, FigureSpec):
                 of_words = ("title", "names")
                 assert one.kind == other.kind
                 assert [item for item in one.parameters.items() if item[0] not in of_words] == [
@@ -102,7 +102,7 @@ def test_each_mistake_has_its_exercise_and_each_chapter_asks_and_checks():
     assert sum(not lesson.mistake for lesson in ENGLISH) >= 10
     for lesson in ENGLISH:
         kinds = {type(part) for part in lesson.parts}
-        assert {Prose, FigureWish, Question, Check, Link} <= kinds, lesson.name
+        assert {Prose, FigureSpec, Question, Check, Link} <= kinds, lesson.name
 
 
 def test_answers_are_computed():
