@@ -58,7 +58,7 @@ def _read(source: Source, text: str, target: str | None) -> "ModelRun":
 
     model, tokenizer = source.load()
     with models.on(source.device), source.changed(model):
-        model_run = analysis.read(
+        model_run = analysis.run_text(
             model,
             tokenizer,
             text,

@@ -34,7 +34,7 @@ def _cut(source: Source, text: str, target: str | None) -> "ModelRun":
 
     model, tokenizer = source.load()
     with models.on(source.device), source.changed(model):
-        return analysis.read(
+        return analysis.run_text(
             model,
             tokenizer,
             text,

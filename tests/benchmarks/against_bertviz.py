@@ -30,7 +30,9 @@ def run() -> list[Row]:
     with wide_model() as (folder, tokenizer):
         text = text_of(tokenizer, N_TOKENS)
         model, _ = tc.load(folder / NAME)
-        model_run = analysis.read(model, tokenizer, text, max_tokens=N_TOKENS, max_new_tokens=readings.MAX_NEW_TOKENS)
+        model_run = analysis.run_text(
+            model, tokenizer, text, max_tokens=N_TOKENS, max_new_tokens=readings.MAX_NEW_TOKENS
+        )
         patterns = torch.from_numpy(model_run.patterns["decoder"])  # [layer, head, query, key]
         times = interleaved(
             {"ours": lambda: overviews.of(model_run), "BertViz": lambda: model_view(patterns, model_run.target)},

@@ -49,9 +49,9 @@ def without_gradients() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def short_stretches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A few rows are computed at a time, so that these small patterns have several stretches."""
-    monkeypatch.setattr(lazy, "_STRETCH_BYTES", 400)
+def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few rows are computed at a time, so that these small patterns have several chunks."""
+    monkeypatch.setattr(lazy, "_CHUNK_BYTES", 400)
 
 
 def texts_for(model: tc.Transformer) -> tuple[Tensor, ...]:
@@ -115,7 +115,7 @@ def decoder() -> tc.Transformer:
 
 @pytest.mark.parametrize("n_bytes", [1, 3 * 23 * 4 * 5, 1 << 20], ids=["row by row", "five rows", "at once"])
 def test_however_much_is_computed_at_a_time(decoder: tc.Transformer, n_bytes: int, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lazy, "_STRETCH_BYTES", n_bytes)
+    monkeypatch.setattr(lazy, "_CHUNK_BYTES", n_bytes)
     acts, patterns = both_ways(decoder, random_tokens([23], vocab_size=13))
     for site, pattern in patterns.items():
         assert_near(pattern.full(), acts[site])

@@ -73,7 +73,7 @@ def test_the_measure_itself():
 
 
 def test_twice_the_length_takes_twice_the_memory(model: tc.Transformer, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lazy, "_STRETCH_BYTES", 1 << 16)
+    monkeypatch.setattr(lazy, "_CHUNK_BYTES", 1 << 16)
 
     def overviews(n_tokens: int) -> None:
         with tc.capture(model, lazy=True) as acts:

@@ -12,7 +12,7 @@ SIZES = st.tuples(st.integers(1, 9), st.integers(1, 9))
 
 
 def overview(pattern: torch.Tensor, size: tuple[int, int], reduce: str, cuts: list[int]) -> torch.Tensor:
-    """The rows in stretches that begin at some cuts."""
+    """The rows in chunks that begin at some cuts."""
     assert reduce in ("max", "mean")
     pooled = Overview(
         (pattern.shape[0], pattern.shape[1], pattern.shape[2]),

@@ -116,7 +116,7 @@ def rules(kind: str, *, n_queries: int, n_keys: int) -> tuple[AttentionMask | No
 )
 @torch.no_grad()
 def test_rules_are_what_they_are_written_out(kind: str, n_queries: int, n_keys: int):
-    """More than 1,024 queries are taken in stretches. In double precision, as kernels round long sums differently."""
+    """More than 1,024 queries are taken in chunks. In double precision, as kernels round long sums differently."""
     q, k, v = random_qkv(n_queries=n_queries, n_keys=n_keys, d_head=4, dtype=torch.float64)
     mask, bias = rules(kind, n_queries=n_queries, n_keys=n_keys)
     fused = scaled_dot_product_attention(q, k, v, mask, bias=bias, scale=0.7)

@@ -124,7 +124,7 @@ def test_a_bucket_learns_from_all_its_distances():
     torch.testing.assert_close(bias.weight.grad, expected)
 
 
-def stretches(n: int) -> list[slice]:
+def chunks(n: int) -> list[slice]:
     """Every slice of at least one of n neighbours."""
     return [slice(start, stop) for start in range(n) for stop in range(start + 1, n + 1)]
 
@@ -138,8 +138,8 @@ def test_each_window_is_the_rule_at_each_cell(kind: str, n_queries: int, n_past:
     distances = [[key - (n_past + query) for key in range(n_keys)] for query in range(n_queries)]
     whole = bias(torch.tensor(distances))[None]
     assert torch.equal(rule.write_out(), whole)
-    for queries in stretches(n_queries):
-        for keys in stretches(n_keys):
+    for queries in chunks(n_queries):
+        for keys in chunks(n_keys):
             assert torch.equal(rule.write_out(queries, keys), whole[:, :, queries, keys])
 
 

@@ -133,7 +133,7 @@ def test_position_0_is_not_turned():
 
 
 @LAYOUTS
-def test_a_stretch_is_a_stretch_of_the_whole(layout: str):
+def test_a_range_of_positions_is_a_slice_of_the_whole(layout: str):
     whole, part = rotary(layout)(0, 20, CPU), rotary(layout)(7, 5, CPU)
     assert torch.equal(part.cos, whole.cos[7:12]) and torch.equal(part.sin, whole.sin[7:12])
 

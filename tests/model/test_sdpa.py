@@ -37,15 +37,13 @@ def alibi() -> PositionBias:
     return PositionBias(of_distance=of_distance, n_queries=N_QUERIES, n_keys=N_KEYS, n_past=0, device=CPU)
 
 
-@pytest.mark.parametrize("stretch", [1024, 3])
+@pytest.mark.parametrize("chunk", [1024, 3])
 @pytest.mark.parametrize("dtype", TOLERANCES)
 @pytest.mark.parametrize("has_bias", [False, True])
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
-def test_it_is_the_formula(
-    monkeypatch: pytest.MonkeyPatch, mask: Any, has_bias: bool, dtype: torch.dtype, stretch: int
-):
+def test_it_is_the_formula(monkeypatch: pytest.MonkeyPatch, mask: Any, has_bias: bool, dtype: torch.dtype, chunk: int):
     """Against Q K^T / sqrt(d_head), the mask and the softmax in float64."""
-    monkeypatch.setattr(sdpa, "_STRETCH", stretch)  # rules are written out for so many queries at a time
+    monkeypatch.setattr(sdpa, "_CHUNK", chunk)  # rules are written out for so many queries at a time
     q, k, v = drawn(N_QUERIES, 2, dtype), drawn(N_KEYS, 3, dtype), drawn(N_KEYS, 4, dtype)
     bias = alibi() if has_bias else None
     found = sdpa.scaled_dot_product_attention(q, k, v, mask, bias=bias)

@@ -294,6 +294,6 @@ def _rows(acts: LazyActivations, places: list[int]) -> Float[np.ndarray, "blank 
     rows = np.zeros((len(places), len(patterns), n_heads, n_keys), dtype=np.float32)
     for layer, pattern in enumerate(patterns):
         for i, place in enumerate(places):
-            for _, keys, part in pattern.stretches(queries=slice(place, place + 1)):
+            for _, keys, part in pattern.chunks(queries=slice(place, place + 1)):
                 rows[i, layer, :, keys] = part[:, 0].float().cpu().numpy()
     return rows

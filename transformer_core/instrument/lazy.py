@@ -1,7 +1,7 @@
 """Lazy patterns: an attention pattern that is computed where somebody looks at it.
 
 What is kept of a pattern over n positions are its queries and keys and the rules of its mask and its positions' bias:
-memory that grows with n. The pattern itself, n x n for each head, is computed for a stretch of queries at a time, over
+memory that grows with n. The pattern itself, n x n for each head, is computed for a chunk of queries at a time, over
 all of their keys, and only what was asked for is put together.
 """
 
@@ -18,7 +18,7 @@ from transformer_core.model.attention import PatternInputs, attention_pattern, a
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.masks import AttentionMask
 
-_STRETCH_BYTES = 4 << 20  # scores that are computed at a time; with their softmax, some five times as much is in use
+_CHUNK_BYTES = 4 << 20  # scores that are computed at a time; with their softmax, some five times as much is in use
 
 
 class LazyPattern:
@@ -68,7 +68,7 @@ class LazyPattern:
         """Return all of it, n x n for each head."""
         full = self._like.new_zeros(self.shape)
         for row in range(self.shape[0]):
-            for queries, keys, part in self.stretches(row):
+            for queries, keys, part in self.chunks(row):
                 full[row, :, queries, keys] = part
         return full
 
@@ -98,7 +98,7 @@ class LazyPattern:
         self._check(batch, (head,))
         queries, keys = _whole(queries, self.shape[2]), _whole(keys, self.shape[3])
         window = self._like.new_zeros(queries.stop - queries.start, keys.stop - keys.start)
-        for rows, columns, part in self.stretches(batch, (head,), queries):
+        for rows, columns, part in self.chunks(batch, (head,), queries):
             start, stop = max(columns.start, keys.start), min(columns.stop, keys.stop)
             if start < stop:
                 inside = part[0, :, start - columns.start : stop - columns.start]
@@ -149,9 +149,9 @@ class LazyPattern:
         heads: Sequence[int] | None = None,
         batch: int = 0,
     ) -> Float[Tensor, "head row column"]:
-        """Return an overview: queries and keys in equal stretches, and one number for each block of both.
+        """Return an overview: queries and keys in equal chunks, and one number for each block of both.
 
-        Of n queries in r rows, row i stands for queries floor(i n / r) to floor((i + 1) n / r) - 1: stretches differ by
+        Of n queries in r rows, row i stands for queries floor(i n / r) to floor((i + 1) n / r) - 1: chunks differ by
         one position at most, and each position is in one of them. Columns likewise.
 
         Args:
@@ -169,14 +169,14 @@ class LazyPattern:
         self._check(batch, heads)
         like = self._like
         overview = Overview((len(heads), *self.shape[2:]), size, reduce, dtype=like.dtype, device=like.device)
-        for queries, keys, part in self.stretches(batch, heads):
+        for queries, keys, part in self.chunks(batch, heads):
             overview.add(part, queries, keys)
         return overview.finished()
 
-    def stretches(
+    def chunks(
         self, batch: int = 0, heads: Sequence[int] | None = None, queries: slice = slice(None)
     ) -> Iterator[tuple[slice, slice, Float[Tensor, "head query key"]]]:
-        """Yield some queries' rows, one stretch after the other: queries, keys, and what lies there; elsewhere is 0.
+        """Yield some queries' rows, one chunk after the other: queries, keys, and what lies there; elsewhere is 0.
 
         Args:
             batch: which text.
@@ -191,7 +191,7 @@ class LazyPattern:
         self._check(batch, heads)
         queries = _whole(queries, self.shape[2])
         n_heads, n_keys = self.shape[1], self.shape[3]
-        n_rows = max(1, _STRETCH_BYTES // (self._like.element_size() * len(heads) * n_keys))
+        n_rows = max(1, _CHUNK_BYTES // (self._like.element_size() * len(heads) * n_keys))
         chosen = slice(None) if list(heads) == list(range(n_heads)) else list(heads)
         if self._q is not None and self._k is not None:
             q = self._q[batch : batch + 1, chosen]

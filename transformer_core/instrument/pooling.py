@@ -14,7 +14,7 @@ Reduce = Literal["max", "mean"]
 
 
 class Overview:
-    """An overview that is filled from a pattern's rows as they come, stretch by stretch."""
+    """An overview that is filled from a pattern's rows as they come, chunk by chunk."""
 
     def __init__(
         self,
@@ -84,13 +84,13 @@ class Overview:
 
 
 def block_ends(n: int, n_blocks: int) -> list[int]:
-    """Return where each of some equal stretches of 0 to `n` ends, the ends not included."""
+    """Return where each of some equal chunks of 0 to `n` ends, the ends not included."""
     n_blocks = min(n, n_blocks)
     return [(i + 1) * n // n_blocks for i in range(n_blocks)]
 
 
 def _lengths(n: int, n_blocks: int, device: torch.device) -> Int[Tensor, " block"]:
-    """Return how long each of these stretches is: as long as the others, or by one longer."""
+    """Return how long each of these chunks is: as long as the others, or by one longer."""
     return torch.tensor([0, *block_ends(n, n_blocks)], device=device).diff()
 
 

@@ -121,13 +121,13 @@ class Selection:
 def cell_index(cell: Cell, site: Site) -> tuple[slice, slice, slice]:
     """Return where a cell lies in a value [head, query, key] of a site; a slice is empty where it does not."""
 
-    def stretch(index: int | None, first: int) -> slice:
+    def as_slice(index: int | None, first: int) -> slice:
         if index is None:
             return slice(None)
         return slice(index - first, index - first + 1) if index >= first else slice(0, 0)
 
     head, query, key = cell
-    return stretch(head, 0), stretch(query, site.first), stretch(key, 0)
+    return as_slice(head, 0), as_slice(query, site.first), as_slice(key, 0)
 
 
 def _places(indices: Iterable[int], n: int, first: int, device: torch.device) -> Bool[Tensor, " n"]:

@@ -28,7 +28,7 @@ class PositionBias:
     def write_out(self, queries: slice = slice(None), keys: slice = slice(None)) -> Float[Tensor, "1 head query key"]:
         """Return what is added to the scores, or a window of it.
 
-        The rule is asked once for each distance there is, and each row is a stretch of the answer.
+        The rule is asked once for each distance there is, and each row is a slice of the answer.
 
         Args:
             queries: which rows, neighbours, as a slice of 0 to `n_queries`.
@@ -38,7 +38,7 @@ class PositionBias:
         first, last = rows[0] + self.n_past, rows[-1] + self.n_past
         distance = torch.arange(columns[0] - last, columns[-1] - first + 1, device=self.device)
         by_distance = self.of_distance(distance[None])[:, 0].contiguous()  # [head, distance]
-        return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the last query's stretch is the first one
+        return by_distance.unfold(-1, len(columns), 1).flip(1)[None]  # the last query's slice is the first one
 
     def to(self, device: torch.device | str) -> Self:
         """Return the same rule for another device."""

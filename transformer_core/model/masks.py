@@ -203,7 +203,7 @@ class AttentionMask:
         return written_out if self.is_real is None else written_out & self.is_real[:, None, None, keys]
 
     def within_reach(self, queries: slice) -> slice:
-        """Return a stretch of keys outside of which none of some neighbouring queries may look.
+        """Return a range of keys outside of which none of some neighbouring queries may look.
 
         Args:
             queries: at least one, as a slice of 0 to `n_queries`.

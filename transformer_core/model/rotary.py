@@ -39,7 +39,7 @@ def rotary_frequencies(config: ModelConfig) -> Float[Tensor, " pair"]:
 
 @dataclass(frozen=True, eq=False)
 class Rotation:
-    """The turns of a stretch of positions; numbers of a head beyond the rotated part stay as they are.
+    """The turns of a range of positions; numbers of a head beyond the rotated part stay as they are.
 
     A pair is (x_i, x_{i + n/2}) in the layout "halves" and (x_{2i}, x_{2i+1}) in "interleaved".
     """
@@ -67,7 +67,7 @@ class Rotation:
 
 
 class RotaryPositions:
-    """The turns of any stretch of positions; nothing to train, nothing to store in a checkpoint.
+    """The turns of any range of positions; nothing to train, nothing to store in a checkpoint.
 
     Source: Su et al. 2021, sec. 3.2 and 3.4.2; the layout "halves" is that of the GPT-NeoX code.
     """

@@ -15,7 +15,7 @@ Mask = WrittenMask | AttentionMask
 MemoryMask = Bool[Tensor, "#batch #head #query #src"] | AttentionMask  # of cross-attention: its keys are the source's
 Bias = Float[Tensor, "#batch #head query key"]
 
-_STRETCH = 1024  # queries whose mask or bias is written out at a time
+_CHUNK = 1024  # queries whose mask or bias is written out at a time
 
 
 def scaled_dot_product_attention(
@@ -33,7 +33,7 @@ def scaled_dot_product_attention(
         q: queries.
         k: keys.
         v: values.
-        mask: True = may attend; None allows everything. A rule is written out for a stretch of queries at a time.
+        mask: True = may attend; None allows everything. A rule is written out for a chunk of queries at a time.
         bias: of the positions; like the mask.
         scale: factor in place of 1 / sqrt(d_head).
 
@@ -48,10 +48,10 @@ def scaled_dot_product_attention(
         return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)
     if bias is None and not isinstance(mask, AttentionMask):
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-    stretches = [slice(first, first + _STRETCH) for first in range(0, q.shape[2], _STRETCH)]
+    chunks = [slice(first, first + _CHUNK) for first in range(0, q.shape[2], _CHUNK)]
     z = [
         F.scaled_dot_product_attention(q[:, :, queries], k, v, attn_mask=_added(mask, bias, queries, q), scale=scale)
-        for queries in stretches
+        for queries in chunks
     ]
     return z[0] if len(z) == 1 else torch.cat(z, dim=2)
 

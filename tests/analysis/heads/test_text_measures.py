@@ -18,7 +18,7 @@ from transformer_core.analysis.heads.measured_texts import diagonal_weights, ent
 from transformer_core.analysis.heads.meter import measure_heads
 from transformer_core.analysis.heads.text_measures import (
     MEASURES,
-    InStretches,
+    InChunks,
     TextMeasures,
     behind_the_same,
     closeness,
@@ -47,7 +47,7 @@ class Written:
         n_layers, n_heads, n_queries, n_keys = self.patterns.shape
         return n_layers, n_heads, n_queries, n_keys
 
-    def stretches(self, layer: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
+    def chunks(self, layer: int) -> Iterator[tuple[slice, np.ndarray, np.ndarray]]:
         for first in range(0, len(self.mask), self.n_rows):
             queries = slice(first, min(first + self.n_rows, len(self.mask)))
             yield queries, self.patterns[layer, :, queries], self.mask[queries]
@@ -211,4 +211,4 @@ def test_every_measure_says_what_it_means():
         "previous",
         "induction",
     ]
-    assert isinstance(Written(random_patterns(FULL, 1, 1), FULL, 1), InStretches)
+    assert isinstance(Written(random_patterns(FULL, 1, 1), FULL, 1), InChunks)

@@ -1,4 +1,4 @@
-"""A fixed text: the tokens that a model read and wrote, as `analysis.read` labels them."""
+"""A fixed text: the tokens that a model read and wrote, as `analysis.run_text` labels them."""
 
 from collections.abc import Callable
 

@@ -62,7 +62,7 @@ def length(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(
             attention_maps_module, "_OVERVIEW_CELLS", 3 * attention_maps_module._OVERVIEW_ROWS * N_SRC
         )  # 3 heads
-        monkeypatch.setattr(lazy, "_STRETCH_BYTES", 4 * 3 * 2 * N_SRC)  # 2 rows of each of them
+        monkeypatch.setattr(lazy, "_CHUNK_BYTES", 4 * 3 * 2 * N_SRC)  # 2 rows of each of them
 
 
 def site(acts: tc.Activations, name: str, layer: int, stem: str) -> np.ndarray:
@@ -94,7 +94,7 @@ def test_each_part_is_that_of_the_activations(seen: tuple[tc.Transformer, dict[s
             np.testing.assert_allclose(attention_maps.scores(layer, head), scores, rtol=0, atol=1e-5)
             np.testing.assert_allclose(attention_maps.scores(layer, head, *window), scores[1:5, :4], rtol=0, atol=1e-5)
         for layer in range(n_layers):
-            rows = [*attention_maps.stretches(layer)]
+            rows = [*attention_maps.chunks(layer)]
             np.testing.assert_allclose(np.concatenate([part for _, part, _ in rows], axis=1), by_hand[layer], **close)
             np.testing.assert_array_equal(np.concatenate([part for _, _, part in rows]), mask)
 

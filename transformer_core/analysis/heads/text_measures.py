@@ -103,14 +103,14 @@ MEASURES: Mapping[str, Measure] = {
 
 
 @runtime_checkable
-class InStretches(Protocol):
+class InChunks(Protocol):
     """An attention of one text whose patterns can be had some rows at a time."""
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
         """Layers, heads, queries, keys."""
 
-    def stretches(
+    def chunks(
         self, layer: int
     ) -> Iterator[tuple[slice, Float[np.ndarray, "head query key"], Bool[np.ndarray, "query key"]]]:
         """Yield all rows of a layer: which queries, their patterns, and their mask."""
@@ -215,7 +215,7 @@ class TextMeasures:
 
 
 def measure_text(
-    attention_maps: InStretches,
+    attention_maps: InChunks,
     special_keys: Bool[np.ndarray, " key"],
     *,
     attention: str,
@@ -237,7 +237,7 @@ def measure_text(
     by_layer = []
     for layer in range(n_layers):
         measures = TextMeasures(n_heads, n_queries, special_keys, is_self=is_self_attention(attention), ids=ids)
-        for queries, rows, mask in attention_maps.stretches(layer):
+        for queries, rows, mask in attention_maps.chunks(layer):
             measures.add(rows, mask, queries.start)
         by_layer.append(measures.finished())
     return {name: np.stack([found[name] for found in by_layer]) for name in MEASURES if name in by_layer[0]}

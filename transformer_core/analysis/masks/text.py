@@ -99,7 +99,7 @@ def mask_text(
     max_tokens: int = MOST_TOKENS,
     max_new_tokens: int = 24,
 ) -> MaskText:
-    """Return a text and what the model says to it, token for token as `analysis.read` reads both.
+    """Return a text and what the model says to it, token for token as `analysis.run_text` reads both.
 
     A decoder's target is the token after each of its input; after the last one there is none where the text was cut
     there, and nobody knows how it goes on. An encoder's targets are its blanks, or, where there are none, all tokens.
@@ -110,10 +110,10 @@ def mask_text(
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, what it is led along; None: what it writes by itself.
         max_tokens: on each side, what the model wrote included.
-        max_new_tokens: as for `analysis.read`.
+        max_new_tokens: as for `analysis.run_text`.
 
     Raises:
-        TextError, ConfigError: as `analysis.read`.
+        TextError, ConfigError: as `analysis.run_text`.
     """
     fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     sides = {

@@ -48,18 +48,18 @@ def fix_text(
     max_tokens: int = 64,
     max_new_tokens: int = 24,
 ) -> FixedText:
-    """Return a text with what a model says to it, token for token as `analysis.read` reads both.
+    """Return a text with what a model says to it, token for token as `analysis.run_text` reads both.
 
     Args:
         model: of the moment that the others are led by.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
         target: for an encoder-decoder, what all moments are led along; None: what this model writes.
-        max_tokens: as for `analysis.read`.
-        max_new_tokens: as for `analysis.read`.
+        max_tokens: as for `analysis.run_text`.
+        max_new_tokens: as for `analysis.run_text`.
 
     Raises:
-        TextError, ConfigError: as `analysis.read`.
+        TextError, ConfigError: as `analysis.run_text`.
     """
     said = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     room = min(max_tokens, model.config.max_seq_len)

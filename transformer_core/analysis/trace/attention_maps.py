@@ -21,7 +21,7 @@ from transformer_core.instrument.pooling import Overview, block_ends
 from transformer_core.model.attention import MultiHeadAttention
 
 WRITTEN_OUT_BYTES = 32 << 20  # of all patterns of an attention, up to which they are written out
-_STRETCH_CELLS = 4 << 20  # of one head's rows that are handed out at a time
+_CHUNK_CELLS = 4 << 20  # of one head's rows that are handed out at a time
 _OVERVIEW_CELLS = 1 << 20  # of all heads that are pooled at a time
 _OVERVIEW_ROWS = 64  # of each of them: of long texts few heads at a time, as products of flat matrices are slow
 
@@ -121,7 +121,7 @@ class AttentionMaps:
             return self._written[:, :, query]
         rows = np.zeros((*self.shape[:2], self.shape[3]), dtype=np.float32)
         for layer, pattern in enumerate(self._layers):
-            for _, keys, part in pattern.stretches(queries=slice(query, query + 1)):
+            for _, keys, part in pattern.chunks(queries=slice(query, query + 1)):
                 rows[layer, :, keys] = _array(part[:, 0])
         return rows
 
@@ -130,12 +130,12 @@ class AttentionMaps:
         return self.row(query)[:, :, key]
 
     @torch.inference_mode()
-    def stretches(
+    def chunks(
         self, layer: int
     ) -> Iterator[tuple[slice, Float[np.ndarray, "head query key"], Bool[np.ndarray, "query key"]]]:
         """Yield the patterns and the mask of a layer, some queries at a time, in their order."""
         n_keys = self.shape[3]
-        for queries, keys, part in self._layer(layer).stretches():
+        for queries, keys, part in self._layer(layer).chunks():
             rows = np.zeros((self.shape[1], queries.stop - queries.start, n_keys), dtype=np.float32)
             rows[:, :, keys] = _array(part)
             yield queries, rows, self.mask(queries)
@@ -162,7 +162,7 @@ class AttentionMaps:
                 heads = range(first, min(first + together, n_heads))
                 shape = (len(heads), n_queries, n_keys)
                 overview = Overview(shape, size, "max", dtype=torch.float32, device=torch.device("cpu"))
-                for queries, keys, part in pattern.stretches(heads=heads):
+                for queries, keys, part in pattern.chunks(heads=heads):
                     rows = part.float().cpu()
                     overview.add(rows, queries, keys)
                     strongest.add(layer, heads, rows, self._has_choice[queries], queries.start, keys.start)
@@ -185,7 +185,7 @@ class AttentionMaps:
         """Which keys attention rests on whatever the query is, in the mean over all heads and layers."""
         mean = np.zeros(self.shape[2:], dtype=np.float32)
         for layer in range(self.shape[0]):
-            for queries, rows, _ in self.stretches(layer):
+            for queries, rows, _ in self.chunks(layer):
                 mean[queries] += rows.mean(axis=0) / self.shape[0]
         return sink_keys(mean, self.mask())
 
@@ -201,7 +201,7 @@ class AttentionMaps:
     def _has_choice(self) -> Tensor:
         """Which queries may look at two keys or more; all, where none may."""
         n_queries = self.shape[2]
-        step = max(1, _STRETCH_CELLS // self.shape[3])
+        step = max(1, _CHUNK_CELLS // self.shape[3])
         parts = [self.mask(slice(first, first + step)).sum(axis=-1) >= 2 for first in range(0, n_queries, step)]
         has_choice = np.concatenate(parts)
         return torch.from_numpy(has_choice if has_choice.any() else ~has_choice)

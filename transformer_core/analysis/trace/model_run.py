@@ -254,7 +254,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         ]
         blanks.append(Blank(position=position, candidates=tuple(candidates)))
         best.append(tokenizer.tokens([int(ids[0])])[0])
-    stretches = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
+    parts = [text] if tokenizer.mask_id is None else WRITTEN_MASK.split(text)
     return ModelRun(
         architecture="encoder_only",
         output=_filled_in(text, best),
@@ -265,7 +265,7 @@ def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
         predicted=(),
         log_probs=np.zeros(0, dtype=np.float32),
         blanks=tuple(blanks),
-        unknown=tuple(dict.fromkeys(word for stretch in stretches for word in tokenizer.unknown_words(stretch))),
+        unknown=tuple(dict.fromkeys(word for part in parts for word in tokenizer.unknown_words(part))),
         left_out=given.left_out,
         target_left_out=range(0),
         is_complete=True,
