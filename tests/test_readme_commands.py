@@ -111,11 +111,11 @@ def test_what_is_inspected_is_what_is_trained_on(tmp_path: Path):
     readings = [parse_settings(parsed(words).set).reading for words in (inspected, trained)]
     assert readings[0] == readings[1]
     (tmp_path / parsed(inspected).corpus).write_text(chapter(seed=3, n_paragraphs=60), encoding="utf-8")
-    portrait = json.loads(run(*inspected, "--json", place=tmp_path))
+    stats = json.loads(run(*inspected, "--json", place=tmp_path))
     assert "a character; there are" in run(*inspected, place=tmp_path)
     run(*trained, *TWO_STEPS, place=tmp_path)
     _, tokenizer = tc.load(tmp_path / parsed(trained).keep)
-    assert tokenizer.vocab_size == portrait["vocab_size"]
+    assert tokenizer.vocab_size == stats["vocab_size"]
 
 
 def test_every_training_can_begin():

@@ -23,7 +23,7 @@ from transformer_core.reasons import reason
 from transformer_core.training.run.launch import forget_log
 
 if TYPE_CHECKING:
-    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.corpora.corpus_stats import CorpusStats
 
 _CANCELLED = 130  # the exit status of a process that ended because nobody waited
 _SORRY = 2  # of one that says in a sentence why it could not go on
@@ -33,11 +33,11 @@ _STARTING = threading.Lock()  # two sessions start no two processes for one corp
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """How the analysis of a corpus stands; without a portrait and a problem, a process is at work."""
+    """How the analysis of a corpus stands; without statistics and a problem, a process is at work."""
 
     folder: WatchedFolder
-    portrait: "CorpusPortrait | None" = None
-    problem: Message = NO_MESSAGE  # why there is no portrait
+    stats: "CorpusStats | None" = None
+    problem: Message = NO_MESSAGE  # why there are no statistics
     progress: Progress = field(default_factory=Progress)
 
 
@@ -69,7 +69,7 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
     Raises:
         HeadlightError: there is no such corpus, it cannot be read so, or no process can be started.
     """
-    from transformer_core.corpora.portrait import CorpusPortrait, kept_portrait, made_from
+    from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats, made_from
 
     reading = reading_here(reading)
     chosen, path = CorpusReading(**reading), place_of(corpus)  # type: ignore[arg-type]  # what the widgets offer
@@ -78,15 +78,15 @@ def look(corpus: str, reading: Mapping[str, str | int | bool], architecture: Arc
     with _STARTING:
         started = next((one for one in runs.launcher().started() if one.run == folder.path), None)
         is_at_work = started.process.poll() is None if started else folder.is_alive()
-        portrait = kept_portrait(path, chosen, architecture)
-        if portrait is None and folder.result.exists():  # the cache folder cannot be written
+        stats = kept_stats(path, chosen, architecture)
+        if stats is None and folder.result.exists():  # the cache folder cannot be written
             with suppress(OSError, LookupError, TypeError, ValueError):
-                portrait = CorpusPortrait.from_json(folder.result.read_text(encoding="utf-8"))
-        elif portrait is not None and not is_at_work and folder.path.exists():
+                stats = CorpusStats.from_json(folder.result.read_text(encoding="utf-8"))
+        elif stats is not None and not is_at_work and folder.path.exists():
             folder.delete()
             forget_log(folder.path.parent / ".logs" / f"{folder.path.name}.log")
-        if portrait is not None:
-            return Analysis(folder=folder, portrait=portrait)
+        if stats is not None:
+            return Analysis(folder=folder, stats=stats)
         if started and not is_at_work and started.process.returncode != _CANCELLED:
             return Analysis(folder=folder, problem=_problem(started.process.returncode, started.trouble(), started.log))
         try:
@@ -110,7 +110,7 @@ def draw(corpus: str, architecture: Architecture) -> None:
     analysis = look(corpus, {}, architecture)
     if analysis.problem:
         raise CorpusError(analysis.problem)
-    if analysis.portrait is None:
+    if analysis.stats is None:
         raise AtWorkError(
             "the corpus {corpus} is generated now, the first time here; look again in a moment", corpus=corpus
         )
@@ -139,7 +139,7 @@ def _start(
 
 
 def _problem(status: int, trouble: Message, log: Path) -> Message:
-    """Return why a process ended without a portrait."""
+    """Return why a process ended without statistics."""
     if status == _SORRY:
         return trouble
     return Message(

@@ -16,7 +16,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import grouped, say, say_message
 
 if TYPE_CHECKING:
-    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.corpora.corpus_stats import CorpusStats
 
 MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether it holds pairs
     "copy": (mark("Copy: letters come out as they went in"), True),
@@ -58,7 +58,7 @@ class Choice:
         return self.corpus in MADE_HERE
 
 
-def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
+def show(choice: Choice, architecture: Architecture) -> "CorpusStats | None":
     """Draw what is known of a corpus; None while that is found out, or, with a sentence, where it cannot be."""
     asked = (choice.corpus, dict(choice.reading), architecture)
     if st.session_state.get(_CANCELLED) == asked:
@@ -79,30 +79,28 @@ def show(choice: Choice, architecture: Architecture) -> "CorpusPortrait | None":
         prose.warning(say("This cannot be trained on: {error}.", error=analysis.problem))
         st.button(say("Try again"), key="analyse-again", on_click=analyses.forget, args=(analysis,))
         return None
-    if analysis.portrait is None:
+    if analysis.stats is None:
         st.fragment(_watch, run_every=_TICK)(asked)
         return None
-    portrait = analysis.portrait
-    st.html(f"<p class='hl-look'>{html.escape(say_message(portrait.description))}</p>")
+    stats = analysis.stats
+    st.html(f"<p class='hl-look'>{html.escape(say_message(stats.description))}</p>")
     if choice.is_pairs:
-        samples = pd.DataFrame(portrait.samples, columns=[say("source"), say("target")])
+        samples = pd.DataFrame(stats.samples, columns=[say("source"), say("target")])
     else:
-        samples = pd.DataFrame([sample[0] for sample in portrait.samples], columns=[say("text")])
+        samples = pd.DataFrame([sample[0] for sample in stats.samples], columns=[say("text")])
     st.dataframe(samples, hide_index=True, height=38 + 35 * min(8, len(samples)))
-    cells = "".join(
-        f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts(portrait)
-    )
+    cells = "".join(f"<div><span>{html.escape(name)}</span>{html.escape(value)}</div>" for name, value in facts(stats))
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
     with st.expander(say("Tokens"), icon=":material/abc:"):
         frequent = "".join(
             f"<span><bdi>{html.escape(one.token)}</bdi><small>{grouped(one.count)}</small></span>"
-            for one in portrait.frequent
+            for one in stats.frequent
         )
         st.html(f"<div class='hl-tokens'>{frequent}</div>")
-    return portrait
+    return stats
 
 
-def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
+def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
     """Return what there is to know of a corpus, each thing with its number."""
     lengths = [
         (
@@ -114,26 +112,26 @@ def facts(portrait: "CorpusPortrait") -> list[tuple[str, str]]:
                 longest=of.longest,
             ),
         )
-        for side, of in portrait.lengths.items()
+        for side, of in stats.lengths.items()
     ]
     return [
-        (say(_TO_TRAIN_ON[portrait.items]), grouped(portrait.n_train)),
-        (say("held out"), grouped(portrait.n_held_out)),
-        (say("tokens to train on"), grouped(portrait.n_train_tokens)),
+        (say(_TO_TRAIN_ON[stats.items]), grouped(stats.n_train)),
+        (say("held out"), grouped(stats.n_held_out)),
+        (say("tokens to train on"), grouped(stats.n_train_tokens)),
         (
             say("vocabulary"),
-            say("{n:,} {tokens}", n=portrait.vocab_size, tokens=say(TOKENS.get(portrait.tokenizer_kind, FOREIGN))),
+            say("{n:,} {tokens}", n=stats.vocab_size, tokens=say(TOKENS.get(stats.tokenizer_kind, FOREIGN))),
         ),
         *lengths,
-        (say("unknown in what is held out"), f"{portrait.unknown_share:.1%}"),
-        (say("loss of guessing by frequency"), say("{n:.2f} nats", n=portrait.unigram_loss)),
-        (say("loss of looking one token back"), say("{n:.2f} nats", n=portrait.bigram_loss)),
+        (say("unknown in what is held out"), f"{stats.unknown_share:.1%}"),
+        (say("loss of guessing by frequency"), say("{n:.2f} nats", n=stats.unigram_loss)),
+        (say("loss of looking one token back"), say("{n:.2f} nats", n=stats.bigram_loss)),
     ]
 
 
-def tokens_per_item(portrait: "CorpusPortrait") -> float:
+def tokens_per_item(stats: "CorpusStats") -> float:
     """Return about how many tokens a pair, or a text, gives the model, <bos> and <eos> included."""
-    return portrait.n_train_tokens / max(1, portrait.n_train) + (2 if portrait.items == "pairs" else 1)
+    return stats.n_train_tokens / max(1, stats.n_train) + (2 if stats.items == "pairs" else 1)
 
 
 def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> None:
@@ -144,7 +142,7 @@ def _watch(asked: tuple[str, Mapping[str, str | int | bool], Architecture]) -> N
         analysis = analyses.look(*asked)
     except HeadlightError:
         st.rerun()
-    if analysis.portrait is not None or analysis.problem:
+    if analysis.stats is not None or analysis.problem:
         st.rerun()
     progress, name = analysis.progress, Path(asked[0]).name
     share = progress.n_done / progress.n_in_all if progress.n_in_all else 0.0

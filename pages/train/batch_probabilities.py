@@ -16,7 +16,7 @@ from transformer_core.training.config import TrainingConfig
 
 if TYPE_CHECKING:
     from transformer_core.corpora.batching import Batch
-    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.corpora.corpus_stats import CorpusStats
     from transformer_core.model.transformer import Transformer
     from transformer_core.text.interface import Tokenizer
 
@@ -26,7 +26,7 @@ _UNTRAINED = ""  # in place of a model's name
 
 def show(
     choice: Choice,
-    portrait: "CorpusPortrait",
+    stats: "CorpusStats",
     tokenizer: "Tokenizer",
     batch: "Batch",
     model: ModelConfig,
@@ -37,7 +37,7 @@ def show(
 
     n_rows, n_pos = batch.targets.shape
     prose.subheading(say("Probabilities"))
-    found = _models(choice, portrait, model)
+    found = _models(choice, stats, model)
     with st.container(horizontal=True):
         name = st.selectbox(
             say("Model"),
@@ -82,7 +82,7 @@ def show(
 
 
 def _models(
-    choice: Choice, portrait: "CorpusPortrait", model: ModelConfig
+    choice: Choice, stats: "CorpusStats", model: ModelConfig
 ) -> dict[str, tuple[str, models.ModelCard | runs.Run | None]]:
     """Return the models that read such batches: an untrained one, those in training, and those that are kept."""
     found: dict[str, tuple[str, models.ModelCard | runs.Run | None]] = {
@@ -91,20 +91,20 @@ def _models(
     reading = asdict(CorpusReading(**choice.reading))  # type: ignore[arg-type]  # what the widgets offer
     for run in runs.available().values():
         request = run.request or {}
-        if request.get("corpus_fingerprint") == portrait.fingerprint and request.get("reading") == reading:
+        if request.get("corpus_fingerprint") == stats.fingerprint and request.get("reading") == reading:
             step = runs.saved_step(run)
-            if step is not None and _fits(ModelConfig.from_dict(request["model"]), portrait, model):
+            if step is not None and _fits(ModelConfig.from_dict(request["model"]), stats, model):
                 found[f"run {run.name}"] = (say("training {name}, after step {step:,}", name=run.name, step=step), run)
     for card in models.available().values():
-        if card.corpus == choice.corpus and not card.is_imported and _fits(card.config, portrait, model):
+        if card.corpus == choice.corpus and not card.is_imported and _fits(card.config, stats, model):
             found[f"model {card.name}"] = (card.title, card)
     return found
 
 
-def _fits(config: ModelConfig, portrait: "CorpusPortrait", asked: ModelConfig) -> bool:
+def _fits(config: ModelConfig, stats: "CorpusStats", asked: ModelConfig) -> bool:
     return (
         config.architecture == asked.architecture
-        and config.vocab_size == portrait.vocab_size
+        and config.vocab_size == stats.vocab_size
         and config.max_seq_len >= asked.max_seq_len
         and config.unembed
     )

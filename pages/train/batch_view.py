@@ -21,7 +21,7 @@ from transformer_core.training.config import TrainingConfig
 if TYPE_CHECKING:
     from transformer_core.corpora.batching import Batch, Batches
     from transformer_core.corpora.corpus import Corpus
-    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.corpora.corpus_stats import CorpusStats
     from transformer_core.text.interface import Tokenizer
 
 OPEN, INDEX = "train-batch-open", "train-batch-index"  # session keys
@@ -50,7 +50,7 @@ class Feed:
             return next(self.batches.seek(BatchPosition(epoch=0, index=index)))
 
 
-def show(choice: Choice, portrait: "CorpusPortrait", model: ModelConfig, training: TrainingConfig) -> None:
+def show(choice: Choice, stats: "CorpusStats", model: ModelConfig, training: TrainingConfig) -> None:
     """Draw what such a training reads; nothing is made before somebody asks for it."""
     title = say("Windows and batch")
     with st.expander(prose.plain(title), icon=":material/grid_on:", key=OPEN, on_change="rerun") as folded:
@@ -63,11 +63,11 @@ def show(choice: Choice, portrait: "CorpusPortrait", model: ModelConfig, trainin
                 tuple(sorted(reading.items())),
                 model.architecture,
                 (model.max_seq_len, training.batch_size, training.seed, training.stride),
-                portrait.to_json(),
+                stats.to_json(),
             )
-            if portrait.items == "stretches" and model.architecture == "decoder_only":
+            if stats.items == "stretches" and model.architecture == "decoder_only":
                 _windows(feed, model, training)
-            _batch(choice, portrait, feed, model, training)
+            _batch(choice, stats, feed, model, training)
         except HeadlightError as error:
             prose.warning(prose.sentence(error))
 
@@ -128,9 +128,7 @@ def _windows(feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
 
 
-def _batch(
-    choice: Choice, portrait: "CorpusPortrait", feed: Feed, model: ModelConfig, training: TrainingConfig
-) -> None:
+def _batch(choice: Choice, stats: "CorpusStats", feed: Feed, model: ModelConfig, training: TrainingConfig) -> None:
     """Draw one batch, and what a model says of it."""
     n = feed.batches.batches_per_epoch
     index = st.session_state.get(INDEX, 0) % n
@@ -159,7 +157,7 @@ def _batch(
     if len(chosen) < n_in_all:
         words.append(say("{n} of its {all:,} rows are shown.", n=len(chosen), all=n_in_all))
     st.html(f"<p class='hl-small'>{html.escape(' '.join(words))}</p>")
-    batch_probabilities.show(choice, portrait, feed.tokenizer, batch, model, training)
+    batch_probabilities.show(choice, stats, feed.tokenizer, batch, model, training)
 
 
 def _grey(batch: "Batch", tokenizer: "Tokenizer", architecture: Architecture) -> Iterator[np.ndarray]:

@@ -12,7 +12,7 @@ from transformer_core.errors import NO_MESSAGE, HeadlightError, Message
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.corpora.corpus_stats import CorpusStats
 
 
 def show(run: Run) -> None:
@@ -21,9 +21,9 @@ def show(run: Run) -> None:
 
     try:
         model, training = runs.configurations(run)
-        portrait = _portrait(run)
-        tokens = None if portrait is None else portrait.n_train_tokens
-        per_row = None if portrait is None else corpora.tokens_per_item(portrait)
+        stats = _stats(run)
+        tokens = None if stats is None else stats.n_train_tokens
+        per_row = None if stats is None else corpora.tokens_per_item(stats)
         findings = diagnose(
             Evidence(
                 metrics=runs.records(run),
@@ -37,8 +37,8 @@ def show(run: Run) -> None:
                 dropout=model.dropout,
                 n_training_tokens=tokens,
                 tokens_seen=None if per_row is None else int(run.step * training.batch_size * per_row),
-                unigram_entropy=None if portrait is None else portrait.unigram_loss,
-                bigram_entropy=None if portrait is None else portrait.bigram_loss,
+                unigram_entropy=None if stats is None else stats.unigram_loss,
+                bigram_entropy=None if stats is None else stats.bigram_loss,
                 is_stopped=run.state == "stopped",
                 failure=_failure(run),
             )
@@ -57,12 +57,12 @@ def show(run: Run) -> None:
 
 def references(run: Run) -> dict[str, float]:
     """Return losses to compare with, by what they stand for."""
-    portrait = _portrait(run)
-    if portrait is None:
+    stats = _stats(run)
+    if stats is None:
         return {}
     return {
-        say("unigram baseline"): portrait.unigram_loss,
-        say("bigram baseline"): portrait.bigram_loss,
+        say("unigram baseline"): stats.unigram_loss,
+        say("bigram baseline"): stats.bigram_loss,
     }
 
 
@@ -74,15 +74,13 @@ def _failure(run: Run) -> Message:
     return run.reason if status is None or not status.reason else status.reason
 
 
-def _portrait(run: Run) -> "CorpusPortrait | None":
+def _stats(run: Run) -> "CorpusStats | None":
     """Return what is known of the run's corpus, if that was looked at before."""
-    from transformer_core.corpora.portrait import kept_portrait
+    from transformer_core.corpora.corpus_stats import kept_stats
 
     request = run.request or {}
     try:
         reading = CorpusReading(**request.get("reading", {}))
-        return kept_portrait(
-            analyses.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"]
-        )
+        return kept_stats(analyses.place_of(str(request.get("corpus", ""))), reading, request["model"]["architecture"])
     except (HeadlightError, KeyError, TypeError):
         return None

@@ -59,16 +59,16 @@ def page() -> None:
         architecture, preset = _model(choice)
     with right:
         warnings = st.container()
-        portrait = corpora.show(choice, architecture)
-    if portrait is None:
+        stats = corpora.show(choice, architecture)
+    if stats is None:
         return
     with left:
-        asked = _settings(choice, preset, portrait)
+        asked = _settings(choice, preset, stats)
         if asked is not None:
-            _start(choice, preset, portrait, asked, warnings)
+            _start(choice, preset, stats, asked, warnings)
     if asked is not None:
         with right:
-            batch_view.show(choice, portrait, asked.model, asked.training)
+            batch_view.show(choice, stats, asked.model, asked.training)
 
 
 def _corpus() -> Choice | None:
@@ -127,40 +127,38 @@ def _model(choice: Choice) -> tuple[Architecture, str]:
     return kind, preset
 
 
-def _settings(choice: Choice, preset: str, portrait: Any) -> "Asked | None":
+def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
     """Choose all the rest; None, with a sentence on the page, where it makes no sense."""
     from transformer_core.corpora.checks import n_rows
     from transformer_core.training.suggest import suggest
 
-    usual_model, usual_training = PRESETS[preset](portrait.vocab_size), TRAININGS[preset](choice.name)
+    usual_model, usual_training = PRESETS[preset](stats.vocab_size), TRAININGS[preset](choice.name)
     fields = settings.Fields(f"new-{preset}-{choice.name}")
     suggestion = None
     if not choice.is_made_here:  # presets are made for the corpora that are made here
-        a_step = (
-            _seconds(usual_model, replace(usual_training, steps=1), portrait) if len(models.devices()) == 1 else 0.0
-        )
-        suggestion = suggest(usual_training, n_rows=n_rows(portrait, usual_model.max_seq_len), seconds_per_step=a_step)
+        a_step = _seconds(usual_model, replace(usual_training, steps=1), stats) if len(models.devices()) == 1 else 0.0
+        suggestion = suggest(usual_training, n_rows=n_rows(stats, usual_model.max_seq_len), seconds_per_step=a_step)
         usual_training = suggestion.training
         fields = settings.Fields(f"new-{preset}-{choice.corpus}-{sorted(choice.reading.items())}")
     try:
         with st.expander(say("Shape of the model"), icon=":material/schema:"):
             model = _shape(fields, usual_model)
         with st.expander(say("How it is trained"), icon=":material/tune:"):
-            training, device = _pace(fields, usual_training, model, has_windows=portrait.items == "stretches")
+            training, device = _pace(fields, usual_training, model, has_windows=stats.items == "stretches")
         return Asked(model, training, device, suggestion)
     except ConfigError as error:
         prose.warning(say("These settings do not fit: {error}.", error=error))
         return None
 
 
-def _seconds(model: ModelConfig, training: TrainingConfig, portrait: Any) -> float:
+def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
     """Return about how long a training takes on this machine's processor."""
     from transformer_core.training.estimate import estimated_seconds, products_per_second
 
     return estimated_seconds(
         model,
         training,
-        tokens_per_row=corpora.tokens_per_item(portrait),
+        tokens_per_row=corpora.tokens_per_item(stats),
         products_per_second=products_per_second(),
     )
 
@@ -260,18 +258,18 @@ def _pace(
     return training, device
 
 
-def _start(choice: Choice, preset: str, portrait: Any, asked: Asked, warnings: DeltaGenerator) -> None:
+def _start(choice: Choice, preset: str, stats: Any, asked: Asked, warnings: DeltaGenerator) -> None:
     """Say what it will be, and begin; what is wrong with the corpus stands where it is shown."""
     model, training, device = asked.model, asked.training, asked.device
     n_parameters = sum(parameters_by_part(model).values())
     facts = [say("{n} parameters", n=prose.amount(n_parameters)), say("{n:,} steps", n=training.steps)]
     if device == models.CPU:
-        seconds = _seconds(model, training, portrait)
+        seconds = _seconds(model, training, stats)
         facts.append(say("about {time} on this machine", time=duration(seconds)))
     with st.container(border=True, key="hl-train-start"):
         st.html(f"<p class='hl-facts'>{html.escape(' · '.join(facts))}</p>")
         _say_why(asked)
-        if _is_refused(choice, portrait, model, training, warnings):
+        if _is_refused(choice, stats, model, training, warnings):
             return
         if st.button(say("Start training"), type="primary", icon=":material/play_arrow:", key="start-training"):
             arguments = settings.arguments(choice, preset, model, training, device)
@@ -307,12 +305,12 @@ def _say_why(asked: Asked) -> None:
 
 
 def _is_refused(
-    choice: Choice, portrait: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
+    choice: Choice, stats: Any, model: ModelConfig, training: TrainingConfig, warnings: DeltaGenerator
 ) -> bool:
     """Say what is wrong with the corpus for such a training; return whether it cannot begin."""
     from transformer_core.corpora.checks import check
 
-    found = check(portrait, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
     fatal = [say_message(finding.sentence) for finding in found if finding.is_fatal]
     told = [say_message(finding.sentence) for finding in found if not finding.is_fatal and not choice.is_made_here]
     if fatal:

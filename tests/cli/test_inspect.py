@@ -7,7 +7,7 @@ import pytest
 
 from transformer_core.cli.main import main
 from transformer_core.corpora import CorpusReading
-from transformer_core.corpora.portrait import CorpusPortrait, kept_portrait
+from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats
 
 LINES = "".join(f"Mia has {i} old hats.\n" for i in range(40))
 
@@ -27,7 +27,7 @@ def lines(tmp_path: Path) -> str:
 def test_a_table_for_people(lines: str, capsys: pytest.CaptureFixture[str]):
     assert main(["inspect", "--corpus", lines]) == 0
     shown = capsys.readouterr().out.splitlines()
-    found = kept_portrait(lines, CorpusReading(), "decoder_only")
+    found = kept_stats(lines, CorpusReading(), "decoder_only")
     assert found is not None
     rows = {line[2:24].strip(): line[26:] for line in shown if line.startswith("  ") and "  " in line.strip()}
     assert shown[0].startswith("Hats: 38 lines, from hats.txt (")
@@ -51,11 +51,11 @@ def test_json_for_programs_and_the_cache_for_a_training(lines: str, cache: Path,
     arguments = ["--set", "tokens=character", "--set", "division=stream", "--architecture", "encoder_only", "--json"]
     assert main(["inspect", "--corpus", lines, *arguments]) == 0
     output = capsys.readouterr().out
-    found = kept_portrait(lines, CorpusReading(tokens="character", division="stream"), "encoder_only")
-    assert found == CorpusPortrait.from_json(output)
+    found = kept_stats(lines, CorpusReading(tokens="character", division="stream"), "encoder_only")
+    assert found == CorpusStats.from_json(output)
     assert (found.items, found.tokenizer_kind) == ("stretches", "character")
     assert json.loads(output)["n_train_tokens"] == len(LINES) * 9 // 10
-    assert {path.name.partition("-")[0] for path in cache.iterdir()} == {"portrait", "tokenizer"}
+    assert {path.name.partition("-")[0] for path in cache.iterdir()} == {"statistics", "tokenizer"}
 
 
 def test_pairs_show_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

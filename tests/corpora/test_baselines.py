@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import baselines as module
+from transformer_core.corpora.analysis import targets_of
 from transformer_core.corpora.baselines import Targets, baselines
 from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair, Text
-from transformer_core.corpora.portraying import targets_of
 from transformer_core.corpora.storage.running_text import running_text
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.corpora.storage.token_store import TokenStore, tokenize

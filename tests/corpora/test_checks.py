@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from transformer_core.corpora import CorpusReading
+from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.checks import check, n_rows
-from transformer_core.corpora.portrait import CorpusPortrait
-from transformer_core.corpora.portraying import portrait_of
+from transformer_core.corpora.corpus_stats import CorpusStats
 
 WORDS = "one two three four five six seven eight nine ten".split()
 SENTENCES = [f"{a} {b} {c}" for a in WORDS for b in WORDS for c in WORDS]
@@ -19,20 +19,20 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
 
 
-def portrait(folder: Path, name: str, content: str, **reading: Any) -> CorpusPortrait:
+def compute_stats(folder: Path, name: str, content: str, **reading: Any) -> CorpusStats:
     (folder / name).write_text(content, encoding="utf-8")
-    return portrait_of(str(folder / name), reading=CorpusReading(**reading))
+    return stats_of(str(folder / name), reading=CorpusReading(**reading))
 
 
-def told(found: CorpusPortrait, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
+def told(found: CorpusStats, *, max_seq_len: int = 64, batch_size: int = 16) -> str:
     findings = check(found, max_seq_len=max_seq_len, batch_size=batch_size)
     return "\n".join(str(finding.sentence) for finding in findings)
 
 
 def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
-    assert told(portrait(tmp_path, "a.txt", "\n".join(SENTENCES))) == ""
+    assert told(compute_stats(tmp_path, "a.txt", "\n".join(SENTENCES))) == ""
     reversed_ = (f"{text}\t{' '.join(text.split()[::-1])}" for text in SENTENCES)
-    assert told(portrait(tmp_path, "a.tsv", "\n".join(reversed_))) == ""
+    assert told(compute_stats(tmp_path, "a.tsv", "\n".join(reversed_))) == ""
 
 
 @pytest.mark.parametrize(
@@ -51,13 +51,13 @@ def test_of_sound_corpora_nothing_is_told(tmp_path: Path):
     ],
 )
 def test_what_is_degenerate_is_told(tmp_path: Path, name: str, content: str, reading: dict[str, Any], sentence: str):
-    assert sentence in told(portrait(tmp_path, name, content, **reading))
+    assert sentence in told(compute_stats(tmp_path, name, content, **reading))
 
 
 def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
     lines = [f"{text}\t{text} !" for text in SENTENCES[:200]]
     lines += [f"{'one ' * 40}{text}\tlong" for text in SENTENCES[:7]]
-    found = portrait(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
+    found = compute_stats(tmp_path, "a.tsv", "\n".join(lines), tokens="word")
     (finding,) = (finding for finding in check(found, max_seq_len=40, batch_size=16) if finding.is_fatal)
     assert str(finding.sentence).startswith(
         "7 sources are longer than the model takes: up to 44 tokens, their end included"
@@ -67,13 +67,13 @@ def test_pairs_that_are_too_long_are_counted_and_refused(tmp_path: Path):
 
 
 def test_texts_that_are_too_long_are_cut_and_that_is_told(tmp_path: Path):
-    found = portrait(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
+    found = compute_stats(tmp_path, "a.txt", "\n".join([*SENTENCES, "one two " * 30, "two one " * 30]), tokens="word")
     (finding,) = check(found, max_seq_len=60, batch_size=16)
     assert str(finding.sentence).startswith("2 texts are longer than the 60 tokens") and not finding.is_fatal
     assert check(found, max_seq_len=61, batch_size=16) == []
 
 
 def test_rows_of_an_epoch(tmp_path: Path):
-    assert n_rows(portrait(tmp_path, "a.tsv", "a\tb\nc\td\ne\tf"), 8) == 2
-    running = portrait(tmp_path, "a.txt", "x" * 1000, tokens="character", division="stream")
+    assert n_rows(compute_stats(tmp_path, "a.tsv", "a\tb\nc\td\ne\tf"), 8) == 2
+    running = compute_stats(tmp_path, "a.txt", "x" * 1000, tokens="character", division="stream")
     assert n_rows(running, 100) == 9

@@ -9,11 +9,11 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batch_order import IGNORED
 from transformer_core.corpora.batching import batches_for
+from transformer_core.corpora.corpus_stats import kept_stats
 from transformer_core.corpora.foreign_tokens import fingerprint_of_source, foreign_tokenizer
-from transformer_core.corpora.portrait import kept_portrait
-from transformer_core.corpora.portraying import portrait_of
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import CorpusError
 from transformer_core.text.load import load_tokenizer
@@ -130,17 +130,17 @@ def test_generated_pairs_are_read_so_too(like_gpt2: Path):
     assert {tuple(i for i in row if i != pad) for row in batch.inputs[1].tolist()} == targets
 
 
-def test_a_portrait_belongs_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: Path):
+def test_stats_belong_to_the_files_of_the_tokenizer(like_gpt2: Path, tmp_path: Path):
     name, reading = write_text(tmp_path), CorpusReading(tokens=str(like_gpt2), division="lines")
     before = fingerprint_of_source(str(like_gpt2))
-    made = portrait_of(name, reading=reading)
+    made = stats_of(name, reading=reading)
     assert (made.tokenizer_kind, made.vocab_size, made.unknown_share) == ("foreign", 301, 0.0)
-    assert kept_portrait(name, reading, "decoder_only") == made
+    assert kept_stats(name, reading, "decoder_only") == made
     (like_gpt2 / "README.md").write_text("not a part of it")
     assert fingerprint_of_source(str(like_gpt2)) == before
     (like_gpt2 / "tokenizer_config.json").write_text("{}")
     assert fingerprint_of_source(str(like_gpt2)) != before
-    assert kept_portrait(name, reading, "decoder_only") is None
+    assert kept_stats(name, reading, "decoder_only") is None
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from transformer_core.corpora.watched import Watched, WatchedFolder
 from transformer_core.errors import ConfigError
 
 if TYPE_CHECKING:  # it imports torch
-    from transformer_core.corpora.portrait import CorpusPortrait
+    from transformer_core.corpora.corpus_stats import CorpusStats
 
 _WIDTH, _LONGEST_SAMPLE = 22, 90  # characters of the first column, and of a sample
 _PRESETS: dict[Architecture, str] = {
@@ -77,41 +77,41 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the portrait; return 0."""
+    """Print the statistics; return 0."""
     reading = _reading(options.set)
-    from transformer_core.corpora.portraying import portrait_of
+    from transformer_core.corpora.analysis import stats_of
 
-    look = partial(portrait_of, options.corpus, reading=reading, architecture=options.architecture)
+    look = partial(stats_of, options.corpus, reading=reading, architecture=options.architecture)
     if options.folder is not None:
         _look_while_wanted(WatchedFolder(options.folder), look)
         return 0
     progress = _Progress()
     try:
-        portrait = look(on_progress=progress.show)
+        stats = look(on_progress=progress.show)
     finally:
         progress.clear()
-    print(portrait.to_json() if options.json else "\n".join(_lines(portrait)))
+    print(stats.to_json() if options.json else "\n".join(_lines(stats)))
     if not options.json and options.corpus not in CORPORA:
-        _warn(portrait)
+        _warn(stats)
     return 0
 
 
-def _warn(portrait: "CorpusPortrait") -> None:
+def _warn(stats: "CorpusStats") -> None:
     """Print what is wrong with the corpus for the smallest presets."""
     from transformer_core.corpora.checks import check
     from transformer_core.model.presets import PRESETS
     from transformer_core.training.presets import TRAININGS
 
-    preset = _PRESETS[portrait.architecture]
-    model, training = PRESETS[preset](portrait.vocab_size), TRAININGS[preset]("")
-    found = check(portrait, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    preset = _PRESETS[stats.architecture]
+    model, training = PRESETS[preset](stats.vocab_size), TRAININGS[preset]("")
+    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
     if found:
         print(f"\nWorth knowing before it is trained on with --preset {preset}:")
     for finding in found:
         print(textwrap.fill(str(finding.sentence), width=100, initial_indent="  ", subsequent_indent="    "))
 
 
-def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusPortrait]") -> None:
+def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusStats]") -> None:
     """Put what was found into a folder; end where nobody waits for it."""
     with Watched(folder) as watched:
 
@@ -154,28 +154,28 @@ class _Progress:
             print(_CLEAR, end="", file=sys.stderr, flush=True)
 
 
-def _lines(portrait: "CorpusPortrait") -> Iterator[str]:
-    """Yield the portrait as a table of two columns, then some samples."""
-    yield f"{portrait.title}: {portrait.description}"
+def _lines(stats: "CorpusStats") -> Iterator[str]:
+    """Yield the statistics as a table of two columns, then some samples."""
+    yield f"{stats.title}: {stats.description}"
     yield ""
     learner = {"encoder_decoder": "an encoder-decoder", "decoder_only": "a decoder", "encoder_only": "an encoder"}
-    yield _row("for", learner[portrait.architecture])
-    yield _row("to train on", f"{portrait.n_train:,} {portrait.items}, {portrait.n_train_tokens:,} tokens")
-    yield _row("held out", f"{portrait.n_held_out:,} {portrait.items}, {portrait.n_held_out_tokens:,} tokens")
-    yield _row("one token is", f"{_token_in_words(portrait)}; there are {portrait.vocab_size:,}")
-    for side, lengths in portrait.lengths.items():
+    yield _row("for", learner[stats.architecture])
+    yield _row("to train on", f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens")
+    yield _row("held out", f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens")
+    yield _row("one token is", f"{_token_in_words(stats)}; there are {stats.vocab_size:,}")
+    for side, lengths in stats.lengths.items():
         yield _row(
             f"tokens of a {side}",
             f"half have {lengths.median:,} or fewer, 95% {lengths.percentile_95:,} or fewer, the longest "
             f"{lengths.longest:,}",
         )
-    yield _row("unknown, held out", f"{portrait.unknown_share:.2%} of the tokens")
-    yield _row("guessing by frequency", f"loss {portrait.unigram_loss:.3f} nats a held-out token")
-    yield _row("looking one token back", f"loss {portrait.bigram_loss:.3f} nats a held-out token")
-    yield _row("most frequent tokens", "  ".join(f"{found.token} {found.count:,}" for found in portrait.frequent[:8]))
+    yield _row("unknown, held out", f"{stats.unknown_share:.2%} of the tokens")
+    yield _row("guessing by frequency", f"loss {stats.unigram_loss:.3f} nats a held-out token")
+    yield _row("looking one token back", f"loss {stats.bigram_loss:.3f} nats a held-out token")
+    yield _row("most frequent tokens", "  ".join(f"{found.token} {found.count:,}" for found in stats.frequent[:8]))
     yield ""
     yield "Some of what is trained on:"
-    for sample in portrait.samples:
+    for sample in stats.samples:
         yield "  " + "  ->  ".join(map(_short, sample))
 
 
@@ -183,10 +183,10 @@ def _row(name: str, value: str) -> str:
     return f"  {name:<{_WIDTH}}  {value}"
 
 
-def _token_in_words(portrait: "CorpusPortrait") -> str:
+def _token_in_words(stats: "CorpusStats") -> str:
     kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
     kinds |= {"foreign": "as that tokenizer has it"}
-    return kinds[portrait.tokenizer_kind]
+    return kinds[stats.tokenizer_kind]
 
 
 def _short(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from transformer_core.corpora.portrait import CorpusPortrait
+from transformer_core.corpora.corpus_stats import CorpusStats
 from transformer_core.errors import Message
 
 _FEW_HELD_OUT = 10  # fewer texts, or windows, tell little
@@ -21,30 +21,30 @@ class Finding:
     is_fatal: bool = False  # the training cannot begin
 
 
-def check(portrait: CorpusPortrait, *, max_seq_len: int, batch_size: int) -> list[Finding]:
+def check(stats: CorpusStats, *, max_seq_len: int, batch_size: int) -> list[Finding]:
     """Return what is wrong with a corpus for some training, the worst first.
 
     Args:
-        portrait: of the corpus.
+        stats: of the corpus.
         max_seq_len: tokens that the model takes.
         batch_size: pairs, or windows of texts, a step.
     """
-    long = [*_too_long(portrait, max_seq_len)]
-    others = (*_the_same(portrait), *_too_little(portrait, max_seq_len, batch_size), *_unknown(portrait))
+    long = [*_too_long(stats, max_seq_len)]
+    others = (*_the_same(stats), *_too_little(stats, max_seq_len, batch_size), *_unknown(stats))
     return long + [Finding(sentence) for sentence in others]
 
 
-def n_rows(portrait: CorpusPortrait, max_seq_len: int) -> int:
+def n_rows(stats: CorpusStats, max_seq_len: int) -> int:
     """Return how many pairs, or windows of texts, an epoch has, at least."""
-    if portrait.items == "pairs":
-        return portrait.n_train
-    return max(portrait.n_train if portrait.items == "texts" else 1, portrait.n_train_tokens // max_seq_len)
+    if stats.items == "pairs":
+        return stats.n_train
+    return max(stats.n_train if stats.items == "texts" else 1, stats.n_train_tokens // max_seq_len)
 
 
-def _too_long(portrait: CorpusPortrait, max_seq_len: int) -> Iterator[Finding]:
+def _too_long(stats: CorpusStats, max_seq_len: int) -> Iterator[Finding]:
     """Find texts beyond what the model takes: those of pairs are refused, others are cut."""
-    for side, lengths in portrait.lengths.items():
-        n_around = 2 if portrait.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
+    for side, lengths in stats.lengths.items():
+        n_around = 2 if stats.architecture == "encoder_only" else 1  # <bos>, <eos>, or both
         n = lengths.n_above(max_seq_len - n_around)
         values: dict[str, Any] = {"n": n, "most": max_seq_len, "longest": lengths.longest + 1}
         if not n:
@@ -73,50 +73,50 @@ def _too_long(portrait: CorpusPortrait, max_seq_len: int) -> Iterator[Finding]:
                 "pieces, which do not see each other. With a larger max_seq_len they would stay whole.",
                 **values,
             )
-        yield Finding(sentence, is_fatal=portrait.items == "pairs")
+        yield Finding(sentence, is_fatal=stats.items == "pairs")
 
 
-def _the_same(portrait: CorpusPortrait) -> Iterator[Message]:
+def _the_same(stats: CorpusStats) -> Iterator[Message]:
     """Find that there is nothing, or little, to be learnt."""
-    if portrait.n_used_tokens == 1:
-        token = portrait.frequent[0].token
+    if stats.n_used_tokens == 1:
+        token = stats.frequent[0].token
         yield Message(
             "All of it is one token, {token}, again and again, so there is nothing to learn. Give another text.",
             token=token,
         )
-    elif portrait.bigram_loss < _DETERMINED:
+    elif stats.bigram_loss < _DETERMINED:
         yield Message(
             "The same comes again and again: each token follows from the one before (bigram baseline {loss:.2f} nats), "
             "so a model learns nothing that a table could not tell. Give a more varied text.",
-            loss=portrait.bigram_loss,
+            loss=stats.bigram_loss,
         )
-    if portrait.items == "pairs":
-        if portrait.n_different == 1:
+    if stats.items == "pairs":
+        if stats.n_different == 1:
             yield Message(
                 "All targets are equal, so a model need not read its source. Look whether the second column is the "
                 "right one."
             )
-        elif portrait.n_copied > _MANY_COPIES * portrait.n_train:
+        elif stats.n_copied > _MANY_COPIES * stats.n_train:
             yield Message(
                 "{n:,} of {all:,} targets equal their source, so the model learns to copy. Look whether that is meant.",
-                n=portrait.n_copied,
-                all=portrait.n_train,
+                n=stats.n_copied,
+                all=stats.n_train,
             )
-        if lengths := portrait.lengths.get("target"):
+        if lengths := stats.lengths.get("target"):
             empty = dict(lengths.counts).get(0, 0)
             if empty:
                 yield Message("{n:,} targets have no token; the model learns to end at once for these.", n=empty)
-    elif portrait.items == "texts" and portrait.n_different <= _MANY_COPIES * portrait.n_train:
+    elif stats.items == "texts" and stats.n_different <= _MANY_COPIES * stats.n_train:
         yield Message(
             "Only {n:,} of {all:,} texts differ; the others are copies, which the model learns by heart. Remove them.",
-            n=portrait.n_different,
-            all=portrait.n_train,
+            n=stats.n_different,
+            all=stats.n_train,
         )
 
 
-def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> Iterator[Message]:
+def _too_little(stats: CorpusStats, max_seq_len: int, batch_size: int) -> Iterator[Message]:
     """Find that there is too little for a batch, or for a validation."""
-    rows = n_rows(portrait, max_seq_len)
+    rows = n_rows(stats, max_seq_len)
     if rows < batch_size:
         yield Message(
             "The training set is smaller than one batch: {n:,} of {batch_size:,} pairs or windows, so each step sees "
@@ -124,9 +124,9 @@ def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> 
             n=rows,
             batch_size=batch_size,
         )
-    held_out = portrait.n_held_out
-    if portrait.items == "stretches":
-        held_out = max(1, portrait.n_held_out_tokens // max_seq_len)
+    held_out = stats.n_held_out
+    if stats.items == "stretches":
+        held_out = max(1, stats.n_held_out_tokens // max_seq_len)
     if held_out < _FEW_HELD_OUT:
         yield Message(
             "The validation set is very small ({n:,}), so validation loss and accuracy are rough. Give more text for "
@@ -135,10 +135,10 @@ def _too_little(portrait: CorpusPortrait, max_seq_len: int, batch_size: int) -> 
         )
 
 
-def _unknown(portrait: CorpusPortrait) -> Iterator[Message]:
-    if portrait.unknown_share > _MOST_UNKNOWN:
+def _unknown(stats: CorpusStats) -> Iterator[Message]:
+    if stats.unknown_share > _MOST_UNKNOWN:
         yield Message(
             "{share:.0%} of the tokens in the validation set are unknown: the training set does not have them. Choose "
             "subwords or characters as tokens, or give more text.",
-            share=portrait.unknown_share,
+            share=stats.unknown_share,
         )

@@ -24,7 +24,7 @@ from tests.pages.explore.decoding_parts import (
     rows_of,
 )
 from transformer_core.corpora import load_corpus
-from transformer_core.corpora.portraying import portrait_of
+from transformer_core.corpora.analysis import stats_of
 from transformer_core.figures.alignment import MOST, TRUE
 from transformer_core.training.run.launch import Launcher
 
@@ -37,7 +37,7 @@ PART, KEY = "decoding_alignment", "decoding-alignment"
 def letters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an untrained model that reads letters, and says that it was trained on "reverse"."""
     folder = tmp_path_factory.mktemp("checkpoints")
-    portrait_of("reverse")  # its pairs are looked through where they were drawn before
+    stats_of("reverse")  # its pairs are looked through where they were drawn before
     for name, seed in (("letters", 0), ("nowhere", None)):
         save_model(folder / name, n_layers=2, n_heads=2, title=name, examples=("abcdefghijklmnop",), kind="character")
         card = json.loads((folder / name / "card.json").read_text())

@@ -8,9 +8,9 @@ from typing import Any
 from torch import Tensor
 
 from transformer_core.config import Architecture, ModelConfig
+from transformer_core.corpora.analysis import compute_stats
 from transformer_core.corpora.batching import IGNORED, Batch, Batches, batches_for
 from transformer_core.corpora.corpus import Corpus
-from transformer_core.corpora.portraying import portrait
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.errors import NO_MESSAGE, RunError
 from transformer_core.instrument.intervene import intervene
@@ -99,7 +99,7 @@ def trained(
                     )
         except RunError as error:
             failure = error.message
-    known = portrait(corpus, tokenizer, kind)
+    known = compute_stats(corpus, tokenizer, kind)
     return Evidence(
         metrics=metrics,
         architecture=kind,

@@ -1,4 +1,4 @@
-"""A portrait of a corpus: what a person wants to know of it before training, kept so that it is there at once."""
+"""Statistics of a corpus: what a person wants to know of it before training, kept so that it is there at once."""
 
 import json
 import platform
@@ -42,7 +42,7 @@ class Frequency:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorpusPortrait:
+class CorpusStats:
     """What a corpus is, as one kind of model reads it; baselines.py says how the two losses are defined.
 
     A model whose held-out loss is not below `unigram_loss` has learnt no more than how frequent tokens are; one that is
@@ -74,12 +74,12 @@ class CorpusPortrait:
     samples: tuple[tuple[str, ...], ...]  # some items of the training, from all over it: source and target, or a text
 
     def to_json(self) -> str:
-        """Return the portrait as JSON, which `from_json` reads."""
+        """Return the statistics as JSON, which `from_json` reads."""
         return json.dumps(asdict(self) | {"description": self.description.as_json()}, ensure_ascii=False, indent=1)
 
     @classmethod
-    def from_json(cls, text: str) -> "CorpusPortrait":
-        """Return the portrait that `to_json` wrote."""
+    def from_json(cls, text: str) -> "CorpusStats":
+        """Return the statistics that `to_json` wrote."""
         values: dict[str, Any] = json.loads(text)
         return cls(
             **values
@@ -96,8 +96,8 @@ def _lengths(values: Mapping[str, Any]) -> Lengths:
     return Lengths(**{**values, "counts": tuple(map(tuple, values["counts"]))})
 
 
-def kept_portrait(name: str, reading: CorpusReading, architecture: Architecture) -> CorpusPortrait | None:
-    """Return the portrait of a corpus if it was made before, and the corpus is still the same; nothing is made.
+def kept_stats(name: str, reading: CorpusReading, architecture: Architecture) -> CorpusStats | None:
+    """Return the statistics of a corpus if it was made before, and the corpus is still the same; nothing is made.
 
     A generated corpus is known by its name, files by their paths, sizes and times; they are not read.
 
@@ -109,12 +109,12 @@ def kept_portrait(name: str, reading: CorpusReading, architecture: Architecture)
     Raises:
         CorpusError: there is no such corpus, or its files may not be read.
     """
-    raw = found_bytes("portrait", made_from(name, reading, architecture))
-    return None if raw is None else CorpusPortrait.from_json(raw.decode())
+    raw = found_bytes("statistics", made_from(name, reading, architecture))
+    return None if raw is None else CorpusStats.from_json(raw.decode())
 
 
 def made_from(name: str, reading: CorpusReading, architecture: Architecture) -> list[str]:
-    """Return all that a portrait depends on.
+    """Return all that the statistics depend on.
 
     Raises:
         CorpusError: there is no such corpus, or its files may not be read.

@@ -1,4 +1,4 @@
-"""Making the portrait of a corpus, and with it all that a training needs before its first step."""
+"""Computing the statistics of a corpus, and with it all that a training needs before its first step."""
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +13,7 @@ from transformer_core.corpora import load_corpus
 from transformer_core.corpora.baselines import Targets, baselines
 from transformer_core.corpora.batching import refuse_misfit
 from transformer_core.corpora.corpus import Corpus, Pair, Text
-from transformer_core.corpora.portrait import CorpusPortrait, Frequency, Lengths, made_from
+from transformer_core.corpora.corpus_stats import CorpusStats, Frequency, Lengths, made_from
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.corpora.storage.kept_arrays import kept_bytes
@@ -30,15 +30,15 @@ OnStage = Callable[[str], None]
 """Is told what begins now, by its name in `watched.STAGES`."""
 
 
-def portrait_of(
+def stats_of(
     name: str,
     *,
     reading: CorpusReading = AS_MADE,
     architecture: Architecture | None = None,
     on_stage: OnStage = lambda stage: None,
     on_progress: OnProgress | None = None,
-) -> CorpusPortrait:
-    """Return the portrait of a corpus, made now or kept; corpus, tokenizer and tokens are in the cache folder then.
+) -> CorpusStats:
+    """Return the statistics of a corpus, made now or kept; corpus, tokenizer and tokens are in the cache folder then.
 
     Args:
         name: as `load_corpus` takes it.
@@ -64,13 +64,13 @@ def portrait_of(
     on_stage("counts")
 
     def make() -> bytes:
-        return portrait(corpus, tokenizer, chosen).to_json().encode()
+        return compute_stats(corpus, tokenizer, chosen).to_json().encode()
 
-    return CorpusPortrait.from_json(kept_bytes("portrait", depends_on, make).decode())
+    return CorpusStats.from_json(kept_bytes("statistics", depends_on, make).decode())
 
 
-def portrait(corpus: Corpus, tokenizer: Tokenizer, architecture: Architecture) -> CorpusPortrait:
-    """Return the portrait of a corpus, in little memory however large it is.
+def compute_stats(corpus: Corpus, tokenizer: Tokenizer, architecture: Architecture) -> CorpusStats:
+    """Return the statistics of a corpus, in little memory however large it is.
 
     Args:
         corpus: whose.
@@ -91,7 +91,7 @@ def portrait(corpus: Corpus, tokenizer: Tokenizer, architecture: Architecture) -
         targets_of(corpus.held_out, held_out, architecture),
         vocab_size=tokenizer.vocab_size,
     )
-    return CorpusPortrait(
+    return CorpusStats(
         name=corpus.name,
         title=corpus.title,
         description=corpus.description,

@@ -1,4 +1,4 @@
-"""Portraits that are kept: under all that they depend on, and found without torch."""
+"""Stats that are kept: under all that they depend on, and found without torch."""
 
 import json
 import os
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from transformer_core.corpora import CorpusReading, portrait, portraying
-from transformer_core.corpora.portrait import CorpusPortrait, kept_portrait
-from transformer_core.corpora.portraying import portrait_of
+from transformer_core.corpora import CorpusReading, analysis, corpus_stats
+from transformer_core.corpora.analysis import stats_of
+from transformer_core.corpora.corpus_stats import CorpusStats, kept_stats
 from transformer_core.corpora.reading import AS_MADE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,34 +38,34 @@ def pairs(tmp_path: Path) -> str:
 
 def test_it_is_json_and_back(texts: str, pairs: str):
     for name in (texts, pairs):
-        found = portrait_of(name)
-        assert CorpusPortrait.from_json(found.to_json()) == found
-        assert json.loads(found.to_json()).keys() == {field.name for field in fields(CorpusPortrait)}
+        found = stats_of(name)
+        assert CorpusStats.from_json(found.to_json()) == found
+        assert json.loads(found.to_json()).keys() == {field.name for field in fields(CorpusStats)}
 
 
 def test_it_is_found_again_and_not_made_again(texts: str, monkeypatch: pytest.MonkeyPatch):
-    assert kept_portrait(texts, AS_MADE, "decoder_only") is None
-    found = portrait_of(texts)
-    assert kept_portrait(texts, AS_MADE, "decoder_only") == found
-    monkeypatch.setattr(portraying, "portrait", None)  # so nothing can be made
-    assert portrait_of(texts) == found
+    assert kept_stats(texts, AS_MADE, "decoder_only") is None
+    found = stats_of(texts)
+    assert kept_stats(texts, AS_MADE, "decoder_only") == found
+    monkeypatch.setattr(analysis, "compute_stats", None)  # so nothing can be made
+    assert stats_of(texts) == found
     monkeypatch.chdir(Path(texts).parent)
-    assert kept_portrait("lines.txt", AS_MADE, "decoder_only") == found
+    assert kept_stats("lines.txt", AS_MADE, "decoder_only") == found
 
 
 def test_what_it_depends_on_tells_it_apart(texts: str, monkeypatch: pytest.MonkeyPatch):
-    portrait_of(texts)
-    assert kept_portrait(texts, CorpusReading(tokens="character"), "decoder_only") is None
-    assert kept_portrait(texts, AS_MADE, "encoder_only") is None
-    assert kept_portrait("copy", AS_MADE, "encoder_decoder") is None
+    stats_of(texts)
+    assert kept_stats(texts, CorpusReading(tokens="character"), "decoder_only") is None
+    assert kept_stats(texts, AS_MADE, "encoder_only") is None
+    assert kept_stats("copy", AS_MADE, "encoder_decoder") is None
     with monkeypatch.context() as patch:
-        patch.setattr(portrait, "CODE_OF_CORPORA", "0" * 64)
-        assert kept_portrait(texts, AS_MADE, "decoder_only") is None
+        patch.setattr(corpus_stats, "CODE_OF_CORPORA", "0" * 64)
+        assert kept_stats(texts, AS_MADE, "decoder_only") is None
     os.utime(texts, (1, 1))
-    assert kept_portrait(texts, AS_MADE, "decoder_only") is None
+    assert kept_stats(texts, AS_MADE, "decoder_only") is None
     Path(texts).write_text("other\nlines\n")
-    assert kept_portrait(texts, AS_MADE, "decoder_only") is None
-    assert portrait_of(texts).n_train == 1
+    assert kept_stats(texts, AS_MADE, "decoder_only") is None
+    assert stats_of(texts).n_train == 1
 
 
 def test_a_folder_is_known_by_all_its_files(tmp_path: Path, texts: str):
@@ -73,40 +73,40 @@ def test_a_folder_is_known_by_all_its_files(tmp_path: Path, texts: str):
     (folder / "deep").mkdir(parents=True)
     for i in range(3):
         (folder / "deep" / f"{i}.txt").write_text(f"{i} is a number\n")
-    found = portrait_of(str(folder))
-    assert kept_portrait(str(folder), AS_MADE, "decoder_only") == found
+    found = stats_of(str(folder))
+    assert kept_stats(str(folder), AS_MADE, "decoder_only") == found
     (folder / "more.txt").write_text("one more\n")
-    assert kept_portrait(str(folder), AS_MADE, "decoder_only") is None
+    assert kept_stats(str(folder), AS_MADE, "decoder_only") is None
 
 
 def test_what_is_damaged_is_made_again(texts: str, cache: Path):
-    found = portrait_of(texts)
-    [kept] = cache.glob("portrait-*")
+    found = stats_of(texts)
+    [kept] = cache.glob("statistics-*")
     (kept / "bytes").write_bytes(b"{}")
-    assert kept_portrait(texts, AS_MADE, "decoder_only") is None
-    assert portrait_of(texts) == found
+    assert kept_stats(texts, AS_MADE, "decoder_only") is None
+    assert stats_of(texts) == found
 
 
 def test_where_nothing_can_be_kept(texts: str, cache: Path, monkeypatch: pytest.MonkeyPatch):
-    found = portrait_of(texts)
+    found = stats_of(texts)
     monkeypatch.setenv("HEADLIGHT_CACHE", str(Path(texts) / "inside"))
-    assert portrait_of(texts) == found
-    assert kept_portrait(texts, AS_MADE, "decoder_only") is None
+    assert stats_of(texts) == found
+    assert kept_stats(texts, AS_MADE, "decoder_only") is None
 
 
 def test_a_kept_one_is_found_without_torch(texts: str):
-    portrait_of(texts)
+    stats_of(texts)
     program = f"""
 import sys
-from transformer_core.corpora.portrait import kept_portrait
+from transformer_core.corpora.corpus_stats import kept_stats
 from transformer_core.corpora.reading import AS_MADE
-assert kept_portrait({texts!r}, AS_MADE, "decoder_only") is not None
+assert kept_stats({texts!r}, AS_MADE, "decoder_only") is not None
 assert "torch" not in sys.modules and "tokenizers" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True)
 
 
 def test_readings_are_compared_by_what_they_say(texts: str):
-    portrait_of(texts, reading=CorpusReading(vocab_size=300))
+    stats_of(texts, reading=CorpusReading(vocab_size=300))
     same = replace(CorpusReading(vocab_size=280), vocab_size=300)
-    assert kept_portrait(texts, same, "decoder_only") is not None
+    assert kept_stats(texts, same, "decoder_only") is not None

@@ -1,4 +1,4 @@
-"""Portraits: every number against plain counting, kept under all that it depends on, in little memory."""
+"""Stats: every number against plain counting, kept under all that it depends on, in little memory."""
 
 import math
 import os
@@ -13,10 +13,10 @@ import pytest
 
 from transformer_core.config import Architecture
 from transformer_core.corpora import CorpusReading, load_corpus
+from transformer_core.corpora.analysis import stats_of
 from transformer_core.corpora.batching import batches_for
 from transformer_core.corpora.corpus import Pair
-from transformer_core.corpora.portrait import kept_portrait
-from transformer_core.corpora.portraying import portrait_of
+from transformer_core.corpora.corpus_stats import kept_stats
 from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.storage import token_store
@@ -52,7 +52,7 @@ def percentile(lengths: list[int], share: float) -> int:
 @pytest.mark.parametrize("architecture", ["decoder_only", "encoder_only"])
 def test_of_texts(texts: str, tokens: Any, architecture: Architecture):
     reading = CorpusReading(tokens=tokens, vocab_size=300)
-    found = portrait_of(texts, reading=reading, architecture=architecture)
+    found = stats_of(texts, reading=reading, architecture=architecture)
     corpus = load_corpus(texts, reading=reading)
     tokenizer = tokenizer_of(corpus, architecture)
     train, held_out = ([tokenizer.encode(item.text) for item in part] for part in (corpus.train, corpus.held_out))
@@ -80,7 +80,7 @@ def test_of_texts(texts: str, tokens: Any, architecture: Architecture):
 
 
 def test_of_pairs(pairs: str):
-    found = portrait_of(pairs)
+    found = stats_of(pairs)
     corpus = load_corpus(pairs)
     tokenizer = tokenizer_of(corpus, "encoder_decoder")
     every = [*corpus.train, *corpus.held_out]
@@ -96,7 +96,7 @@ def test_of_pairs(pairs: str):
 
 
 def test_of_a_running_text(texts: str):
-    found = portrait_of(texts, reading=CorpusReading(tokens="character", division="stream"))
+    found = stats_of(texts, reading=CorpusReading(tokens="character", division="stream"))
     n = len("\n".join(LINES))
     assert (found.n_train_tokens, found.n_held_out_tokens) == (n * 9 // 10, n - n * 9 // 10)
     assert (found.n_counted, found.n_judged) == (n * 9 // 10 - 1, n - n * 9 // 10 - 1)
@@ -108,36 +108,36 @@ def test_of_a_running_text(texts: str):
 def test_unknown_words_are_counted(tmp_path: Path):
     path = tmp_path / "words.txt"
     path.write_text("\n".join(f"a word{i} b" for i in range(40)))
-    found = portrait_of(str(path), reading=CorpusReading(tokens="word"))
+    found = stats_of(str(path), reading=CorpusReading(tokens="word"))
     assert found.unknown_share == pytest.approx(1 / 3)  # the one in the middle is in no other line
-    assert portrait_of(str(path)).unknown_share == 0
+    assert stats_of(str(path)).unknown_share == 0
 
 
 def test_long_samples_are_cut(tmp_path: Path):
     path = tmp_path / "long.txt"
     path.write_text("\n".join(f"{i} " + "x" * 1_000 for i in range(30)))
-    for [sample] in portrait_of(str(path)).samples:
+    for [sample] in stats_of(str(path)).samples:
         assert len(sample) == 304 and sample.endswith("x ...")
 
 
-def test_what_a_model_cannot_learn_from_has_no_portrait(texts: str, pairs: str, cache: Path):
+def test_what_a_model_cannot_learn_from_has_no_stats(texts: str, pairs: str, cache: Path):
     with pytest.raises(CorpusError, match="this corpus holds texts"):
-        portrait_of(texts, architecture="encoder_decoder")
+        stats_of(texts, architecture="encoder_decoder")
     with pytest.raises(CorpusError, match="this corpus holds pairs"):
-        portrait_of(pairs, architecture="decoder_only")
+        stats_of(pairs, architecture="decoder_only")
     with pytest.raises(CorpusError, match="there is no corpus"):
-        portrait_of("nowhere")
+        stats_of("nowhere")
     for name in ("nowhere", "no/where.txt"):
         with pytest.raises(CorpusError, match=r"no.*where"):
-            kept_portrait(name, AS_MADE, "decoder_only")
-    assert not list(cache.glob("portrait-*"))
+            kept_stats(name, AS_MADE, "decoder_only")
+    assert not list(cache.glob("statistics-*"))
 
 
 def test_a_training_finds_all_that_it_needs(texts: str, cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(token_store, "_WORTH_KEEPING", 1)
-    portrait_of(texts)
+    stats_of(texts)
     kept = sorted(cache.iterdir())
-    assert [path.name.partition("-")[0] for path in kept] == ["portrait", "tokenizer", "tokens", "tokens"]
+    assert [path.name.partition("-")[0] for path in kept] == ["statistics", "tokenizer", "tokens", "tokens"]
     corpus = load_corpus(texts)
     tokenizer = tokenizer_of(corpus, "decoder_only")
     for part in (corpus.train, corpus.held_out):
@@ -148,7 +148,7 @@ def test_a_training_finds_all_that_it_needs(texts: str, cache: Path, monkeypatch
 MEASURE = """
 import resource, sys
 from transformer_core.corpora import CorpusReading, load_corpus
-from transformer_core.corpora.portraying import portrait
+from transformer_core.corpora.analysis import compute_stats
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.text.tokenizer import train_tokenizer
 
@@ -158,9 +158,9 @@ def peak() -> int:
 tokenizer = train_tokenizer(["the cat sat on the mat"], kind="word")
 small, large = sys.argv[1:]
 reading = CorpusReading(tokens="word", division="stream")
-portrait(load_corpus(small, reading=reading), tokenizer, "decoder_only")
+compute_stats(load_corpus(small, reading=reading), tokenizer, "decoder_only")
 before = peak()
-portrait(load_corpus(large, reading=reading), tokenizer, "decoder_only")
+compute_stats(load_corpus(large, reading=reading), tokenizer, "decoder_only")
 print(peak() - before)
 """
 
