@@ -175,7 +175,7 @@ def count_reading(model: tc.Transformer, monkeypatch: pytest.MonkeyPatch) -> lis
 def test_a_search_from_within_a_text_is_the_search_behind_that_prompt():
     model, prompt = wide_awake("decoder_only"), random_tokens([6], vocab_size=13)
     tree = DecodingTree(model, prompt[:, :4])
-    within = tree.lead(tree.start, prompt[0, 4:].tolist())
+    within = tree.teacher_force(tree.start, prompt[0, 4:].tolist())
     searched = search_beams(tree, within, n_beams=3, max_new_tokens=5)
     expected = search_beams(DecodingTree(model, prompt), n_beams=3, max_new_tokens=5)
     assert tokens_of(searched.best.path()) == tokens_of(expected.best.path())
@@ -234,4 +234,4 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(TextError, match="has ended here"):
         search_beams(tree, tree.go_on(tree.start, EOS))
     with pytest.raises(TextError, match="at most 12 tokens"):
-        search_beams(tree, tree.lead(tree.start, [5] * 9))
+        search_beams(tree, tree.teacher_force(tree.start, [5] * 9))

@@ -217,7 +217,7 @@ def test_forced_tokens_stand_where_they_belong(forced: dict[int, list[int]], see
     waiting: list[int] = []
     for place in range(5):
         waiting = [*forced.get(place, waiting)]
-        behind = session.tree.lead(session.tree.start, expected)
+        behind = session.tree.teacher_force(session.tree.start, expected)
         expected.append(waiting.pop(0) if waiting else session.choice(behind))
     assert tokens_of([*session.follow({k: v for k, v in forced.items() if k < 5}, max_new_tokens=5)]) == expected
 

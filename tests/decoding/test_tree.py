@@ -115,7 +115,7 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
                 continue
             step = steps[where % len(steps)]
             if what == "lead" and len(news) <= tree.room_behind(step):
-                steps.append(tree.lead(step, news))
+                steps.append(tree.teacher_force(step, news))
             elif what == "go on" and tree.has_room(step):
                 steps.append(tree.go_on(step, news))
             elif what == "fan" and tree.has_room(step):
@@ -131,8 +131,8 @@ def test_every_variation_forks_leads_and_fans(variation: str):
     """The same walk for each part that a configuration can choose."""
     model, source = writer(variation), given_tokens()
     tree = DecodingTree(model, source)
-    end = tree.lead(tree.start, [5, 6, 7, 8, 9, 10])
-    fork = tree.lead(end.path()[tree.start.position + 3], [11, 12])
+    end = tree.teacher_force(tree.start, [5, 6, 7, 8, 9, 10])
+    fork = tree.teacher_force(end.path()[tree.start.position + 3], [11, 12])
     beams = [tree.go_on(tree.go_on(step, 13), 14) for step in (end, fork, tree.start)]
     tree.read(*beams)
     tree.read(*(tree.go_on(beam, 15) for beam in (beams[2], beams[0])))
@@ -147,7 +147,7 @@ def test_the_memory_is_made_once_and_its_keys_too():
     ):
         tree = DecodingTree(model, given_tokens(7))
         for token in (5, 6, 7):
-            tree.read(tree.go_on(tree.start, token), tree.lead(tree.start, [token, token, token]))
+            tree.read(tree.go_on(tree.start, token), tree.teacher_force(tree.start, [token, token, token]))
     assert encoded == projected == [7]
 
 
@@ -183,7 +183,7 @@ def test_what_is_written_has_log_probabilities():
     model, source = writer("pre-norm, no biases of norms"), given_tokens()
     tree = DecodingTree(model, source)
     written = [9, 30, 4]
-    end = tree.lead(tree.start, written)
+    end = tree.teacher_force(tree.start, written)
     assert tokens_of(tree.start) == [BOS]
     with torch.no_grad():
         log_probs = model(source, torch.tensor([[BOS, *written]])).log_softmax(dim=-1)[0]
@@ -221,9 +221,9 @@ def test_equal_tokens_share_a_rank():
 
 def test_the_tree_has_each_step_once_and_follows_what_was_read():
     tree = DecodingTree(writer("decoder"), given_tokens())
-    end = tree.lead(tree.start, [5, 6])
-    assert tree.lead(tree.start, [5, 6]) is end is tree.go_on(tree.go_on(tree.start, 5), 6)
-    assert tree.lead(end, []) is end
+    end = tree.teacher_force(tree.start, [5, 6])
+    assert tree.teacher_force(tree.start, [5, 6]) is end is tree.go_on(tree.go_on(tree.start, 5), 6)
+    assert tree.teacher_force(end, []) is end
     assert [*tree.follow([5, 6])] == end.written()
     assert [*tree.follow([5, 6, 7])] == end.written()  # goes as far as there is something
     assert [*tree.follow([9])] == []
@@ -231,7 +231,7 @@ def test_the_tree_has_each_step_once_and_follows_what_was_read():
 
 def test_memory_is_counted_and_nothing_else_is_held():
     tree = DecodingTree(writer("the paper's"), given_tokens())
-    tree.lead(tree.start, [5, 6, 7, 8, 9])
+    tree.teacher_force(tree.start, [5, 6, 7, 8, 9])
     tree.read(*(tree.go_on(tree.start, token) for token in (10, 11, 12)))
     read = [step for step in all_steps(tree) if step.prediction is not None]
     tensors = [tensor for step in read if step.prediction for tensor in (step.prediction.logits, step.kept)]
@@ -258,7 +258,7 @@ def test_a_forward_that_is_broken_off_leaves_nothing_wrong():
         pytest.raises(KeyboardInterrupt),
         active_hooks({named_hook_points(model)["decoder.blocks.1.hook_mlp_out"]: stop}),
     ):
-        tree.lead(step, [7, 8])
+        tree.teacher_force(step, [7, 8])
     assert step.prediction is None
     assert [*tree.follow([5, 7, 8])] == [step], "of what comes behind it nobody knows anything yet"
     tree.read(tree.go_on(step, 6))
@@ -381,9 +381,9 @@ def test_what_cannot_come_next():
     ]
     for step, written, message in refused:
         with pytest.raises(TextError, match=message):
-            tree.lead(step, written)
+            tree.teacher_force(step, written)
     assert [*start.children] == [EOS] and not ended.children, "what is refused leaves nothing behind"
-    full = tree.lead(start, [5, 6, 7])
+    full = tree.teacher_force(start, [5, 6, 7])
     tree.read(full)  # the last position can be read, and only nothing can be written behind it
     assert tree.is_over(full) and not tree.has_ended(full) and not tree.has_room(full)
     with pytest.raises(TextError, match="there is room for 0 more, not for 1"):
@@ -404,7 +404,7 @@ def test_padding_that_is_another_token_too(pad_id: int | None):
     model = shaken_model(odd_config(**DECODER, pad_id=pad_id)).double()
     given = torch.tensor([[BOS, 5, 6]])
     tree = DecodingTree(model, given)
-    tree.read(tree.lead(tree.start, [7, 8]))
+    tree.read(tree.teacher_force(tree.start, [7, 8]))
     if pad_id != BOS:
         assert tree.has_ended(tree.go_on(tree.start, EOS))
     check(tree, given)

@@ -90,7 +90,7 @@ def search_beams(
         ends = [one.step for one in level if one.fate == "kept" and one.step is not None]
     ended = {one.step: one for level in levels for one in level if one.fate == "ended"}
     texts = [[beam.token for beam in text.written()] for text in search.finished]
-    return BeamTree(levels=tuple(levels), finished=tuple(ended[tree.lead(start, text)] for text in texts))
+    return BeamTree(levels=tuple(levels), finished=tuple(ended[tree.teacher_force(start, text)] for text in texts))
 
 
 def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[Longer]:

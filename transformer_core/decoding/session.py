@@ -137,7 +137,7 @@ class DecodingSession:
         Raises:
             TextError: a token that nobody writes, or the text or its room ends before them; then nothing has changed.
         """
-        self.at = self.tree.lead(self.at, tokens)
+        self.at = self.tree.teacher_force(self.at, tokens)
         path = self.at.path()
         if not any(self.at in tip.path() for tip in self.tips):
             grown = [self.at if tip in path else tip for tip in self.tips]
@@ -172,9 +172,9 @@ class DecodingSession:
             TextError: the text has ended there.
         """
         if self.amateur is not None:
-            return self._chosen_behind(step)
+            return self._chosen_after(step)
         if self.sampling not in step.choices:  # a page asks for the same branches again and again
-            step.choices[self.sampling] = self._chosen_behind(step)
+            step.choices[self.sampling] = self._chosen_after(step)
         return step.choices[self.sampling]
 
     def distribution(self, step: DecodingStep) -> Float[Tensor, " vocab"]:
@@ -209,7 +209,7 @@ class DecodingSession:
                 return
             if n_written in forced:
                 waiting = [*forced[n_written]]
-                self.tree.lead(step, waiting)
+                self.tree.teacher_force(step, waiting)
             token = waiting.pop(0) if waiting else self.choice(step)
             step = self.tree.go_on(step, token)
             yield step
@@ -223,20 +223,20 @@ class DecodingSession:
         )
 
     def beside_free_running(self, target: Sequence[int]) -> Comparison:
-        """Lead the model along a target (teacher forcing), and let it write by itself as long.
+        """Teacher-force the model on a target, and let it write freely for as many tokens.
 
         Returns:
-            The led branch (a) and the free one (b); each of the steps that they share was read once. `parting` is the
-            first position at which the model by itself writes another token.
+            The teacher-forced branch (a) and the free-running one (b); the steps that they share were computed once.
+            `parting` is the first position at which the model itself writes another token.
 
         Raises:
             TextError: a token that nobody writes, or the target ends early or is longer than the room.
         """
-        led = self.tree.lead(self.tree.start, target)
+        forced = self.tree.teacher_force(self.tree.start, target)
         free = [self.tree.start, *self.follow({}, max_new_tokens=len(target))]
-        return self.compare(led, free[-1])
+        return self.compare(forced, free[-1])
 
-    def _chosen_behind(self, step: DecodingStep) -> int:
+    def _chosen_after(self, step: DecodingStep) -> int:
         log_probs = self.distribution(step)
         if self.sampling.temperature == 0:
             return int(log_probs.argmax())
@@ -276,7 +276,7 @@ def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
 
 def _logits_behind(tree: DecodingTree, written: Sequence[DecodingStep]) -> Float[Tensor, " vocab"]:
     """Return what another tree's model says behind the same tokens."""
-    step = tree.lead(tree.start, [one.token for one in written])
+    step = tree.teacher_force(tree.start, [one.token for one in written])
     tree.read(step)
     assert step.prediction is not None, "it was read just now"
     return step.prediction.logits

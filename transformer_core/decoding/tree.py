@@ -159,7 +159,7 @@ class DecodingTree:
         self.read(step)
         return _behind(step, token)
 
-    def lead(self, step: DecodingStep, tokens: Sequence[int]) -> DecodingStep:
+    def teacher_force(self, step: DecodingStep, tokens: Sequence[int]) -> DecodingStep:
         """Return the last step of some tokens behind another one, all read in one forward (teacher forcing).
 
         Like any new step the last one is not read itself. Nothing is written where one of them cannot be.

@@ -108,7 +108,7 @@ def mask_text(
         model: in evaluation mode.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
-        target: for an encoder-decoder, what it is led along; None: what it writes by itself.
+        target: for an encoder-decoder, teacher-forced as the decoder's input; None: the model's own output.
         max_tokens: on each side, what the model wrote included.
         max_new_tokens: as for `analysis.run_text`.
 

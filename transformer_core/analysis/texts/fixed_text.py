@@ -1,7 +1,7 @@
 """A text in tokens that every model is to read alike, with what one of them says to it.
 
-Several models, or one at several moments, would each write something else. Led along the same tokens, they are asked
-the same question at each position: row i of their patterns can be laid side by side.
+Several models, or one at several moments, would each write something else. Teacher-forced on the same tokens, they
+predict from the same prefix at each position, so their patterns can be compared row by row.
 """
 
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from transformer_core.text.interface import Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class FixedText:
-    """A text in tokens, and what all moments are led along."""
+    """A text in tokens, and the output that is teacher-forced at all moments."""
 
     architecture: Architecture
     inputs: tuple[tuple[int, ...], ...]  # of the model: source and decoder's input, or its one sequence of tokens
     source: tuple[str, ...]  # labels of the encoder's tokens; () without encoder
     target: tuple[str, ...]  # labels of the decoder's input; () without decoder
     n_given: int  # tokens at the beginning of `target` that were typed; the others, one moment wrote
-    output: str  # what all moments are led along; encoder-only: the text with its blanks filled in
+    output: str  # teacher-forced at all moments; encoder-only: the text with its blanks filled in
     judged: tuple[int, ...]  # positions of the output at which a token of it is expected
     expected: tuple[int, ...]  # the token at each of them
     left_out: range  # places of the tokens of the text that were not read, for want of room
@@ -51,10 +51,10 @@ def fix_text(
     """Return a text with what a model says to it, token for token as `analysis.run_text` reads both.
 
     Args:
-        model: of the moment that the others are led by.
+        model: of the moment whose output is taken.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
-        target: for an encoder-decoder, what all moments are led along; None: what this model writes.
+        target: for an encoder-decoder, what is teacher-forced at all moments; None: what this model writes.
         max_tokens: as for `analysis.run_text`.
         max_new_tokens: as for `analysis.run_text`.
 

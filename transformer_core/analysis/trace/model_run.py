@@ -130,7 +130,7 @@ def run_text(
 ) -> ModelRun:
     """Let the model answer, then run it once over text and answer, watched.
 
-    An encoder-decoder writes greedily, or is led along a target (teacher forcing). A decoder goes on greedily from the
+    An encoder-decoder writes greedily, or is teacher-forced on a target. A decoder goes on greedily from the
     text. An encoder fills in the blanks of the text, each by itself; one without a last layer says nothing.
 
     Args:
