@@ -114,7 +114,7 @@ def test_any_walk_reads_each_step_once_and_as_if_anew(variation: str, n_given: i
                 tree.read(*(steps[place % len(steps)] for place in where))
                 continue
             step = steps[where % len(steps)]
-            if what == "lead" and len(news) <= tree.room_behind(step):
+            if what == "lead" and len(news) <= tree.room_after(step):
                 steps.append(tree.teacher_force(step, news))
             elif what == "go on" and tree.has_room(step):
                 steps.append(tree.go_on(step, news))

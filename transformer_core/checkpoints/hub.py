@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class HubId:
-    """The id of a model: "owner/name", or "name" for the oldest ones; behind "@" a branch, tag or commit."""
+    """The id of a model: "owner/name", or "name" for the oldest ones; after "@" a branch, tag or commit."""
 
     repo: str
     revision: str | None

@@ -57,7 +57,7 @@ def load(
     Args:
         source: a checkpoint folder of ours, a Hugging Face folder, a file of weights (nanoGPT's ckpt.pt, or one with a
             config.json beside it), or, where there is no such folder, the id of a model
-            of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit behind it if need be. A model of
+            of the Hugging Face Hub: "owner/name", with "@" and a branch, tag or commit after it if need be. A model of
             the Hub is downloaded once, and needs no network after that. A path object is always a folder. The models
             that come with Headlight are found from everywhere, as "checkpoints/en-fr".
         device: where the model goes: "cpu", "cuda", "cuda:1", "mps", or "auto", the best there is.

@@ -205,7 +205,7 @@ class ParameterLoader:
             connect_devices(model)
 
     def _write(self, name: str, value: Tensor) -> Tensor:
-        """Write a value behind the others, and return an empty one of its shape."""
+        """Write a value after the others, and return an empty one of its shape."""
         try:
             if self._disk is None:
                 file = tempfile.TemporaryFile(prefix="headlight-")  # noqa: SIM115 - closed by __exit__

@@ -70,7 +70,7 @@ The target is given as the tokenizer writes it, as the output is: words lose cap
 """
 
 TextMeasure = Callable[[Text, str], bool | None]
-"""Given a held-out text and what the model wrote behind `prompt_of` of it: is that right in this respect?
+"""Given a held-out text and what the model wrote after `prompt_of` of it: is that right in this respect?
 
 The prompt is not part of what it wrote. None: the measure does not apply.
 """
@@ -89,7 +89,7 @@ class Corpus:
 
     How well a model does is measured in three ways. *Pairs*: exact match, and `measures` judge what it makes of each
     source. *Texts*:
-    `text_measures` judge what it writes behind the prompt that `prompt_of` cuts from each held-out text. *Texts with an
+    `text_measures` judge what it writes after the prompt that `prompt_of` cuts from each held-out text. *Texts with an
     alignment*: without any measure, its prediction of each unit in `Text.determined` is right or wrong.
 
     Args:

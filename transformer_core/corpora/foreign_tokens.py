@@ -14,7 +14,7 @@ def folder_of_source(source: str) -> Path:
     """Return the folder of a tokenizer; one of the Hub is brought into its cache once, and found there from then on.
 
     Args:
-        source: a folder, or the id of a model on the Hub: "owner/name", with "@" and a version behind it if need be.
+        source: a folder, or the id of a model on the Hub: "owner/name", with "@" and a version after it if need be.
 
     Raises:
         CorpusError: there is no tokenizer, or the Hub does not give it.

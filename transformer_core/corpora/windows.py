@@ -11,7 +11,7 @@ def first_windows(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the decoder's inputs and targets, both [window, pos].
 
-    The targets are the stream in windows; the inputs are the stream shifted right behind the token that begins a text,
+    The targets are the stream in windows; the inputs are the stream shifted right after the token that begins a text,
     in the same windows. So below each input stands the token that comes next.
 
     Args:

@@ -64,12 +64,12 @@ class Beam:
 
 
 class Search:
-    """The search behind one beginning: which texts go on, and the best of those that have ended.
+    """The search after one beginning: which texts go on, and the best of those that have ended.
 
     Attributes:
         running: the beams that go on; none when the search is over.
         finished: the best `n_beams` texts that have ended so far, the best first.
-        is_over: the best that runs ranks, at its present length, behind all that have ended; or there is no room left.
+        is_over: the best that runs ranks, at its present length, after all that have ended; or there is no room left.
             A heuristic where longer texts are favoured (alpha above 0): a text that is dropped here could have come to
             rank before them. It is what `early_stopping=False` means in transformers.
     """
@@ -125,8 +125,8 @@ class Search:
         """
         longer = [
             Longer(beam.score + p, i, token, p)
-            for i, (beam, behind_it) in enumerate(zip(self.running, candidates, strict=False))
-            for p, token in behind_it
+            for i, (beam, next_tokens) in enumerate(zip(self.running, candidates, strict=False))
+            for p, token in next_tokens
             if p > -math.inf
         ]
         return sorted(longer, key=attrgetter("total"), reverse=True)[: self.n_considered]
@@ -136,7 +136,7 @@ class Search:
 
         Args:
             best: as `longer` gives them.
-            is_last: there is no room behind them, so all of them end here.
+            is_last: there is no room after them, so all of them end here.
 
         Returns:
             What becomes of each: it is kept, to be gone on with; it has ended; or it is dropped. An <eos> ends a text
@@ -172,13 +172,13 @@ def beam_search(
     """Return the best text of each row that a search with `n_beams` beams finds.
 
     Texts that have ended are ranked by log P / penalty(length). A row's search ends when its best unfinished text
-    ranks behind all `n_beams` finished ones.
+    ranks after all `n_beams` finished ones.
 
     Args:
         model: in evaluation mode: an encoder-decoder or a decoder.
         tokens: the source, ending in <eos>, or prompts of one length; a source is padded on the right.
         n_beams: beginnings kept for each row.
-        max_new_tokens: at most so many behind <bos> or the prompt; None: as many as the model's positions allow.
+        max_new_tokens: at most so many after <bos> or the prompt; None: as many as the model's positions allow.
         length_penalty: alpha; 0 ranks by probability alone, which favours short texts; the larger, the longer.
         penalty_form: "length" divides by length^alpha, "paper" by ((5 + length) / 6)^alpha.
         use_cache: keep keys and values between steps.

@@ -45,7 +45,7 @@ def search_beams(
     penalty_form: PenaltyForm = "paper",
     max_new_tokens: int | None = None,
 ) -> BeamTree:
-    """Search for the best text behind a step, and return all that was considered on the way.
+    """Search for the best text after a step, and return all that was considered on the way.
 
     In each step the `2 n_beams` best beginnings that are one token longer are considered. Of those that end, the ones
     among the first `n_beams` are kept as texts; the `n_beams` best others go on. The search ends when none of these
@@ -58,17 +58,17 @@ def search_beams(
         n_beams: beginnings kept at each step.
         length_penalty: alpha; 0 ranks by probability alone, which favours short texts; the larger, the longer.
         penalty_form: "length" divides by length^alpha, "paper" by ((5 + length) / 6)^alpha.
-        max_new_tokens: at most so many behind `start`; None: as many as there is room for.
+        max_new_tokens: at most so many after `start`; None: as many as there is room for.
 
     Raises:
-        TextError: `start` is of another tree, or nothing can come behind it.
+        TextError: `start` is of another tree, or nothing can come after it.
         ConfigError: numbers that make no sense.
 
     Source: Vaswani et al. 2017, sec. 6.1 (four beams, alpha 0.6).
     """
     start = tree.start if start is None else start
     search = Search(n_beams=n_beams, eos_id=tree.model.config.eos_id, alpha=length_penalty, form=penalty_form)
-    n_new = _room_behind(tree, start, max_new_tokens)
+    n_new = _room_after(tree, start, max_new_tokens)
     ends, levels = [start], list[tuple[BeamCandidate, ...]]()
     while not search.is_over:
         best = _best(tree, search, ends)
@@ -102,8 +102,8 @@ def _best(tree: DecodingTree, search: Search, ends: list[DecodingStep]) -> list[
     )
 
 
-def _room_behind(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | None) -> int:
-    """Return how many tokens may come behind a step at most."""
+def _room_after(tree: DecodingTree, start: DecodingStep, max_new_tokens: int | None) -> int:
+    """Return how many tokens may come after a step at most."""
     if tree.start not in start.path():
         raise TextError("this step is of another tree, or of the prompt; choose one that was written here")
     if tree.has_ended(start):

@@ -37,7 +37,7 @@ class GrowingStore:
 
     @property
     def written(self) -> Float[Tensor, "batch both_heads pos d_head"]:
-        """Keys and, behind them, values of all positions so far."""
+        """Keys and, after them, values of all positions so far."""
         assert self.k_v is not None, "nothing was read yet"
         return self.k_v.narrow(2, 0, self.n_positions)
 
@@ -112,7 +112,7 @@ class KeyValueCache:
         return cache
 
     def taken(self, first: int) -> Float[Tensor, "batch pos layer both_heads d_head"]:
-        """Return a copy of keys and, behind them, values of self-attention, from position `first` on.
+        """Return a copy of keys and, after them, values of self-attention, from position `first` on.
 
         Later calls of the model do not change it; `of` goes on from it.
         """

@@ -18,7 +18,7 @@ def contrasted(
 
     Args:
         expert_logits: of the token that comes next; -inf for what is never written.
-        amateur_logits: of the same token, behind the same text; finite for all that is plausible.
+        amateur_logits: of the same token, after the same text; finite for all that is plausible.
         plausibility: the paper's alpha; tokens less probable to the expert than this share of its most probable one
             are left out.
 

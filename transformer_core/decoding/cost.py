@@ -39,7 +39,7 @@ class CacheBytes:
 
 
 def step_cost(config: ModelConfig, n_before: int, *, n_new: int = 1, n_src: int = 0, cached: bool = True) -> StepCost:
-    """Return what it costs the decoder to read new tokens behind others.
+    """Return what it costs the decoder to read new tokens after others.
 
     Args:
         config: of the model.

@@ -114,7 +114,7 @@ class Filling:
 
     @property
     def total_log_prob(self) -> float:
-        """Of all that was filled in, each behind those before it, in nats."""
+        """Of all that was filled in, each after those before it, in nats."""
         return math.fsum(step.chosen.log_prob for step in self.steps)
 
     def first(self, n: int) -> "Filling":
@@ -269,7 +269,7 @@ class FillingTree:
 
 
 def token_of(tokenizer: Tokenizer, word: str) -> int:
-    """Return the token of a word that a person typed for a blank, the one behind a space before the one without.
+    """Return the token of a word that a person typed for a blank, the one after a space before the one without.
 
     Raises:
         TextError: it is no single token, or one that the model has never seen.

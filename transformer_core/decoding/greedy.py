@@ -16,7 +16,7 @@ class Decoding:
     """What a model wrote."""
 
     tokens: Int[Tensor, "batch pos"]  # <bos> or the prompt first; <eos> ends a row unless its room ended; then padding
-    log_probs: Float[Tensor, "batch pos-1"]  # nats, of each token behind the first; 0 for padding
+    log_probs: Float[Tensor, "batch pos-1"]  # nats, of each token after the first; 0 for padding
 
 
 @torch.no_grad()
@@ -34,7 +34,7 @@ def greedy_decode(
     Args:
         model: in evaluation mode: an encoder-decoder, which writes the target, or a decoder, which goes on.
         tokens: the source, ending in <eos>, or the prompt; padded on the right.
-        max_new_tokens: at most so many behind <bos> or each prompt; None: as many as the model's positions allow.
+        max_new_tokens: at most so many after <bos> or each prompt; None: as many as the model's positions allow.
         use_cache: keep keys and values between steps; without, each step reads everything anew.
 
     Raises:

@@ -38,7 +38,7 @@ def written_weights(steps: Sequence[DecodingStep], kind: Kind, aim: Aim) -> Floa
     """Return a row for each step: where it was looked in order to write its token.
 
     Args:
-        steps: of one path, each behind the one before; all with a decision.
+        steps: of one path, each after the one before; all with a decision.
         kind: over what was written so far, as long as the last row, then filled up with 0; or over the source.
         aim: of whom.
     """

@@ -93,7 +93,7 @@ class DecodingSession:
 
     @property
     def has_ended(self) -> bool:
-        """Whether nothing can come behind `at`: its token ends texts, or the room has ended."""
+        """Whether nothing can come after `at`: its token ends texts, or the room has ended."""
         return self.tree.is_over(self.at)
 
     def forward(self) -> DecodingStep:
@@ -107,7 +107,7 @@ class DecodingSession:
 
     def to_end(self, *, max_new_tokens: int | None = None) -> DecodingStep:
         """Go on until the text or its room ends, or by `max_new_tokens` at most."""
-        room = self.tree.room_behind(self.at)
+        room = self.tree.room_after(self.at)
         for _ in range(room if max_new_tokens is None else min(room, max_new_tokens)):
             if self.has_ended:
                 break
@@ -146,7 +146,7 @@ class DecodingSession:
 
     @property
     def prediction(self) -> NextTokenPrediction:
-        """What the model says behind `at`, and where it looks to say it.
+        """What the model says after `at`, and where it looks to say it.
 
         Raises:
             TextError: the text has ended there.
@@ -154,7 +154,7 @@ class DecodingSession:
         return self.prediction_after(self.at)
 
     def prediction_after(self, step: DecodingStep) -> NextTokenPrediction:
-        """Return what the model says behind a step, and where it looks to say it; read now if it was not.
+        """Return what the model says after a step, and where it looks to say it; read now if it was not.
 
         Raises:
             TextError: the text has ended there.
@@ -166,7 +166,7 @@ class DecodingSession:
         return step.prediction
 
     def choice(self, step: DecodingStep) -> int:
-        """Return the token that comes behind a step by the session's sampling.
+        """Return the token that comes after a step by the session's sampling.
 
         Raises:
             TextError: the text has ended there.
@@ -178,14 +178,14 @@ class DecodingSession:
         return step.choices[self.sampling]
 
     def distribution(self, step: DecodingStep) -> Float[Tensor, " vocab"]:
-        """Return the log-probabilities, in nats, that the token behind a step is drawn from; -inf where filtered out.
+        """Return the log-probabilities, in nats, that the token after a step is drawn from; -inf where filtered out.
 
         Raises:
             TextError: the text has ended there.
         """
         logits = self.prediction_after(step).logits
         if self.amateur is not None:
-            logits = contrasted(logits, _logits_behind(self.amateur, step.written()))
+            logits = contrasted(logits, _logits_after(self.amateur, step.written()))
         return next_log_probs(logits, [one.token for one in step.path()], self.sampling)
 
     def follow(
@@ -195,11 +195,11 @@ class DecodingSession:
 
         Args:
             forced: tokens that are not chosen, by how many were written before the first of them; those of one place
-                are read in one forward. A place behind the text's end is left out.
+                are read in one forward. A place after the text's end is left out.
             max_new_tokens: end after so many; None: where the text or its room ends.
 
         Raises:
-            TextError: a forced token that nobody writes, or forced tokens that go on behind one that ends the text, or
+            TextError: a forced token that nobody writes, or forced tokens that go on after one that ends the text, or
                 for which there is no room.
         """
         step, waiting = self.tree.start, list[int]()
@@ -243,7 +243,7 @@ class DecodingSession:
         return draw(log_probs, seed=self.sampling.seed, position=step.position + 1)
 
     def _ahead(self) -> DecodingStep | None:
-        """Return the step behind `at` on a branch of this session, the latest branch first."""
+        """Return the step after `at` on a branch of this session, the latest branch first."""
         for tip in reversed(self.tips):
             path = tip.path()
             if self.at in path[:-1]:
@@ -263,7 +263,7 @@ def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
                 others=others,
                 mine=mine,
             )
-    room, other_room = tree.room_behind(tree.start), amateur.room_behind(amateur.start)
+    room, other_room = tree.room_after(tree.start), amateur.room_after(amateur.start)
     if other_room < room:
         raise ConfigError(
             "the amateur has room for {other_room:,} new tokens, fewer than the model's {room:,}; begin the "
@@ -274,8 +274,8 @@ def _check_amateur(tree: DecodingTree, amateur: DecodingTree) -> None:
         )
 
 
-def _logits_behind(tree: DecodingTree, written: Sequence[DecodingStep]) -> Float[Tensor, " vocab"]:
-    """Return what another tree's model says behind the same tokens."""
+def _logits_after(tree: DecodingTree, written: Sequence[DecodingStep]) -> Float[Tensor, " vocab"]:
+    """Return what another tree's model says after the same tokens."""
     step = tree.teacher_force(tree.start, [one.token for one in written])
     tree.read(step)
     assert step.prediction is not None, "it was read just now"

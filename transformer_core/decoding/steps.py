@@ -16,7 +16,7 @@ from transformer_core.model.transformer import Transformer
 class GenerationState:
     """A model at work on some rows of tokens, with what it has read so far kept in a cache.
 
-    An encoder-decoder reads the source once and begins to write behind <bos>; a decoder goes on behind its prompt.
+    An encoder-decoder reads the source once and begins to write after <bos>; a decoder goes on after its prompt.
     """
 
     def __init__(
@@ -32,7 +32,7 @@ class GenerationState:
         Args:
             model: in evaluation mode, with a decoder.
             tokens: source tokens ending in <eos>, or prompts; padded on the right.
-            max_new_tokens: at most so many behind <bos> or behind each prompt; None: as the model's positions allow.
+            max_new_tokens: at most so many after <bos> or after each prompt; None: as the model's positions allow.
             use_cache: keep keys and values between steps; without, each step reads everything anew.
 
         Raises:
@@ -100,7 +100,7 @@ class GenerationState:
 
     @property
     def filler(self) -> int:
-        """The token that fills up rows behind their end."""
+        """The token that fills up rows after their end."""
         return self.config.eos_id if self.config.pad_id is None else self.config.pad_id
 
 
@@ -138,7 +138,7 @@ def check_writes(model: Transformer) -> None:
 
 
 def room_for(config: ModelConfig, n_given: int, max_new_tokens: int | None) -> int:
-    """Return how many tokens are written at most behind <bos> or a prompt.
+    """Return how many tokens are written at most after <bos> or a prompt.
 
     Raises:
         ConfigError: there is no room, or less than was asked for.

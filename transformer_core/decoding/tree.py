@@ -1,6 +1,6 @@
 """A tree of steps: what a model reads and writes, token by token, with what it looked at; nothing is computed twice.
 
-Each step is a token behind another one. When a step is read, its keys and values stay with it, so that any path of the
+Each step is a token after another one. When a step is read, its keys and values stay with it, so that any path of the
 tree can be gone on with: a cache is put together from the steps on the way, and only what is new is computed.
 """
 
@@ -30,7 +30,7 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(kw_only=True, eq=False)
 class DecodingStep:
-    """A token behind another one: who wrote it, how probable it was, and what the model looked at before it."""
+    """A token after another one: who wrote it, how probable it was, and what the model looked at before it."""
 
     token: int
     position: int  # among the decoder's tokens, from 0
@@ -39,8 +39,8 @@ class DecodingStep:
     # by token; whoever shares the tree may add one at any time, so iterate over `list(children.values())`
     children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
     prediction: NextTokenPrediction | None = field(default=None, repr=False)  # of the next token; None until read
-    kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, behind them values
-    choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # what sessions chose behind it, by sampling
+    kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, after them values
+    choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # what sessions chose after it, by sampling
     _chosen: Candidate | None = field(default=None, init=False, repr=False)
 
     @property
@@ -57,7 +57,7 @@ class DecodingStep:
 
     @property
     def log_prob(self) -> float:
-        """In nats, behind the tokens before it; 0 where it was not for the model to say."""
+        """In nats, after the tokens before it; 0 where it was not for the model to say."""
         return 0.0 if self.chosen is None else self.chosen.log_prob
 
     def path(self) -> "list[DecodingStep]":
@@ -80,7 +80,7 @@ class DecodingStep:
 
 
 class DecodingTree:
-    """All that was written so far behind one source or one prompt, by whomever; it may be shared between threads.
+    """All that was written so far after one source or one prompt, by whomever; it may be shared between threads.
 
     What is read stays as it was read: whoever intervenes in the model does it around all that is done with a tree.
 
@@ -99,7 +99,7 @@ class DecodingTree:
         Args:
             model: in evaluation mode, with a decoder.
             tokens: one source, ending in <eos>, or one prompt; without padding.
-            max_new_tokens: at most so many behind <bos> or the prompt; None: as many as the model's positions allow.
+            max_new_tokens: at most so many after <bos> or the prompt; None: as many as the model's positions allow.
 
         Raises:
             TextError: more than one text, an empty one, a source that is too long, or a token that cannot be read.
@@ -150,32 +150,32 @@ class DecodingTree:
                     self._forward([unread])
 
     def go_on(self, step: DecodingStep, token: int) -> DecodingStep:
-        """Return the step of a token behind another one, which is read if it was not; the tree has each once.
+        """Return the step of a token after another one, which is read if it was not; the tree has each once.
 
         Raises:
             TextError: the text has ended, or its room has; or a token that nobody writes.
         """
-        self._check_behind(step, [token])
+        self._check_after(step, [token])
         self.read(step)
-        return _behind(step, token)
+        return _step_after(step, token)
 
     def teacher_force(self, step: DecodingStep, tokens: Sequence[int]) -> DecodingStep:
-        """Return the last step of some tokens behind another one, all read in one forward (teacher forcing).
+        """Return the last step of some tokens after another one, all read in one forward (teacher forcing).
 
         Like any new step the last one is not read itself. Nothing is written where one of them cannot be.
 
         Raises:
             TextError: the text ends before them, or there is no room; or a token that nobody writes.
         """
-        self._check_behind(step, tokens)
+        self._check_after(step, tokens)
         for token in tokens:
-            step = _behind(step, token)
+            step = _step_after(step, token)
         if tokens and step.parent is not None:
             self.read(step.parent)
         return step
 
     def follow(self, tokens: Sequence[int]) -> Iterator[DecodingStep]:
-        """Iterate over the steps of some tokens behind the given ones, as far as the tree has read the way there."""
+        """Iterate over the steps of some tokens after the given ones, as far as the tree has read the way there."""
         step = self.start
         for token in tokens:
             if token not in step.children or step.prediction is None:
@@ -184,19 +184,19 @@ class DecodingTree:
             yield step
 
     def has_ended(self, step: DecodingStep) -> bool:
-        """Whether nothing comes behind a step, as its token ends texts."""
+        """Whether nothing comes after a step, as its token ends texts."""
         return not step.is_given and step.token == self.model.config.eos_id
 
     def has_room(self, step: DecodingStep) -> bool:
-        """Whether another token has a position behind a step."""
-        return self.room_behind(step) > 0
+        """Whether another token has a position after a step."""
+        return self.room_after(step) > 0
 
     def is_over(self, step: DecodingStep) -> bool:
-        """Whether nothing can come behind a step: its token ends texts, or the room has ended."""
+        """Whether nothing can come after a step: its token ends texts, or the room has ended."""
         return self.has_ended(step) or not self.has_room(step)
 
-    def room_behind(self, step: DecodingStep) -> int:
-        """Return how many tokens have a position behind a step."""
+    def room_after(self, step: DecodingStep) -> int:
+        """Return how many tokens have a position after a step."""
         return self.max_positions - 1 - step.position
 
     def _check_token(self, token: int) -> None:
@@ -206,8 +206,8 @@ class DecodingTree:
                 "token {token} is not in the vocabulary; there are 0 to {last}", token=token, last=vocab_size - 1
             )
 
-    def _check_behind(self, step: DecodingStep, tokens: Sequence[int]) -> None:
-        """Refuse tokens that cannot be written behind a step."""
+    def _check_after(self, step: DecodingStep, tokens: Sequence[int]) -> None:
+        """Refuse tokens that cannot be written after a step."""
         config, has_ended = self.model.config, self.has_ended(step)
         for token in tokens:
             self._check_token(token)
@@ -216,7 +216,7 @@ class DecodingTree:
             if has_ended:
                 raise TextError("the text has ended here; go back to go on in another way")
             has_ended = token == config.eos_id
-        room = self.room_behind(step)
+        room = self.room_after(step)
         if len(tokens) > room:
             raise TextError(
                 "a text has at most {most:,} tokens here; there is room for {room:,} more, not for {n:,}; go "
@@ -228,9 +228,9 @@ class DecodingTree:
 
     @torch.inference_mode()
     def _forward(self, rows: list[list[DecodingStep]]) -> None:
-        """Read steps row by row, at the same positions, behind others that were read, and keep what was seen."""
+        """Read steps row by row, at the same positions, after others that were read, and keep what was seen."""
         start, n_rows, n_new, n_cached = perf_counter(), len(rows), len(rows[0]), rows[0][0].position
-        cache = self._cache_behind([row[0].parent for row in rows])
+        cache = self._cache_after([row[0].parent for row in rows])
         self._live = None  # a forward that is broken off leaves half a cache
         tokens = torch.tensor([[step.token for step in row] for row in rows], device=self.device)
         memory = None if self._memory is None else self._memory.expand(n_rows, -1, -1)
@@ -265,8 +265,8 @@ class DecodingTree:
                 self.n_bytes += step.prediction.n_bytes + step.kept.nbytes
         self._live = cache, [row[-1] for row in rows]
 
-    def _cache_behind(self, ends: "list[DecodingStep | None]") -> KeyValueCache:
-        """Return a cache that goes on behind these steps: the last one, or one put together from what steps keep."""
+    def _cache_after(self, ends: "list[DecodingStep | None]") -> KeyValueCache:
+        """Return a cache that goes on after these steps: the last one, or one put together from what steps keep."""
         if self._live is not None and self._live[1] == ends:
             return self._live[0]
         paths = [[step.kept for step in end.path() if step.kept is not None] for end in ends if end is not None]
@@ -285,8 +285,8 @@ def _given(tokens: Sequence[int]) -> DecodingStep:
     return last
 
 
-def _behind(step: DecodingStep, token: int) -> DecodingStep:
-    """Return the step of a token behind another one, the same to all who ask for it at the same time."""
+def _step_after(step: DecodingStep, token: int) -> DecodingStep:
+    """Return the step of a token after another one, the same to all who ask for it at the same time."""
     new = DecodingStep(token=token, position=step.position + 1, parent=step, is_given=False)
     return step.children.setdefault(token, new)
 

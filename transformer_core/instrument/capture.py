@@ -32,7 +32,7 @@ class ByName(Mapping[str, Kept]):
         self._every = every
 
     def add(self, site: str, value: Kept) -> None:
-        """Keep a value, in the place of the one before or behind it."""
+        """Keep a value, in the place of the one before or after it."""
         kept = self._values.setdefault(site, [])
         if not self._every:
             kept.clear()

@@ -86,7 +86,7 @@ class Selection:
         return min((position for position in meant if start <= position < stop), default=None)
 
     def missed(self, n_positions: int, n_keys: int) -> tuple[Message, int, int] | None:
-        """Return what is named behind the end of a text, as (axis, index, how many there are), or None."""
+        """Return what is named after the end of a text, as (axis, index, how many there are), or None."""
         rows = _POSITION if self.cells is None else _QUERY
         named = [(rows, position, n_positions) for position in self.positions or ()]
         for _, query, key in self.cells or ():

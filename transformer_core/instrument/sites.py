@@ -78,7 +78,7 @@ def sites(stem: str = "*", *, layer: int | None = None, attention: str | None = 
     '*blocks.0.*hook_*'
 
     Args:
-        stem: as for `site`, or the end of another name of `site_names`, behind "hook_".
+        stem: as for `site`, or the end of another name of `site_names`, after "hook_".
         layer: from 0.
         attention: as for `site`.
 

@@ -73,7 +73,7 @@ def sliding_window_mask(
 def prefix_mask(
     n_queries: int, n_keys: int, n_prefix: int, *, n_past: int = 0, device: torch.device | None = None
 ) -> Bool[Tensor, "query key"]:
-    """Allow the first `n_prefix` keys to all queries, and behind them each position itself and what came before it.
+    """Allow the first `n_prefix` keys to all queries, and after them each position itself and what came before it.
 
     Args:
         n_queries: positions that ask.
@@ -145,7 +145,7 @@ class AttentionMask:
         """Return the rule of self-attention.
 
         Args:
-            tokens: those that ask; behind `n_past` cached ones, all of them real then.
+            tokens: those that ask; after `n_past` cached ones, all of them real then.
             pad_id: the token that fills up shorter sequences; None where there is none.
             is_causal: whether what comes after a query is hidden from it.
             n_past: tokens before the first query, whose keys are there already.

@@ -75,7 +75,7 @@ class Transformer(nn.Module):
     def forward(
         self, tokens: Tokens, tgt: Int[Tensor, "batch tgt"] | None = None, *, segments: Tokens | None = None
     ) -> Float[Tensor, "batch out vocab"]:
-        """Return logits: of the token behind each one (decoder), or of the token at each place (encoder only).
+        """Return logits: of the token after each one (decoder), or of the token at each place (encoder only).
 
         Args:
             tokens: what is read, padded on the right with `pad_id`; the source, where there are two stacks.

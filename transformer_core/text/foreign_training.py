@@ -26,7 +26,7 @@ _READ: Mapping[Architecture, tuple[str, ...]] = {
 def for_training(tokenizer: ForeignTokenizer, architecture: Architecture) -> ForeignTokenizer:
     """Return a tokenizer as a new model of some architecture needs it; the given one stays as it is.
 
-    What the training needs and the tokenizer lacks is added behind its vocabulary. GPT-2's <|endoftext|> begins and
+    What the training needs and the tokenizer lacks is added after its vocabulary. GPT-2's <|endoftext|> begins and
     ends texts; for pairs it gets a <pad>, for a decoder alone nothing.
 
     Args:

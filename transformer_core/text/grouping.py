@@ -4,7 +4,7 @@ A word is what the word tokenizer takes for one (words.py), however a text is cu
 two, and so is "cat.". Besides:
 
 - A special token is a word of its own.
-- Spaces belong to the word behind them, as byte-level tokens have it; line breaks and tabs are words of their own.
+- Spaces belong to the word after them, as byte-level tokens have it; line breaks and tabs are words of their own.
 - A token that goes on with a word ("##" in front) belongs to it.
 - No token is cut: one that ends a word and holds another belongs to the first. So the bytes of a letter stay together.
 - In scripts that are written without spaces, a word is a token, or as many as share a letter.

@@ -92,7 +92,7 @@ class IdTokenizer(Tokenizer):
         return [(int(piece), piece) for piece in pieces]
 
     def _read(self, text: str, architecture: Architecture) -> list[tuple[int, str]]:
-        """Return the ids as typed; for an encoder-decoder, whose texts end in <eos>, with that behind them.
+        """Return the ids as typed; for an encoder-decoder, whose texts end in <eos>, with that after them.
 
         Raises:
             TextError: as `_cut`, or a blank for an encoder, whose mask is not known.

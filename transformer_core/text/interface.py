@@ -51,7 +51,7 @@ class Tokenizer(ABC):
         Args:
             text: any text; characters that UTF-8 cannot hold (lone surrogates) count as U+FFFD.
             bos: put the token in front that begins a text.
-            eos: put the token behind that ends one.
+            eos: append the end-of-sequence token.
 
         Raises:
             TextError: the tokenizer has no such token.
@@ -77,7 +77,7 @@ class Tokenizer(ABC):
         return [i for i, _ in self._read(encodable(text), architecture)]
 
     def labels_for(self, text: str, architecture: Architecture) -> list[str]:
-        """Return a label for each token of `encode_for`; what has no token of its own stands behind "<unk>", as typed.
+        """Return a label for each token of `encode_for`; what has no token of its own stands after "<unk>", as typed.
 
         Words of the word kind are as typed, too: their tokens know no capitals.
         """
@@ -211,7 +211,7 @@ def encodable(text: str) -> str:
 def typed(text: str, offsets: Sequence[tuple[int, int]]) -> list[str]:
     """Return the stretch of a text that each token stands for, from where the tokens lie in it."""
     next_starts = [*(start for start, _ in offsets[1:]), len(text)]
-    # An accent that was typed behind its letter lies between two offsets: NFC has joined it to the letter.
+    # An accent that was typed after its letter lies between two offsets: NFC has joined it to the letter.
     return [
         text[start:end] + text[end:next_start].rstrip()
         for (start, end), next_start in zip(offsets, next_starts, strict=False)

@@ -71,7 +71,7 @@ class OwnTokenizer(Tokenizer):
     def decode(self, ids: Iterable[SupportsInt]) -> str:
         """Return the text of tokens; special tokens are left out.
 
-        Words are joined as one writes: no space before closing punctuation or behind an elision, a capital in front.
+        Words are joined as one writes: no space before closing punctuation or after an elision, a capital in front.
 
         Args:
             ids: whole numbers, in a list or in a tensor of one axis.

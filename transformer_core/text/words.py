@@ -10,7 +10,7 @@ _CLOSING = frozenset(".,;:!?)")
 
 
 def join_words(words: Sequence[str]) -> str:
-    """Write words as a sentence: no space before closing punctuation or behind an elision, a capital in front."""
+    """Write words as a sentence: no space before closing punctuation or after an elision, a capital in front."""
     text = "".join(
         word if i == 0 or word in _CLOSING or re.fullmatch(_OPENING, words[i - 1]) else f" {word}"
         for i, word in enumerate(words)

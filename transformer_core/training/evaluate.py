@@ -44,7 +44,7 @@ def evaluate(
         greedy decoding turns into the very tokens of the target, and each measure of the corpus. Where the pairs know
         what pronouns stand for, `antecedent`: of how many pronouns the guided head has its largest weight on that;
         where none is guided, the head of the encoder that has it there most often. For texts and a decoder, each
-        measure of the corpus, of what it writes behind a prompt; and where the corpus knows which units others
+        measure of the corpus, of what it writes after a prompt; and where the corpus knows which units others
         determine, `determined_accuracy`, how many of those are the most probable token. All but `loss` are fractions in
         [0, 1]; a measure that applies nowhere is left out.
 
@@ -120,7 +120,7 @@ def free_outputs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
         longest = max(len(tokenizer.encode(pairs[row].target, eos=True)) for row in rows)
         room = min(max(2 * src.shape[1] + 8, longest + 1), model.config.max_seq_len - 1)
         for row, output in zip(rows, greedy_decode(model, src, max_new_tokens=room).tokens.tolist(), strict=True):
-            written = output[1:]  # behind <bos>
+            written = output[1:]  # after <bos>
             end = written.index(model.config.eos_id) + 1 if model.config.eos_id in written else len(written)
             yield row, written[:end]
 
@@ -134,7 +134,7 @@ def _antecedents(model: Transformer, batches: Batches, guided: tuple[int, int] |
 
 
 def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, texts: Sequence[Any]) -> dict[str, float]:
-    """Return the measures of what the model writes behind the prompt of each text."""
+    """Return the measures of what the model writes after the prompt of each text."""
     verdicts: dict[str, list[bool]] = {name: [] for name in corpus.text_measures}
     if not verdicts:
         return {}

@@ -58,7 +58,7 @@ def train(
         batches: where the data come from; one is taken a step, the same one in every process.
         config: the numbers.
         optimizer: the optimizer to go on with; without one, a new one as the configuration names it.
-        steps_done: steps that lie behind a resumed run; the first step is the next one.
+        steps_done: steps that lie after a resumed run; the first step is the next one.
         processes: those that train together.
 
     Yields:

@@ -26,7 +26,7 @@ class CapturedText:
 
         Args:
             model: in evaluation mode.
-            inputs: the tokens of the text, and for two stacks those of the decoder's input behind them.
+            inputs: the tokens of the text, and for two stacks those of the decoder's input after them.
         """
         self._model = model
         self._inputs = [tensor_of(tokens, model) for tokens in inputs]

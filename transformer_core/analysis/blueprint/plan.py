@@ -1,7 +1,7 @@
 """The plan of a model: the boxes that figure 1 of the paper would have, and the arrows between them.
 
 A box has a name that is short and stable, for addresses: "encoder.embed", "decoder.0.cross_attn", "unembed". Whatever
-the configuration leaves out is not on the plan, and each normalization stands where it is computed: behind the sum as
+the configuration leaves out is not on the plan, and each normalization stands where it is computed: after the sum as
 in the paper ("add & norm"), or before its sub-layer (Xiong et al. 2020).
 """
 
@@ -40,7 +40,7 @@ class Box:
 
     name: str
     kind: Kind
-    stack: str = ""  # "encoder", "decoder"; "" behind the last stack
+    stack: str = ""  # "encoder", "decoder"; "" after the last stack
     layer: int | None = None
     module: str = ""  # its path in the model; "" where no module of its own computes it
     part: str = ""  # the last part of the name: "cross_attn"
@@ -111,7 +111,7 @@ class _Plan:
         self.arrows += [Arrow(start=start, end=end, flow=flow) for flow in flows]
 
     def then(self, before: str, box: Box) -> str:
-        """Put a box behind another; return its name."""
+        """Put a box after another; return its name."""
         self.put(box)
         self.join(before, box.name, "stream")
         return box.name

@@ -150,7 +150,7 @@ SUM = mark("the sum")
 
 
 def _of_stack(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield what passes the boxes before and behind the layers."""
+    """Yield what passes the boxes before and after the layers."""
     stack, pos = box.stack, positions_axis(config, box.stack)
     wide = ("batch", pos, "d_model")
     if box.kind == "embedding":
@@ -175,7 +175,7 @@ def _of_stack(config: ModelConfig, box: Box) -> Iterator[Stage]:
 
 
 def _of_head(config: ModelConfig, box: Box) -> Iterator[Stage]:
-    """Yield what passes the boxes behind the last stack."""
+    """Yield what passes the boxes after the last stack."""
     pos = positions_axis(config, "decoder" if config.has_decoder else "encoder")
     wide, each = ("batch", pos, "d_model"), ("batch", pos, "vocab")
     if box.kind == "softmax":
@@ -288,6 +288,6 @@ def _sublayers(config: ModelConfig, stack: str) -> tuple[str, ...]:
 
 
 def _sum_behind(config: ModelConfig, box: Box, sublayer: str) -> str:
-    """Return the hook point of the sum behind a sub-layer: the last one's is `hook_resid_post`."""
+    """Return the hook point of the sum after a sub-layer: the last one's is `hook_resid_post`."""
     is_last = sublayer == _sublayers(config, box.stack)[-1]
     return f"{box.stack}.blocks.{box.layer}.{'hook_resid_post' if is_last else _SITES[sublayer]}"

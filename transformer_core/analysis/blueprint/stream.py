@@ -11,7 +11,7 @@ from transformer_core.config import ModelConfig
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A place in the stream, behind a sub-layer or where the stream begins."""
+    """A place in the stream, after a sub-layer or where the stream begins."""
 
     name: str  # of the box that the vector comes out of, such as "decoder.0.cross_attn"; "decoder.embed" at first
     sum: str  # the hook point of the stream there, as the sum stands

@@ -45,7 +45,7 @@ def near_cells(n_tokens: int) -> Bool[np.ndarray, "query key"]:
 def induction_cells(
     tokens: Int[np.ndarray, "*texts pos"], special: Collection[int]
 ) -> Bool[np.ndarray, "*texts pos pos"]:
-    """Return, for each token that occurred before, the tokens right behind its earlier occurrences.
+    """Return, for each token that occurred before, the tokens right after its earlier occurrences.
 
     Args:
         tokens: of one text, or of several of one length.

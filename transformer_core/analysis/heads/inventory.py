@@ -71,7 +71,7 @@ def settings(config: ModelConfig) -> list[Setting]:
 
 
 def field_notes() -> dict[str, str]:
-    """Return, in English, what is written behind each field of `ModelConfig`: its meaning, its unit, its source."""
+    """Return, in English, what is written after each field of `ModelConfig`: its meaning, its unit, its source."""
     lines = inspect.getsource(ModelConfig).splitlines()
     notes = (re.match(r"    (\w+): .*?  # (.+)$", line) for line in lines)
     return {note[1]: note[2] for note in notes if note}

@@ -50,7 +50,7 @@ class HeadMeasures:
     relative_entropy: float | None  # of the same, each divided by log(keys that it may look at); in [0, 1]
     diagonality: Share | None  # 1: all on the diagonal; 0: as far from it as evenly spread attention, or farther
     previous: Share | None  # on the token before; None in cross-attention
-    induction: Share | None  # of tokens that occurred before, on what came behind them then; None in cross-attention
+    induction: Share | None  # of tokens that occurred before, on what came after them then; None in cross-attention
     aligned: Share | None  # on the tokens that truly determine what is said next
 
     @property

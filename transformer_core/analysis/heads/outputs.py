@@ -61,7 +61,7 @@ def head_outputs(
 
 @torch.inference_mode()
 def layer_states(model: Transformer, *tokens: Tokens) -> dict[str, Float[np.ndarray, "state pos d_model"]]:
-    """Return the residual stream before the first block of each stack, and behind each block.
+    """Return the residual stream before the first block of each stack, and after each block.
 
     Args:
         model: in evaluation mode, on any device and in any precision.

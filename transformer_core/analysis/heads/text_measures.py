@@ -122,8 +122,8 @@ class TextMeasures:
     Entropy, distance and diagonality are means over the queries with a choice, which may look at two keys or more. The
     share on the first token is that of queries which may look at it, the share on special tokens that of queries
     which may look at one, both with a choice. In self-attention the first two tokens do not count for the share on
-    the first token and on the one before, as they have no other. The share on what came behind the same token before,
-    induction, is that of queries whose token occurred before, but for special ones, and which may look behind it.
+    the first token and on the one before, as they have no other. The share on what came after the same token before,
+    induction, is that of queries whose token occurred before, but for special ones, and which may look after it.
 
     Args:
         n_heads: of which rows will come; of one layer, or of all.
@@ -168,7 +168,7 @@ class TextMeasures:
         queries = np.arange(first_query, first_query + len(mask))
         weights = self._weights(mask, has_choice, queries)
         cells = np.stack([of_cells * counts[:, None] for of_cells, counts in weights.values()]).astype(rows.dtype)
-        n_seen = int(np.flatnonzero(mask.any(axis=0)).max(initial=-1)) + 1  # behind these keys, all is 0
+        n_seen = int(np.flatnonzero(mask.any(axis=0)).max(initial=-1)) + 1  # after these keys, all is 0
         rows, cells = rows[..., :n_seen], cells[..., :n_seen]
         sums = rows.reshape(len(rows), -1) @ cells.reshape(len(cells), -1).T  # [head, measure]
         for (name, (_, counts)), of_heads in zip(weights.items(), sums.T, strict=True):
@@ -251,7 +251,7 @@ def is_self_attention(attention: str) -> bool:
 def behind_the_same(
     ids: Int[np.ndarray, " pos"], special: Bool[np.ndarray, " pos"], queries: Int[np.ndarray, " query"]
 ) -> Bool[np.ndarray, "query pos"]:
-    """Return, for some queries of a text, the places right behind the earlier occurrences of their token.
+    """Return, for some queries of a text, the places right after the earlier occurrences of their token.
 
     The same cells as those of `habits.induction_cells`, for some rows at a time.
 

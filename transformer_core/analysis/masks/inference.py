@@ -26,13 +26,13 @@ UNMASKED = MaskChoice(preset="none", attention="decoder")
 class Steps:
     """What a decoder says of each next token, read at once and step by step."""
 
-    best: Int[np.ndarray, " pos"]  # the most probable token behind each one, from one pass under the look-ahead mask
+    best: Int[np.ndarray, " pos"]  # the most probable token after each one, from one pass under the look-ahead mask
     in_one_pass: Float[np.ndarray, " pos"]  # its probability there, in [0, 1]
     in_steps: Float[np.ndarray, " pos"]  # its probability where each token is read by itself, with a cache
     apart: Float[np.ndarray, " pos"]  # by how much the logits of both differ at most
     apart_unmasked: Float[np.ndarray, " pos"]  # the same, of steps with a cache and without any mask
     grown: Float[np.ndarray, "length pos"]  # row n - 1: the first n tokens read at once; by how much the logits at
-    # each position differ at most from what they were when it was the last one; NaN behind the text
+    # each position differ at most from what they were when it was the last one; NaN after the text
     grown_unmasked: Float[np.ndarray, "length pos"]  # the same without the mask
     tolerance: float  # logits: differences up to this are put down to rounding, in the model's precision
 

@@ -1,4 +1,4 @@
-"""A text to try masks on: short enough to be drawn, with padding behind it, or with targets that are not shifted."""
+"""A text to try masks on: short enough to be drawn, with padding after it, or with targets that are not shifted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ class MaskText:
     """The tokens that a model is given, and those that it is asked for."""
 
     architecture: Architecture
-    inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding behind it
+    inputs: Mapping[str, tuple[int, ...]]  # by side, "source" and "target": what the model is given, padding after it
     labels: Mapping[str, tuple[str, ...]]  # of these tokens
     n_real: Mapping[str, int]  # tokens of each side that are no padding
     asked: tuple[int, ...]  # positions of the output that have a target token
@@ -34,7 +34,7 @@ class MaskText:
 
     @property
     def n_padding(self) -> Mapping[str, int]:
-        """How many tokens of padding stand behind each side."""
+        """How many tokens of padding stand after each side."""
         return {side: len(tokens) - self.n_real[side] for side, tokens in self.inputs.items()}
 
     def sides(self, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -51,13 +51,13 @@ class MaskText:
         )
 
     def padded(self, tokenizer: Tokenizer, pad_id: int | None, sides: Sequence[str], n_padding: int) -> "MaskText":
-        """Return the text with padding behind some of its sides; as it is where the model has no padding.
+        """Return the text with padding after some of its sides; as it is where the model has no padding.
 
         Args:
             tokenizer: the model's.
             pad_id: the token of the padding.
             sides: "source", "target".
-            n_padding: tokens behind each.
+            n_padding: tokens after each.
         """
         if pad_id is None or not n_padding:
             return self

@@ -112,7 +112,7 @@ def shuffle_words(
 
 
 def _inputs(model_run: ModelRun) -> tuple[dict[str, list[int]], dict[str, int]]:
-    """Return the tokens of each side, of a prompt without what the model wrote behind it, and how many they are."""
+    """Return the tokens of each side, of a prompt without what the model wrote after it, and how many they are."""
     sides = {
         "encoder_decoder": ("source", "target"),
         "decoder_only": ("target",),

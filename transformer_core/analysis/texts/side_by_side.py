@@ -118,7 +118,7 @@ def changes(a: HeadPatterns, b: HeadPatterns, shared: SharedTokens) -> Float[np.
 def distances_by_looking(
     a: HeadPatterns, b: HeadPatterns | None, shared: SharedTokens | None
 ) -> Float[np.ndarray, "head head"]:
-    """Return how far apart the patterns of each two heads are: those of A, or those of A and behind them those of B.
+    """Return how far apart the patterns of each two heads are: those of A, or those of A and after them those of B.
 
     Args:
         a: an attention of run A; its heads are counted through all layers.
@@ -141,7 +141,7 @@ def distances_by_writing(
     b: Float[np.ndarray, "layer_b head_b pos_b d_b"] | None,
     positions: TokenAlignment | None,
 ) -> Float[np.ndarray, "both both"]:
-    """Return how far apart what each two heads write is: those of A, or those of A and behind them those of B.
+    """Return how far apart what each two heads write is: those of A, or those of A and after them those of B.
 
     The distance is (1 - CKA)^0.5: up to a factor that of the two Gram matrices, centred and of length 1.
 
@@ -170,7 +170,7 @@ def layer_likeness(
     """Return the linear CKA of each state of a stack of A with each of B, on the positions that are paired.
 
     Args:
-        a: the residual stream of A before the first block and behind each, as `layer_states` gives it.
+        a: the residual stream of A before the first block and after each, as `layer_states` gives it.
         b: that of B; its width may be another.
         positions: the positions of both, paired.
     """

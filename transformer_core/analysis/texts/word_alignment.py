@@ -51,7 +51,7 @@ class KnownAlignment:
     targets: tuple[tuple[int, ...], ...]  # for each unit of the true target, the places of its tokens among the written
     sources: tuple[tuple[int, ...], ...]  # for each unit of the source, the places of its tokens
     n_agreed: int  # tokens at the beginning of what was written that are those of the true target
-    n_written: int  # tokens, without special ones behind them
+    n_written: int  # tokens, without special ones after them
 
     @property
     def judged(self) -> tuple[int, ...]:

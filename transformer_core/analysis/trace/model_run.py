@@ -53,13 +53,11 @@ class ModelRun:
 
     architecture: Architecture
     output: str  # what the model wrote, or was made to write; encoder-only: the text with its blanks filled in
-    source: tuple[
-        str, ...
-    ]  # labels of the encoder's tokens, unknown words as typed behind "<unk> "; () without encoder
+    source: tuple[str, ...]  # labels of the encoder's tokens, unknown words as typed after "<unk> "; () without encoder
     target: tuple[str, ...]  # labels of the decoder's input; () without decoder
     n_given: int  # tokens at the beginning of `target` that the model did not write: <bos>, a prompt, a typed target
-    following: tuple[str, ...]  # label of the token behind each one of `target`; what comes next, behind the last
-    predicted: tuple[str, ...]  # label of the token that the model finds most probable behind each one of `target`
+    following: tuple[str, ...]  # label of the token after each one of `target`; what comes next, after the last
+    predicted: tuple[str, ...]  # label of the token that the model finds most probable after each one of `target`
     log_probs: Float[np.ndarray, " target"]  # nats, of `following`
     blanks: tuple[Blank, ...]  # in the order of the text
     unknown: tuple[str, ...]  # words that the model has no token for, each once
@@ -140,7 +138,7 @@ def run_text(
         target: for an encoder-decoder, what to make it write; None: what it writes by itself.
         max_tokens: at most so many tokens are read on each side, special ones and what the model wrote included; the
             model's `max_seq_len` at most.
-        max_new_tokens: for a decoder, at most so many behind the prompt. 0: the text alone is read, and of what an
+        max_new_tokens: for a decoder, at most so many after the prompt. 0: the text alone is read, and of what an
             encoder-decoder writes only the first token is found.
 
     Returns:

@@ -28,7 +28,7 @@ class Given:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, text: str, architecture: Architecture, max_tokens: int) -> "Given":
-        """Return the tokens of a text; of too many, the last are left out, but not the special ones behind them."""
+        """Return the tokens of a text; of too many, the last are left out, but not the special ones after them."""
         ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
         template = tokenizer.encode_for("", architecture)
         n_in_front = next((i for i, (a, b) in enumerate(zip(template, ids, strict=False)) if a != b), len(template))
@@ -53,7 +53,7 @@ class TracedForward:
         Args:
             model: in evaluation mode.
             tokens: [1, pos] each, as the model takes them.
-            following: the token behind each position; without the last one, it is the most probable. None: nothing
+            following: the token after each position; without the last one, it is the most probable. None: nothing
                 follows, as in an encoder.
         """
         self._model = model
@@ -82,7 +82,7 @@ class TracedForward:
         return logits.float().log_softmax(dim=-1)
 
     def predicted(self, tokenizer: Tokenizer, following: Sequence[int], labels: Sequence[str]) -> tuple[str, ...]:
-        """Return the label of the most probable token behind each position; in its context where it is what follows."""
+        """Return the label of the most probable token after each position; in its context where it is what follows."""
         return tuple(
             label if best == actual else tokenizer.labels([best])[0]
             for best, actual, label in zip(self.best, following, labels, strict=True)

@@ -118,7 +118,7 @@ def values_at(curve: Curve, steps: Int[np.ndarray, " moment"]) -> Float[np.ndarr
     """Return a curve at the moments of a film: between two points on the way from one to the other.
 
     Args:
-        curve: of at least one point; before its first and behind its last it stays what it is there.
+        curve: of at least one point; before its first and after its last it stays what it is there.
         steps: of the moments.
     """
     return np.interp(steps, curve.steps, curve.values)

@@ -11,7 +11,7 @@ from transformer_core.analysis.heads.measures import ENTROPIES, SHARES, HeadMeas
 from transformer_core.errors import Message, RunError, mark
 
 PARTS = ("score", "chance", "spread")  # of a share: the fields of `Share`
-_DIGITS = 4  # behind the point, as measures are written to a file
+_DIGITS = 4  # after the point, as measures are written to a file
 
 LEAST_SHARE = 0.3  # of a head's attention, for it to have a habit
 N_SPREADS = 4  # standard deviations above chance, for it to be no accident
@@ -116,7 +116,7 @@ class HeadHistory:
 
     @staticmethod
     def to_record(step: int, measures: Sequence[HeadMeasures]) -> dict[str, Any]:
-        """Return a moment as plain values for one line of JSON, each number with four digits behind the point."""
+        """Return a moment as plain values for one line of JSON, each number with four digits after the point."""
         return _record(step, measures, digits=_DIGITS)
 
     def series(self, measure: str, head: HeadName, part: str = "score") -> Float[np.ndarray, " moment"]:

@@ -1,6 +1,6 @@
 r"""The notation of the stages' formulas, and its reading as MathML, which browsers draw by themselves.
 
-A formula is written as in TeX, with a little of it only: `_` and `^` behind a symbol, braces for groups,
+A formula is written as in TeX, with a little of it only: `_` and `^` after a symbol, braces for groups,
 `\frac{a}{b}`, `\sqrt{a}`, and `\mathrm{word}` for upright words. Every other character stands for itself.
 """
 

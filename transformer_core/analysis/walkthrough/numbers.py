@@ -88,7 +88,7 @@ class Formulas:
         }
 
     def _rest_of_the_block(self) -> dict[str, Maker]:
-        """Return what fills in the formulas behind the attention, by name."""
+        """Return what fills in the formulas after the attention, by name."""
         outline, block, is_pre = self._outline, self._outline.block, self._outline.is_pre_norm
         stream = "resid_mid" if is_pre else "normalized"
         crossed = "resid_mid_cross" if is_pre else "normalized_cross"

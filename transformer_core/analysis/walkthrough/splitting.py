@@ -95,7 +95,7 @@ class _Split:
     def _finished(
         self, name: str, rows: slice, sources: tuple[SourceName, ...], split: Float[np.ndarray, "source pos d_head"]
     ) -> tuple[tuple[SourceName, ...], Float[np.ndarray, "_ pos d_head"]]:
-        """Return queries or keys by their sources, behind all that follows the product with the weights."""
+        """Return queries or keys by their sources, after all that follows the product with the weights."""
         module = f"{self._outline.module}.{name}"
         bias = self._weights.bias(module)
         if bias is not None:
@@ -118,14 +118,14 @@ class _Split:
         return value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
 
     def _passed_on(self, written: Float[np.ndarray, "pos d_model"], i: int) -> Float[np.ndarray, "pos d_model"]:
-        """Return what is left of it behind the normalizations after step i, each dividing by what it did divide by."""
+        """Return what is left of it after the normalizations after step i, each dividing by what it did divide by."""
         for step in self._steps[i + 1 :]:
             if isinstance(step, Normed):
                 written = self._through(written, step.module)
         return written
 
     def _through(self, part: Float[np.ndarray, "*axes d_model"], module: str) -> Float[np.ndarray, "*axes d_model"]:
-        """Return a part of what was normalized, behind the normalization, but for its bias."""
+        """Return a part of what was normalized, after the normalization, but for its bias."""
         return _centred(part, self._config.norm) / self._deviations[module] * self._scales[module]
 
     def _biases(self) -> Float[np.ndarray, "pos d_model"]:
@@ -143,7 +143,7 @@ class _Split:
     def _normalized(
         self, split: Float[np.ndarray, "source pos d_head"], module: str
     ) -> Float[np.ndarray, "source pos d_head"]:
-        """Return the parts of queries or keys behind their own normalization, its bias among the biases."""
+        """Return the parts of queries or keys after their own normalization, its bias among the biases."""
         deviation = _deviation(split.sum(axis=0), self._config)
         split = _centred(split, self._config.norm) / deviation * self._weights[f"{module}.weight"]
         bias = self._weights.bias(module)

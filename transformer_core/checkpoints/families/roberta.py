@@ -1,4 +1,4 @@
-"""RoBERTa, with its masked-token head or without: a BERT whose positions begin behind the padding's number."""
+"""RoBERTa, with its masked-token head or without: a BERT whose positions begin after the padding's number."""
 
 from transformer_core.checkpoints.families import bert
 from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module

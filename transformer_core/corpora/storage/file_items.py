@@ -18,7 +18,7 @@ class FileItems(Sequence[Item]):
 
     Args:
         files: where they lie.
-        spans: [item, 2], the address of the first byte of each, and of the byte behind its last.
+        spans: [item, 2], the address of the first byte of each, and of the byte after its last.
         read_as: makes an item of its bytes: `as_text` or `as_pair`.
         fingerprint: of all of it; "" if it has none.
     """
@@ -66,7 +66,7 @@ class FileItems(Sequence[Item]):
 
 
 def as_text(raw: bytes) -> Text:
-    """Return a text, without white space behind it, each line break as one character."""
+    """Return a text, without white space after it, each line break as one character."""
     return Text(raw.rstrip().decode("utf-8").replace("\r\n", "\n"))
 
 

@@ -18,7 +18,7 @@ from transformer_core.reasons import reason
 Division = Literal["stretches", "lines", "pairs", "files"]
 """What one text is: a stretch between blank lines, a line, the first two columns of a line, or a whole file."""
 
-LONGEST_TEXT = 2**20  # bytes; what is longer is cut, behind a line or a word if it can be
+LONGEST_TEXT = 2**20  # bytes; what is longer is cut, after a line or a word if it can be
 
 _PATTERNS: dict[Division, re.Pattern[bytes]] = {
     "stretches": re.compile(rb"(?m)^[^\S\n]*+\S[^\n]*+(?:\n[^\S\n]*+\S[^\n]*+)*+"),
@@ -77,7 +77,7 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
 
     Returns:
         The addresses of the texts to train on, and of those held out, each [text, 2]: the first byte of a text, and the
-        byte behind its last.
+        byte after its last.
 
     Raises:
         OneTextError: there are not two different texts.
@@ -110,7 +110,7 @@ def source_and_target(line: bytes) -> tuple[str, str] | None:
 
 
 def _found(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
-    """Yield the texts, some at a time, as [text, 3]: the first address, the one behind the last, and a hash."""
+    """Yield the texts, some at a time, as [text, 3]: the first address, the one after the last, and a hash."""
     first = 0
     for file in files.files:
         with opened(file.path) as handle:

@@ -27,14 +27,14 @@ def open_corpus(path: str | os.PathLike[str], reading: CorpusReading = AS_MADE) 
 
     As nothing else is wanted:
 
-    * A .tsv file holds a pair a line: source, tab, target. What stands behind a second tab is left out, and the
+    * A .tsv file holds a pair a line: source, tab, target. What stands after a second tab is left out, and the
       description says of how many lines. With `skip_bad_lines`, so are lines that hold no pair.
     * Another file holds texts, whatever its name: the stretches between blank lines if there are twenty in its first
       MiB, else its lines. If all of it is one line, it is one running text.
     * A folder holds a text a file, those of its folders included, in the order of their names. Hidden files are left
       out; so are files without text and .tsv files, and the description says how many.
 
-    Blank lines count for nothing. A text of more than 1 MiB is cut into several, behind a line or a word if it can be.
+    Blank lines count for nothing. A text of more than 1 MiB is cut into several, after a line or a word if it can be.
     About one text in twenty is held out, 1 at least and 2,000 at most: by a hash of the text, or of the source of a
     pair, so that equal ones are on the same side, and nothing that is held out is trained on.
 

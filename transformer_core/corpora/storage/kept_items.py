@@ -16,7 +16,7 @@ Item = Pair | Text
 _TOGETHER = 2**10  # items that are made at a time
 DTYPES: Mapping[str, np.dtype[Any]] = {
     "text": np.dtype(np.uint8),  # all texts end to end, of a pair its source, then its target, as UTF-8
-    "text_ends": np.dtype(np.int64),  # of each text: the byte behind it
+    "text_ends": np.dtype(np.int64),  # of each text: the byte after it
     "unit_ends": np.dtype(np.int64),  # of each item: the aligned units up to its last, all items counted
     "source_ends": np.dtype(np.int64),  # of each unit: the sources up to its last, all units counted
     "sources": np.dtype(np.int64),  # what the units depend on, end to end

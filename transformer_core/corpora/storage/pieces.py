@@ -70,7 +70,7 @@ class MovingPieces(Pieces):
     """One text cut into full pieces that begin `stride` tokens after each other, from a place drawn for each epoch.
 
     So a token is brought at another place of its piece each time. Without a stride they lie end to end; what lies
-    before the first piece and behind the last one, less than two pieces together, is left out of an epoch. With a
+    before the first piece and after the last one, less than two pieces together, is left out of an epoch. With a
     stride of 1 there is a piece from every token on, and nothing to be drawn.
     """
 

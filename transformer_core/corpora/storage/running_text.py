@@ -26,12 +26,12 @@ _WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 class RunningText(FileItems):
     """A running text as stretches of about a thousand bytes, which lie end to end; together they are the whole text.
 
-    A stretch ends between a word and the white space behind it, where tokens end too; so its tokens, one stretch's
-    after the other's, are those of the whole text. Only in a text without white space it ends behind any character.
+    A stretch ends between a word and the white space after it, where tokens end too; so its tokens, one stretch's
+    after the other's, are those of the whole text. Only in a text without white space it ends after any character.
 
     Args:
         files: where it lies.
-        spans: [stretch, 2], the address of the first byte of each, and of the byte behind its last.
+        spans: [stretch, 2], the address of the first byte of each, and of the byte after its last.
         moves: whether the windows that a model learns from begin elsewhere in each epoch.
         fingerprint: of all of it; "" if it has none.
         numbers: [stretch], which numbers have followed each other in the whole text; all, if nothing is said.
@@ -148,7 +148,7 @@ def _ends(file: TextFile, start: int, end: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _ends_in(text: NDArray[np.uint8], *, is_last: bool) -> NDArray[np.int64]:
-    """Return the ends of stretches in some text: the first good place behind each thousand bytes."""
+    """Return the ends of stretches in some text: the first good place after each thousand bytes."""
     is_white = _WHITE[text]
     good = 1 + np.flatnonzero(is_white[1:] & ~is_white[:-1])
     other = np.flatnonzero(_is_character(text))

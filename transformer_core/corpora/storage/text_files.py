@@ -91,7 +91,7 @@ class TextFiles:
         """Join the files of a path, which is a folder or the one file itself."""
         self.path = path
         self.files = tuple(files)
-        self.ends = np.cumsum([file.size for file in self.files])  # the address behind each file
+        self.ends = np.cumsum([file.size for file in self.files])  # the address after each file
 
     @property
     def size(self) -> int:
@@ -107,7 +107,7 @@ class TextFiles:
         """Yield the bytes of each stretch, one after another.
 
         Args:
-            spans: [stretch, 2], the addresses of its first byte and of the byte behind its last, both in one file.
+            spans: [stretch, 2], the addresses of its first byte and of the byte after its last, both in one file.
 
         Raises:
             CorpusError: a file is gone, or was written since it was checked.

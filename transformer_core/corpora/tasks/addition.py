@@ -22,7 +22,7 @@ def align_sum(source: str, target: str) -> Alignment:
     """Return, for each digit of a sum, the digits of the two numbers that it truly depends on.
 
     Those are the digits of its own column, one or two, and those of each column to the right that sends it a carry: the
-    next one if it carries, the one behind if that carry came from there, and so on. A column whose digits make 10 or
+    next one if it carries, the one after if that carry came from there, and so on. A column whose digits make 10 or
     more by themselves carries whatever comes from its right, and ends the row. That a column does *not* carry is not
     counted.
 

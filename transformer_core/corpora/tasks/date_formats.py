@@ -129,7 +129,7 @@ def write_date(form: str, date: datetime.date) -> WrittenDate:
     """Write a date in a format.
 
     A digit of the ISO date is determined by the digit that stands for it; a digit that is not written ("7" for "07") by
-    the one that is; the century behind a two-digit year by its first digit, by both if that is a 6; month and day by
+    the one that is; the century after a two-digit year by its first digit, by both if that is a 6; month and day by
     all letters of their name, the day in two words ("twenty-first") by a word each. "th", dots and weekdays determine
     nothing. That the *order* of day and month follows from what stands between them is not counted.
     """
@@ -147,7 +147,7 @@ def write_date(form: str, date: datetime.date) -> WrittenDate:
 
 @cache
 def _pieces(form: str) -> tuple[tuple[str, str], ...]:
-    """Return the fields of a format, each behind the text in front of it; every format ends with a field."""
+    """Return the fields of a format, each after the text in front of it; every format ends with a field."""
     pieces = _FIELD.split(form)
     return tuple(zip(pieces[::2], pieces[1::2], strict=False))
 

@@ -1,7 +1,7 @@
 """Random words, and then the same words again: whoever looks back can know what comes next.
 
-The first copy cannot be guessed. From the second copy on, the word behind the one that was just read is the one that
-came behind it before; a head that looks there is an induction head (Olsson et al. 2022). The words are random, and the
+The first copy cannot be guessed. From the second copy on, the word after the one that was just read is the one that
+came after it before; a head that looks there is an induction head (Olsson et al. 2022). The words are random, and the
 copies begin anywhere and are of any length, so that neither words nor positions alone tell anything.
 """
 
@@ -70,7 +70,7 @@ def _draw(seed: int) -> tuple[list[Text], list[Text]]:
 
 
 def _draw_text(rng: random.Random) -> Text:
-    """Draw some words, all different; those behind the first few are said two or three times."""
+    """Draw some words, all different; those after the first few are said two or three times."""
     n_copies = rng.choice((2, 2, 3))
     n_ahead = rng.randint(0, MAX_AHEAD)
     n_repeated = rng.randint(MIN_REPEATED, (MAX_WORDS - n_ahead) // n_copies)

@@ -33,7 +33,7 @@ def stream_figure(
     """Draw the lengths of the stream's vectors, and below them what each sub-layer adds, as a part of what was there.
 
     Args:
-        sums: length of each position's vector behind each place.
+        sums: length of each position's vector after each place.
         added: length of what each sub-layer added; of all places but the first.
         shares: the same, as a part of the length of what it was added to.
         places: what the places are called.

@@ -18,7 +18,7 @@ _PANEL = 210  # px: the least width of a panel
 _BAR, _HEADER, _BELOW = 22, 44, 10  # px: of a bar, of a panel's two lines, and what parts two rows of panels
 _TITLE = 34  # px
 _LABELS = 92  # px on the left of a panel, for its tokens
-_NUMBER = 0.24  # of the axis, behind the end of the longest possible bar
+_NUMBER = 0.24  # of the axis, after the end of the longest possible bar
 
 
 def blank_bars(

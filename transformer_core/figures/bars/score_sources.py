@@ -51,7 +51,7 @@ def score_sources_heatmap(
 
     Returns:
         A figure over integer positions, its largest cell in words in the subtitle; the sums of rows, of columns and of
-        all stand behind the last of them.
+        all stand after the last of them.
         Of more than `MOST_SOURCES` sources a side the largest are drawn, in their order, and the others as one.
 
     Raises:
@@ -113,7 +113,7 @@ def _strongest(
 def _largest(
     values: Float[np.ndarray, "source other"], names: Sequence[str]
 ) -> tuple[Float[np.ndarray, "_ other"], list[str]]:
-    """Return the rows with the largest cells, in their order, and the sum of the others behind them."""
+    """Return the rows with the largest cells, in their order, and the sum of the others after them."""
     if len(names) <= MOST_SOURCES:
         return values, [*names]
     order = np.argsort(-np.abs(values).max(axis=1), kind="stable")

@@ -43,7 +43,7 @@ def texts_spread(
         values: one a text, NaN where the measure has no meaning.
         texts: what each text is, for the hover text.
         measure: what was measured, in words.
-        unit: stands behind a number.
+        unit: stands after a number.
         limits: the ends of the axis; None: those of the values.
         levels: values to compare with, by their names, such as what shuffled tokens get: dashed lines.
         chosen: a text to mark.

@@ -30,7 +30,7 @@ MEAN = mark("mean")
 class LayerRows(NamedTuple):
     """The rows of one step that belong together."""
 
-    values: Float[np.ndarray, "row key"]  # heads, and behind them their mean
+    values: Float[np.ndarray, "row key"]  # heads, and after them their mean
     labels: tuple[str, ...]  # "0.1" for layer 0, head 1; "0" for the mean of layer 0; "mean"
     chosen: int  # the row of whose attention is looked at
     name: str  # what the rows are: "head" or "layer"

@@ -50,7 +50,7 @@ def heads_over_time(
         steps: of the moments, ascending.
         scores: what was measured, as `HeadHistory.by_attention` gives it.
         chances: what shuffled tokens get: a band over all heads, and a dotted line for the chosen one.
-        unit: what stands behind a number in words.
+        unit: what stands after a number in words.
         threshold: a dashed line.
         chosen: a head whose line is strong.
         appearances: heads that took up a habit, each with the step and a sentence about it.

@@ -31,8 +31,8 @@ class Panel:
     height: int  # px
     axis: dict[str, Any]
     traces: list[go.Scatter]
-    levels: dict[str, float] = field(default_factory=dict)  # dashed lines, each with a label behind its right end
-    ends: dict[str, float] = field(default_factory=dict)  # labels behind the right end alone
+    levels: dict[str, float] = field(default_factory=dict)  # dashed lines, each with a label after its right end
+    ends: dict[str, float] = field(default_factory=dict)  # labels after the right end alone
     note: str = ""  # stands in the middle
 
 
@@ -142,7 +142,7 @@ def _moment_label(moment: int, axis: Mapping[str, Any], header: int, legend: int
 
 
 def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
-    """Return the labels behind the right end of a panel, each at its value; two that are close stand apart."""
+    """Return the labels after the right end of a panel, each at its value; two that are close stand apart."""
     values = np.concatenate([np.array([*panel.levels.values()]), *(trace.y for trace in panel.traces)])
     low, high = panel.axis.get("range", (np.nanmin(values), np.nanmax(values))) if values.size else (0, 1)
     apart = (_LINE - 3) * max(high - low, 1e-9) / panel.height

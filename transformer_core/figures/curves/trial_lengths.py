@@ -14,7 +14,7 @@ from transformer_core.figures.theme import LIGHT, Theme, template
 from transformer_core.language import say
 
 _HEIGHT = 430  # px
-_LINE = 15  # px between two labels behind the lines
+_LINE = 15  # px between two labels after the lines
 _LETTER = 6.4  # px: the width of a letter of a label, on the average
 _TOP, _BOTTOM, _LEFT = 50, 48, 58  # px
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # told apart without their hues
@@ -143,7 +143,7 @@ def _trained_label(trained: tuple[int, int]) -> dict[str, Any]:
 
 
 def _end_labels(labels: Mapping[str, float], colors: Mapping[str, str], *, room: float) -> list[dict[str, Any]]:
-    """Return the arms' names behind the ends of their lines, moved apart where they would cover each other."""
+    """Return the arms' names after the ends of their lines, moved apart where they would cover each other."""
     in_order = sorted(labels, key=labels.__getitem__)
     heights = spaced([room * (labels[name] + 0.03) / 1.06 for name in in_order], apart=_LINE)
     return [

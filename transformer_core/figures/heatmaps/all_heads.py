@@ -142,7 +142,7 @@ class _Group:
 
     @property
     def end(self) -> int:
-        """The row behind the last."""
+        """The row after the last."""
         return self.top(self.shape[0]) - self.gap
 
     def top(self, layer: int) -> int:

@@ -53,7 +53,7 @@ def head_grid(
         values: one number a head, NaN where it was not measured; of several attentions, by their titles.
         title: names the quantity.
         what: what a number is, before it in the hover text.
-        unit: stands behind a number in the hover text, and above the bar of colors.
+        unit: stands after a number in the hover text, and above the bar of colors.
         limits: the ends of the range of colors; None: from 0 to the largest size, or as far below 0 as above it.
         diverging: whether the values are around 0: orange is less, indigo is more.
         decimals: of a number in words.

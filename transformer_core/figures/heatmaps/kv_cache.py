@@ -16,7 +16,7 @@ from transformer_core.figures.token_axes import Places
 from transformer_core.language import say
 
 _LEAST_ROOM = 16  # positions that there is room for at least; beyond, the room doubles
-_PARTED = 0.04  # of the width, between the source and what was read behind it
+_PARTED = 0.04  # of the width, between the source and what was read after it
 _ROW = 22, 5  # px that the keys, or the values, of a layer take at most and at least
 _MOST = 420  # px of all rows
 _LEFT, _TITLES, _LEGEND = 60, 62, 30  # px: the layers' numbers, the two titles above the positions, the legend
@@ -207,7 +207,7 @@ def _layer_axis(n_layers: int, row: float, *, is_named: bool) -> dict[str, Any]:
 
 
 def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:
-    """Return the cells of the source, or of what was read behind it."""
+    """Return the cells of the source, or of what was read after it."""
     n = places.n_cells
     is_new = (np.arange(n) >= n_stored).astype(np.float32)
     pair = np.stack([is_new, 2 + is_new])  # keys, and values below them

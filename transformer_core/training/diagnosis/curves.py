@@ -56,7 +56,7 @@ class Curves:
         return max([record.step for record in self.steps] + [record.step for record in self.held_out], default=0)
 
     def losses(self, after: int | float, until: int | float) -> list[float]:
-        """Return the losses of the steps that lie behind `after`, up to and with `until`."""
+        """Return the losses of the steps that lie after `after`, up to and with `until`."""
         return [record.loss for record in self.steps if after < record.step <= until]
 
 

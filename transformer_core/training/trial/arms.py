@@ -82,7 +82,7 @@ class Arm:
         self.name = name
         config = model_of(name, request, data.tokenizer)
         self.model = build(config, seed=request.seed)
-        # a table of positions draws random numbers too, and what is drawn behind it would be other weights
+        # a table of positions draws random numbers too, and what is drawn after it would be other weights
         without_positions = build(replace(config, positions="none"), seed=request.seed)
         self.model.load_state_dict(without_positions.state_dict(), strict=False)
         batches: Iterator[Batch] = PairBatches(data.encoded, batch_size=_BATCH_SIZE, seed=request.seed)
@@ -131,7 +131,7 @@ def training_of(request: TrialRequest) -> TrainingConfig:
 
 
 def not_shifted(batches: Iterator[Batch], *, pad_id: int) -> Iterator[Batch]:
-    """Yield batches whose decoder is given its targets as they are, and not shifted right behind a <bos>."""
+    """Yield batches whose decoder is given its targets as they are, and not shifted right after a <bos>."""
     for batch in batches:
         given = batch.targets.masked_fill(batch.targets == IGNORED, pad_id)
         yield Batch((*batch.inputs[:-1], given), batch.targets)
