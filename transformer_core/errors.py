@@ -1,6 +1,6 @@
 """The errors that a person can cause and mend: one calm message each, with what, got, allowed, way out.
 
-The core speaks English. A message keeps its template and values, so that whoever shows it can say it in another
+The core speaks English. A message keeps its template and values, so that a page can show it in another
 language, also when it comes from another process or out of a file.
 """
 

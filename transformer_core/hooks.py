@@ -1,10 +1,10 @@
-"""Hook points: the places in a model where a person may look.
+"""Hook points: identity modules at which handlers read or replace activations.
 
 A site is one line in a `forward`, `pattern = self.hook_pattern(pattern)  # [batch, head, query, key]`, and its name is
 its module path (`encoder.blocks.0.self_attn.hook_pattern`), with the stems of TransformerLens (Nanda and Bloom 2022).
 
-Active handlers are not stored on the model but in a context variable: a thread, or an async task, sees its own handlers
-and nobody else's, and a model can be shared by all sessions of a server.
+Active handlers are not stored on the model but in a context variable: a thread, or an async task, sees only its
+own handlers, and all sessions of a server can share a model.
 """
 
 import inspect
@@ -31,16 +31,16 @@ _GENERATOR = inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
 
 
 class HookPoint(nn.Module):
-    """The identity, unless somebody is looking: then the value passes through their handlers in order of arrival."""
+    """The identity, unless handlers are active: then the value passes through them in the order of registration."""
 
     def forward(self, value: Value) -> Value:
-        """Return `value`, or what the active handlers of this site make of it.
+        """Return `value`, or what the active handlers of this site return for it.
 
         Args:
             value: any tensor of the forward pass.
 
         Returns:
-            `value` itself (the same object) where nobody is looking.
+            `value` itself (the same object) where no handler is active.
         """
         active = None if is_compiling() else _active_handlers.get()
         if active is not None:
@@ -49,17 +49,17 @@ class HookPoint(nn.Module):
         return value
 
     def __call__(self, value: Value) -> Value:
-        """Return `forward(value)`, with torch's own call machinery, a microsecond, only where hooks are registered."""
+        """Return `forward(value)`; torch's own call machinery runs only where torch hooks are registered."""
         return super().__call__(value) if self.has_torch_hooks else self.forward(value)
 
     @property
     def has_torch_hooks(self) -> bool:
-        """Whether somebody has registered a forward or backward hook of torch's here."""
+        """Whether a forward or backward hook of torch's is registered here."""
         return bool(self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks)
 
 
 class LazyPatternPoint(HookPoint):
-    """Passes what a pattern is computed from, for lazy captures; not a site itself."""
+    """Passes the inputs of a pattern, for lazy captures; not a site itself."""
 
 
 Handlers = Mapping[HookPoint, tuple[Handler, ...]]
@@ -81,9 +81,9 @@ def has_any_hooks() -> bool:
 
 @contextmanager
 def active_hooks(handlers: Mapping[HookPoint, Handler]) -> Iterator[None]:
-    """Let `handlers` act in this context, after those that are active already; the earlier state returns on leaving.
+    """Activate `handlers` in this context, after those that are active already; restore the earlier state at the end.
 
-    Compiled models run eagerly meanwhile, so that the sites are passed one by one.
+    Compiled models run eagerly meanwhile, so that every hook point is called.
 
     Args:
         handlers: one function for each site.
@@ -177,10 +177,10 @@ def position_offset() -> int:
 
 @contextmanager
 def reading_from(position: int) -> Iterator[None]:
-    """Say to who looks where in the text the positions begin that are read in this context.
+    """Set the position offset in this context.
 
     Args:
-        position: of the first of them, from 0.
+        position: of the first token that is read, from 0.
     """
     token = _position_offset.set(position)
     try:

@@ -68,14 +68,14 @@ def grouped(number: float, form: str = ",") -> str:
 
 
 def language() -> str:
-    """Return the language of who reads, such as "de"."""
+    """Return the reader's language, such as "de"."""
     asked = _fixed.get() or _ask()
     return asked if asked in LANGUAGES else ENGLISH
 
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Say all within in one language, whoever reads: what goes into files is English."""
+    """Use one language within this context, whatever the reader's: files are written in English."""
     before = _fixed.set(language)
     try:
         yield
@@ -84,7 +84,7 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def ask_for_language(ask: Callable[[], str]) -> None:
-    """Let a function say who reads; called each time that a text is said. By default all read English."""
+    """Set the function that returns the reader's language; called for each text. The default is English."""
     global _ask
     _ask = ask
 

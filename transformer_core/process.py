@@ -1,4 +1,4 @@
-"""What a process of ours asks of the machine; whoever only imports the library keeps the usual behaviour."""
+"""Process-wide settings of our own commands; importing the library changes nothing."""
 
 import ctypes
 import os

@@ -188,7 +188,7 @@ def _chosen(archive: zipfile.ZipFile, max_bytes: int) -> list[zipfile.ZipInfo]:
     """Return the files to unpack: those of the folder with the configuration that is nearest to the top.
 
     Raises:
-        CheckpointError: there is no model, or something that nobody packs by accident.
+        CheckpointError: there is no model, or the archive looks malicious.
     """
     files = [info for info in archive.infolist() if not info.is_dir()]
     for info in files:

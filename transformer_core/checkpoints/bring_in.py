@@ -71,7 +71,7 @@ def card_of(folder: Path, model: Transformer, tokenizer: Tokenizer, *, name: str
 
 
 def _card(config: ModelConfig, tokenizer: Tokenizer, name: str) -> dict[str, Any]:
-    """Return what can be said of a model that somebody else trained."""
+    """Return what can be said of a model that was trained elsewhere."""
     title = name.partition("@")[0].replace("\\", "/").rstrip("/").rpartition("/")[2] or name
     description = [Message("Trained elsewhere; brought in from {name}.", name=name)]
     if tokenizer.kind == "ids":

@@ -74,7 +74,7 @@ def is_foreign(folder: Path) -> bool:
         return any(path.suffix in PICKLES for path in weight_files(folder))
     try:
         values = read_json(folder, CONFIG)
-    except (CheckpointError, OSError):  # whoever reads the folder says what is wrong with it
+    except (CheckpointError, OSError):  # reading the folder reports what is wrong with it
         return False
     return "model_type" in values or "architectures" in values
 
@@ -94,7 +94,7 @@ def write_parts(folder: Path, model: Transformer, tokenizer: Tokenizer, card: Ma
 
 
 def write_weights(path: Path, model: Transformer) -> None:
-    """Write the weights of a model to a file; it may be read by whoever may read the folder.
+    """Write the weights of a model to a file; its permissions follow the folder's.
 
     Raises:
         OSError: the disk is full, or the file cannot be written.

@@ -94,7 +94,7 @@ def look_up(hub_id: HubId) -> tuple[str, dict[str, RepoSibling]]:
     """Ask the Hub which version an id means, and which files that has, by name; those in folders are left out."""
     api = HfApi(endpoint=constants.ENDPOINT)
     info = api.model_info(hub_id.repo, revision=hub_id.revision, files_metadata=True)
-    # What the id means is noted in the cache, for when nobody can be asked.
+    # The cache notes what the id resolves to, for use offline.
     revision = api.resolve_revision(hub_id.repo, revision=hub_id.revision, cache_dir=constants.HF_HUB_CACHE)
     if revision.resolved != info.sha:  # the model has changed meanwhile
         info = api.model_info(hub_id.repo, revision=revision.resolved, files_metadata=True)
@@ -260,7 +260,7 @@ class _Transfer:
         try:
             values = json.loads(config.read_text(encoding="utf-8"))
         except (OSError, RecursionError, ValueError):
-            return  # whoever reads the folder says what is wrong with it
+            return  # reading the folder reports what is wrong with it
         if isinstance(values, dict) and ("model_type" in values or "architectures" in values):
             family_of(values, where=str(self._hub_id))
 

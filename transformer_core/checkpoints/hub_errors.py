@@ -100,7 +100,7 @@ def _answered(error: HfHubHTTPError, repo: str, revision: str | None) -> Message
 
 
 def _unreachable(repo: str, why: Message) -> Message:
-    """Return the sentence for a model that is not here, with nobody to ask."""
+    """Return the sentence for a model that is not cached while the Hub is unreachable."""
     return Message(
         "there is no folder {repo!r}, no model of this id is whole in the cache of the Hub, and the Hub cannot be "
         "reached ({why}); load it once with a connection, or give the path of a folder",

@@ -102,7 +102,7 @@ def find(source: str | os.PathLike[str], on_progress: OnProgress | None = None) 
 
     hub_id = HubId.read(source)
     if hub_id is None:
-        return Source(folder, source)  # whoever reads it says that it is not there
+        return Source(folder, source)  # reading it reports that it is missing
     try:
         fetched = fetch(hub_id, on_progress)
     except CheckpointError as error:

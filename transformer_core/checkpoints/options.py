@@ -196,7 +196,7 @@ class Options:
                 )
 
     def error(self, name: str, why: Message) -> CheckpointError:
-        """Return the error about an option's value, for whoever raises it."""
+        """Return the error about an option's value, for the caller to raise."""
         return CheckpointError(
             "{where}: {name} = {value} is not supported; {why}",
             where=self.where,

@@ -150,7 +150,7 @@ class ParameterLoader:
         """Begin; nothing is taken yet."""
         self._placement, self._files = placement, files
         self._opened = ExitStack()
-        self._disk: IO[bytes] | None = None  # without a name: it goes when nobody uses it any more
+        self._disk: IO[bytes] | None = None  # without a name: it is deleted when no longer in use
         self._on_disk: dict[str, tuple[int, torch.Size]] = {}  # first byte, and shape
 
     def __enter__(self) -> Self:

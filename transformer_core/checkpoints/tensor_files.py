@@ -32,7 +32,7 @@ class TensorFiles(Mapping[str, Tensor]):
     """The tensors of some safetensors files by their keys; none is in memory before it is asked for.
 
     A tensor is a view of its file: the system reads what is looked at, and nothing of it counts as memory of the
-    process until somebody writes on it.
+    process until it is written to.
     """
 
     def __init__(

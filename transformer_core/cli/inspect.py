@@ -112,7 +112,7 @@ def _warn(stats: "CorpusStats") -> None:
 
 
 def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusStats]") -> None:
-    """Put what was found into a folder; end where nobody waits for it."""
+    """Put what was found into a folder; end when no reader waits for it."""
     with Watched(folder) as watched:
 
         def begin(stage: str) -> None:

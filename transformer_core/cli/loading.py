@@ -44,7 +44,7 @@ class LoadingProgress:
         self._is_shown = True
 
     def clear(self) -> None:
-        """Leave an empty line for whoever writes next."""
+        """Leave an empty line for the next output."""
         if self._is_terminal and self._is_shown:
             print(_CLEAR, end="", file=sys.stderr, flush=True)
         self._is_shown = False

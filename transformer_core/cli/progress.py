@@ -60,7 +60,7 @@ class Progress:
         print(f"step {measurement.step:,}, on {items}:   {results}", flush=True)
 
     def clear(self) -> None:
-        """Leave an empty line for whoever writes next."""
+        """Leave an empty line for the next output."""
         if self._is_terminal:
             print(_CLEAR, end="", flush=True)
 

@@ -40,7 +40,7 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
     """Wait, then run the command that comes; return its status, or 0 where none comes."""
     import_all()
     line = sys.stdin.readline()
-    if not line.strip():  # whoever kept this process is gone
+    if not line.strip():  # the parent process is gone
         return 0
     try:
         asked = json.loads(line)
@@ -52,7 +52,7 @@ def run(run_command: Callable[[Sequence[str]], int], options: argparse.Namespace
     _turn_to(log)
     try:
         return run_command(arguments)
-    except HeadlightError as error:  # whoever started this says it in the reader's language
+    except HeadlightError as error:  # the parent says it in the reader's language
         with suppress(OSError):
             error_file(Path(log)).write_text(json.dumps(error.message.as_json()), encoding="utf-8")
         raise

@@ -1,4 +1,4 @@
-"""What a loss is to be judged by: the loss of whoever guesses by frequency, or looks one token back.
+"""Baselines for a loss: the losses of the unigram and of the bigram model.
 
 Both guess each target that a model is measured on (teacher forcing, <eos> included where a model has to say it), with
 counts of what is trained on, and are judged by the mean of -log p(target) on what is held out: nats a target, as the

@@ -67,8 +67,8 @@ class CorpusStats:
     lengths: Mapping[str, Lengths]  # of "source" and "target", or of "text"; of a running text of nothing
     frequent: tuple[Frequency, ...]  # the most frequent tokens of the training, the first one most
     unknown_share: float  # of the held-out tokens, those that stand for what has no token of its own; in [0, 1]
-    unigram_loss: float  # nats a held-out target, for whoever guesses by frequency
-    bigram_loss: float  # nats a held-out target, for whoever looks one token back
+    unigram_loss: float  # nats per held-out target, of the unigram baseline
+    bigram_loss: float  # nats per held-out target, of the bigram baseline
     n_counted: int  # targets of the training that both rest on
     n_judged: int  # held-out targets that both are means of
     samples: tuple[tuple[str, ...], ...]  # some items of the training, from all over it: source and target, or a text

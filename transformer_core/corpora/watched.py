@@ -1,7 +1,7 @@
-"""Work that goes on only as long as somebody waits for it: a folder through which both sides know of each other.
+"""Work that goes on only as long as a client waits for it: a folder through which both sides know of each other.
 
 ```
-wanted          touched by whoever waits; where it is missing or old, the work ends
+wanted          touched by the waiting client; where it is missing or old, the work ends
 progress.json   how far the work is; written anew each second, so that its age tells whether the process lives
 result.json     what was found
 ```
@@ -33,7 +33,7 @@ STAGES = {
 
 MOST_SECONDS = 3600.0  # that such work may take
 UNWANTED_SECONDS = 5.0  # without the mark of anybody who waits, after which the work ends
-UNSEEN_SECONDS = 120.0  # since somebody who waits was last seen; a browser looks once a minute for a hidden tab
+UNSEEN_SECONDS = 120.0  # since a waiting client was last seen; a browser looks once a minute for a hidden tab
 _TICK = 0.5  # seconds between two looks
 _SILENT_SECONDS = 20.0  # after so long without a word, the process is taken for gone
 _PATIENCE = 5.0  # seconds in which the work may clean up behind itself
@@ -49,7 +49,7 @@ class Progress:
 
 
 class WatchedFolder:
-    """The folder of such work, as whoever waits sees it."""
+    """The folder of such work, as the waiting client sees it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -58,7 +58,7 @@ class WatchedFolder:
         self._progress = path / "progress.json"
 
     def want(self) -> None:
-        """Say that somebody waits.
+        """Say that a client waits.
 
         Raises:
             OSError: the folder cannot be written.
@@ -111,7 +111,7 @@ class Watched:
 
     Raises:
         CorpusError: the work took too long.
-        KeyboardInterrupt: nobody waits.
+        KeyboardInterrupt: no client waits.
     """
 
     def __init__(self, folder: WatchedFolder) -> None:
@@ -141,7 +141,7 @@ class Watched:
             ) from error
 
     def _watch(self) -> None:
-        """Tell how far the work is, and look whether somebody waits."""
+        """Tell how far the work is, and check whether a client still waits."""
         begun = unwanted = time.time()
         while not self._is_over.wait(_TICK):
             now = time.time()

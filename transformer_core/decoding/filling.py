@@ -43,7 +43,7 @@ class BlankPrediction:
     """The model's prediction for one mask, with the attention rows of that position."""
 
     position: int  # among the tokens of the text, from 0
-    log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding, whose probability nobody gets
+    log_probs: Float[np.ndarray, " vocab"]  # nats; -inf for mask and padding, which are never predicted
     rows: Float[np.ndarray, "layer head key"]  # weights over the tokens of the text; each row sums to 1
 
     @cached_property
@@ -135,7 +135,7 @@ class FillingTree:
     """
 
     def __init__(self, model: Transformer, tokens: Int[Tensor, "one pos"], *, mask_id: int | None) -> None:
-        """Take in the text; it is read when somebody asks.
+        """Take in the text; it is read on demand.
 
         Args:
             model: encoder-only, in evaluation mode.

@@ -135,7 +135,7 @@ class DecodingSession:
         """Go on with a chosen token, or with several; what was written before stays a branch of its own.
 
         Raises:
-            TextError: a token that nobody writes, or the text or its room ends before them; then nothing has changed.
+            TextError: a token that cannot be generated, or the text or its room ends first; then nothing has changed.
         """
         self.at = self.tree.teacher_force(self.at, tokens)
         path = self.at.path()
@@ -199,8 +199,7 @@ class DecodingSession:
             max_new_tokens: end after so many; None: where the text or its room ends.
 
         Raises:
-            TextError: a forced token that nobody writes, or forced tokens that go on after one that ends the text, or
-                for which there is no room.
+            TextError: a forced token that cannot be generated, has no room, or follows one that ends the text.
         """
         step, waiting = self.tree.start, list[int]()
         while not self.tree.is_over(step):
@@ -230,7 +229,7 @@ class DecodingSession:
             `parting` is the first position at which the model itself writes another token.
 
         Raises:
-            TextError: a token that nobody writes, or the target ends early or is longer than the room.
+            TextError: a token that cannot be generated, or the target ends early or is longer than the room.
         """
         forced = self.tree.teacher_force(self.tree.start, target)
         free = [self.tree.start, *self.follow({}, max_new_tokens=len(target))]

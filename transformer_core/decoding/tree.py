@@ -30,13 +30,13 @@ from transformer_core.model.transformer import Transformer
 
 @dataclass(kw_only=True, eq=False)
 class DecodingStep:
-    """A token after another one: who wrote it, how probable it was, and what the model looked at before it."""
+    """A token after another one: its source, its probability, and the attention that preceded it."""
 
     token: int
     position: int  # among the decoder's tokens, from 0
     parent: "DecodingStep | None" = field(repr=False)
     is_given: bool  # <bos>, or a token of the prompt
-    # by token; whoever shares the tree may add one at any time, so iterate over `list(children.values())`
+    # by token; another user of the tree may add one at any time, so iterate over `list(children.values())`
     children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
     prediction: NextTokenPrediction | None = field(default=None, repr=False)  # of the next token; None until read
     kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, after them values
@@ -82,10 +82,10 @@ class DecodingStep:
 class DecodingTree:
     """All that was written so far after one source or one prompt, by whomever; it may be shared between threads.
 
-    What is read stays as it was read: whoever intervenes in the model does it around all that is done with a tree.
+    What is read stays as it was read: an intervention must enclose all uses of a tree.
 
     Attributes:
-        model: who reads and writes.
+        model: reads and generates.
         start: the last token that was given: <bos>, or the end of the prompt.
         max_positions: tokens that a path may have at most, given ones included.
         n_bytes: memory that the steps take, in bytes.
@@ -139,7 +139,7 @@ class DecodingTree:
         Several ends of equally long paths that only lack their last token are read together.
         """
         if all(step.prediction is not None for step in steps):
-            return  # what is known stays, so nobody has to wait for who computes
+            return  # what is known stays, so readers need not wait
         with self._lock:
             lacking = [_unread(step) for step in dict.fromkeys(steps)]
             ends = sorted((chain[0] for chain in lacking if len(chain) == 1), key=attrgetter("position"))
@@ -153,7 +153,7 @@ class DecodingTree:
         """Return the step of a token after another one, which is read if it was not; the tree has each once.
 
         Raises:
-            TextError: the text has ended, or its room has; or a token that nobody writes.
+            TextError: the text has ended, or its room has; or a token that cannot be generated.
         """
         self._check_after(step, [token])
         self.read(step)
@@ -165,7 +165,7 @@ class DecodingTree:
         Like any new step the last one is not read itself. Nothing is written where one of them cannot be.
 
         Raises:
-            TextError: the text ends before them, or there is no room; or a token that nobody writes.
+            TextError: the text ends before them, or there is no room; or a token that cannot be generated.
         """
         self._check_after(step, tokens)
         for token in tokens:

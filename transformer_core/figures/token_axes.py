@@ -182,7 +182,7 @@ def grid_layout(
         "template": template(theme),
         "title": heading(say(title)),
         "height": height,
-        "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for whoever draws this in a narrow place
+        "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for drawing in a narrow place
         | ({} if marked == (None, None) else {"chosen": {"xaxis": marked[1], "yaxis": marked[0]}}),
         "margin": {"l": 8, "r": 8, "t": top, "b": 8},
         "xaxis": columns | {"side": "top", "range": list(keys.ends), "tickangle": angle},

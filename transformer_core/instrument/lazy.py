@@ -1,4 +1,4 @@
-"""Lazy patterns: an attention pattern that is computed where somebody looks at it.
+"""Lazy patterns: an attention pattern that is computed on demand.
 
 What is kept of a pattern over n positions are its queries and keys and the rules of its mask and its positions' bias:
 memory that grows with n. The pattern itself, n x n for each head, is computed for a chunk of queries at a time, over
@@ -27,8 +27,8 @@ class LazyPattern:
     Whatever is asked for, some 25 MiB beside the answer are in use while it is computed; more only where one row of all
     the heads asked for is longer than 4 MiB.
 
-    All parts equal those of the pattern written out, but for rounding. Where somebody else watched or edited scores or
-    pattern in the same forward, the pattern was written out already, and is kept as it is.
+    All parts equal those of the pattern written out, but for rounding. Where another handler read or edited scores or
+    pattern in the same forward, the pattern was computed already, and is kept as it is.
     """
 
     def __init__(self, source: PatternInputs, *, detach: bool = True) -> None:

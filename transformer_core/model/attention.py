@@ -1,7 +1,7 @@
 """Attention: the formula as free functions, and the module that owns the projections.
 
-Watched, attention is written out (scores, mask, softmax, values, each a hook point); unwatched, it takes torch's fused
-kernel, in `sdpa.py`. The tests hold both to the same numbers.
+With a hook on scores or pattern, attention is computed step by step (scores, mask, softmax, values); without one, by
+torch's fused kernel, in `sdpa.py`. The tests hold both to the same numbers.
 """
 
 import math
@@ -71,14 +71,14 @@ class KeyValueStore(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PatternInputs:
-    """What a pattern is made of: enough to compute any part of it later, in memory that grows with the length only."""
+    """The inputs of a pattern: enough to compute any part of it later, in memory that grows only with the length."""
 
     q: Float[Tensor, "batch head query d_head"]
     k: Float[Tensor, "batch kv_head key d_head"]  # each serves a group of the queries' heads
     mask: Mask | None
     bias: PositionBias | None
     scale: float
-    pattern: Float[Tensor, "batch head query key"] | None  # written out already, where somebody looks at it or edits it
+    pattern: Float[Tensor, "batch head query key"] | None  # already computed, where a hook reads or edits it
 
 
 class MultiHeadAttention(nn.Module):
@@ -125,12 +125,12 @@ class MultiHeadAttention(nn.Module):
         """Return what this sub-layer adds to the residual stream.
 
         Args:
-            query_input: where the queries come from.
-            key_value_input: where keys and values come from; with a store, those that are new to it.
+            query_input: projected to queries.
+            key_value_input: projected to keys and values; with a store, the positions that are new to it.
             mask: True = may attend; None allows everything.
             store: keeps keys and values while decoding; then `mask` covers all the keys that it returns.
-            rotation: turns queries and new keys by their positions; both inputs are the same then.
-            bias: added to the scores, by the distance of query and key.
+            rotation: rotates queries and new keys by their positions (RoPE); both inputs are the same then.
+            bias: added to the scores, by the distance between query and key.
         """
         q = self.hook_q(self._heads(self.q(query_input), self.q_norm, rotation))
         if store is not None and store.complete is not None:
@@ -145,7 +145,7 @@ class MultiHeadAttention(nn.Module):
         return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
-        """Return z, by the fused kernel unless somebody looks inside."""
+        """Return z, by the fused kernel unless scores or pattern are needed."""
         keys, values, pattern = self._for_each_head(k), self._for_each_head(v), None
         if has_hooks(self.hook_attn_scores, self.hook_pattern) or self.dropout_pattern.is_active:
             written_bias = None if bias is None else bias.write_out().to(q.dtype)
@@ -179,7 +179,7 @@ class MultiHeadAttention(nn.Module):
 
 
 def _written_out(mask: Mask | None, q: Tensor, k: Tensor) -> Tensor:
-    """Return a mask of its own for each text of the batch: who looks may write on it."""
+    """Return a mask of its own for each text of the batch, which a hook may edit."""
     everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
     rows = rows_of(mask, slice(None))
     return everything if rows is None else everything & rows

@@ -17,7 +17,7 @@ OfDistance = Callable[[Int[Tensor, "query key"]], Float[Tensor, "head query key"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PositionBias:
-    """The rule of the bias for one attention, written out where somebody needs it."""
+    """The rule of the bias for one attention, materialized on demand."""
 
     of_distance: OfDistance  # of key minus query, in positions
     n_queries: int

@@ -91,7 +91,7 @@ def prefix_mask(
 def block_mask(
     n_queries: int, n_keys: int, size: int, *, n_past: int = 0, device: torch.device | None = None
 ) -> Bool[Tensor, "query key"]:
-    """Allow the positions of one block to see each other, and nobody else: several texts in one sequence, packed.
+    """Allow the positions of one block to see only each other: several texts packed into one sequence.
 
     Args:
         n_queries: positions that ask.
@@ -115,7 +115,7 @@ def _places(n_queries: int, n_keys: int, n_past: int, device: torch.device | Non
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AttentionMask:
-    """The rule by which keys are allowed, for all queries of one attention; written out where somebody needs it."""
+    """The rule by which keys are allowed, for all queries of one attention; materialized on demand."""
 
     n_queries: int
     n_keys: int

@@ -137,7 +137,7 @@ class Stack(nn.Module):
         if self.pos_embed is not None:
             positions = self.pos_embed(first, n_positions)  # [pos, d_model]
             if has_hooks(self.hook_pos_embed):
-                positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy: who looks may write on it
+                positions = self.hook_pos_embed(positions.repeat(batch, 1, 1))  # a copy, which a hook may edit
             x = x + positions
         if self.n_segments:
             if segments is None:

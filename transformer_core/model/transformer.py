@@ -48,7 +48,7 @@ class Transformer(nn.Module):
 
     Source: Vaswani et al. 2017, sec. 3 and figure 1; Radford et al. 2018 for the decoder alone, Devlin et al. 2019 for
     the encoder alone.
-    Differs: the last layer gives logits; the softmax belongs to whoever needs probabilities.
+    Differs: the last layer gives logits; the softmax is left to the caller.
     """
 
     def __init__(self, config: ModelConfig, encoder: Stack | None, decoder: Stack | None) -> None:
@@ -96,7 +96,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch out d_model"]:
         """Return what the last layer makes the logits of: the whole forward but that.
 
-        For who looks inside a long text: the logits of 4,096 tokens over GPT-2's vocabulary alone take 785 MiB.
+        For the activations of a long text: the logits of 4,096 tokens over GPT-2's vocabulary alone take 785 MiB.
 
         Args:
             tokens: as for the forward.
@@ -197,7 +197,7 @@ class Transformer(nn.Module):
 
 
 def assemble(config: ModelConfig, *, device: str | torch.device = "meta") -> Transformer:
-    """Return the modules of a model, for somebody who has weights to put in; on "meta" they take no memory."""
+    """Return the modules of a model without weights; on "meta" they take no memory."""
     with torch.device(device):
         encoder = Stack(config, n_layers=config.n_encoder_layers) if config.has_encoder else None
         decoder = (

@@ -63,7 +63,7 @@ class ForeignTokenizer(Tokenizer):
         """
         self.kind = "foreign"
         self._backend = backend
-        backend.no_truncation()  # a length that somebody once trained with
+        backend.no_truncation()  # a length saved with the tokenizer
         backend.no_padding()
         self.pad_id, self.bos_id, self.eos_id, self.unk_id, self.mask_id = (special[role] for role in ROLES)
         if not isinstance(

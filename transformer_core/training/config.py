@@ -64,7 +64,7 @@ class TrainingConfig:
     schedule: Schedule = "paper"  # the learning rate after the warm-up; "cosine": Loshchilov and Hutter 2017
     learning_rate_factor: Factor = 1.0  # times the paper's formula (sec. 5.3, eq. (3))
     learning_rate_floor: Share = 0.0  # share of the highest rate at which the cosine ends
-    rate_changes: RateChanges = ()  # what somebody changed on the way: from a step on, the rate times a factor
+    rate_changes: RateChanges = ()  # changes during training: from a step on, the rate times a factor
     label_smoothing: Share = 0.1  # probability moved from the target to all other tokens (sec. 5.4)
     guided_head: str | None = None  # "encoder.1.0": that layer and head learns what pronouns stand for (guidance.py)
     guidance_weight: Factor = 0.05  # of the guided head's loss in the sum, as in Garg et al. 2019

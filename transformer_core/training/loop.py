@@ -47,7 +47,7 @@ def train(
     steps_done: int = 0,
     processes: Processes = ALONE,
 ) -> Generator[StepRecord]:
-    """Train the model, yielding after each step; whoever iterates may save, measure, or leave between two steps.
+    """Train the model, yielding after each step; between two steps the caller may save, evaluate or stop.
 
     The random numbers of a step (dropout) depend on the seed and the step alone. So the same call gives the same
     losses, and a call that goes on from saved weights, optimizer and position in the data gives the losses of an
@@ -77,7 +77,7 @@ def train(
         start = perf_counter()
         batch = next(batches)
         _seed_random_numbers(processes.step_seed(config.seed, step), device)
-        if not model.training:  # whoever measured between two steps has left it so
+        if not model.training:  # evaluation between two steps has left it so
             model.train()
 
         loss, guidance = gradients.compute(batch)

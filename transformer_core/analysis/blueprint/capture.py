@@ -1,4 +1,4 @@
-"""A text on its way through a model, captured where somebody looks: each hook point once, when it is asked for."""
+"""A text on its way through a model, captured on demand: each hook point once, when it is asked for."""
 
 from collections.abc import Sequence
 from threading import Lock

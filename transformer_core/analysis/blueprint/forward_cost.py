@@ -22,7 +22,7 @@ class Memory:
 
     weights: int
     cache: int  # keys and values of all layers; 0 for a model that does not write
-    patterns: int  # all attention patterns, where somebody writes them out to look at them
+    patterns: int  # all attention patterns, if they are materialized
 
 
 def reading_cost(config: ModelConfig, length: int) -> StepCost:

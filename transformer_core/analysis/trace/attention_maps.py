@@ -141,7 +141,7 @@ class AttentionMaps:
             yield queries, rows, self.mask(queries)
 
     def keep_overview(self, side: int) -> None:
-        """Make the overview of that side now, so that the first who looks has it at once."""
+        """Make the overview of that side now, so that it is ready at the first request."""
         self._kept[side] = self.overview(side)
 
     @torch.inference_mode()

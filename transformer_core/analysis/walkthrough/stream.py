@@ -35,7 +35,7 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         config: of the model.
         stack: "encoder" or "decoder".
         layer: of the block whose attention reads; with "end" it does not count.
-        until: who reads.
+        until: the reader.
     """
     steps = list(_embedded(config, stack))
     has_cross = stack == "decoder" and config.has_encoder

@@ -31,7 +31,7 @@ _BLOCK = 2**20  # bytes that are read at a time
 _LONGEST_NAME, _LONGEST_TITLE = 120, 80  # bytes of a file name, its ending not counted; characters in a message
 _LONGEST_LINE = 2**22  # characters of a .csv file, which is read a line at a time
 _UNDER_WAY = ".taking-in-"  # how folders begin in which something is written
-_STALE_SECONDS = 24 * 3600.0  # after so long, nobody writes there any more
+_STALE_SECONDS = 24 * 3600.0  # older ones are no longer being written
 _NAMELESS = Message("the text")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)  # names that Windows keeps for devices
 
@@ -47,7 +47,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class TakenIn:
-    """A file of ours with what somebody gave."""
+    """An uploaded file, stored by us."""
 
     path: Path  # for `load_corpus(str(path))`
     remark: Message  # what was done to the text on the way, in sentences; none if nothing was

@@ -112,7 +112,7 @@ _PART = {
 
 
 class WrittenDate(NamedTuple):
-    """A date as somebody wrote it."""
+    """A written date."""
 
     text: str
     alignment: Alignment  # for each character of the date in ISO 8601: those of the text that determine it

@@ -1,4 +1,4 @@
-"""Random words, and then the same words again: whoever looks back can know what comes next.
+"""Random words, and then the same words again: the second copy can be predicted from the first.
 
 The first copy cannot be guessed. From the second copy on, the word after the one that was just read is the one that
 came after it before; a head that looks there is an induction head (Olsson et al. 2022). The words are random, and the

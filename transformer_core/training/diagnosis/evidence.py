@@ -32,7 +32,7 @@ class Evidence:
     tokens_seen: int | None = None  # up to the last step
     unigram_entropy: float | None = None  # nats a held-out target, by how often each token comes in training
     bigram_entropy: float | None = None  # nats a held-out target, by which token follows which in training
-    is_stopped: bool = False  # somebody stopped it, and it can go on
+    is_stopped: bool = False  # it was stopped, and can be resumed
     failure: Message = NO_MESSAGE  # why the run failed; none where it did not
 
     def __post_init__(self) -> None:

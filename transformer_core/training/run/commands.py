@@ -59,7 +59,7 @@ def waiting(run: Path) -> list[CommandName]:
 
 
 def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
-    """Take what was asked, the oldest first; what nobody can read, or do, is dropped.
+    """Take the commands, the oldest first; unreadable and unknown ones are dropped.
 
     Args:
         run: the run's folder.
@@ -95,7 +95,7 @@ def clear(run: Path) -> None:
 
 
 def _taken(folder: Path, name: str) -> Path:
-    """Return where a command lies while it is taken: nobody but who works on the run touches it there."""
+    """Return where a command lies while it is taken: only the run's process touches it there."""
     return folder / f".{name}.taken"
 
 

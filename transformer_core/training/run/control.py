@@ -58,7 +58,7 @@ class Control:
             if waits_since is None:
                 waits_since = time.perf_counter()
                 self._log()
-                self._job.save()  # whatever happens while nobody looks, nothing is lost
+                self._job.save()  # nothing is lost, whatever happens during the pause
                 self._job.directory.write_status("paused", step=self._job.step)
             self._job.directory.heartbeat("paused", step=self._job.step)
             time.sleep(_POLL_SECONDS)

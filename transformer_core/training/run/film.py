@@ -2,7 +2,7 @@
 
 ```
 film/config.json, tokenizer.json   what all moments have in common; card.json, with examples to try
-film/000123/model.safetensors      the weights after step 123; `asked` beside them: somebody wanted just this moment
+film/000123/model.safetensors      the weights after step 123; `asked` beside them: a person wanted just this moment
 film/heads.jsonl                   a line a moment: what was measured of the heads
 now/model.safetensors              the weights a moment ago, and moment.json, which step that was
 ```
@@ -64,12 +64,12 @@ class Film:
         """Return how much room the snapshots take."""
         n_bytes = 0
         for path in self.folder.glob(f"[0-9]*/{WEIGHTS}"):
-            with suppress(FileNotFoundError):  # thinned out while somebody counts
+            with suppress(FileNotFoundError):  # thinned out while counting
                 n_bytes += path.stat().st_size
         return n_bytes
 
     def add(self, step: int, model: Transformer, *, is_asked: bool = False) -> None:
-        """Add the moment after a step; one that somebody asked for is never thinned out.
+        """Add the moment after a step; one that was asked for is never thinned out.
 
         Raises:
             OSError: no room, or the folder cannot be written; the other moments are as they were.
@@ -116,7 +116,7 @@ class Film:
             write_json(new / _MOMENT, {"step": step}, is_durable=False)
 
     def step_now(self) -> int | None:
-        """Return the step of which `now/` holds the weights; None where nobody has looked yet."""
+        """Return the step of which `now/` holds the weights; None before the first look."""
         values = reading(self.now, lambda place: read_object(place / _MOMENT))
         return None if values is None else int(values["step"])
 
@@ -141,7 +141,7 @@ class Film:
         """Return the step, the model and the tokenizer of `now/`.
 
         Raises:
-            RunError: nobody has looked yet.
+            RunError: there is none yet.
             CheckpointError: it is damaged.
         """
 

@@ -47,7 +47,7 @@ class Place:
 
 
 def take_place() -> Place | None:
-    """Return a free place, or None where there is none: for whoever does not wait."""
+    """Return a free place, or None where there is none, without waiting."""
     folder = _folder()
     return Place(None) if folder is None else _free_place(folder)
 
@@ -64,7 +64,7 @@ def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most:
         The place; None if it is wanted no longer.
     """
     folder = _folder(line)
-    if folder is None:  # nobody can wait there, so nobody needs to
+    if folder is None:  # there is no queue to wait in
         return Place(None)
     ticket = folder / f"ticket-{time.time_ns():020}-{os.getpid()}.lock"
     mine = FileLock(ticket, thread_local=False, preserve_lock_file=True)
@@ -104,7 +104,7 @@ def _free_place(folder: Path, most: int | None = None) -> Place | None:
 
 
 def _is_held(path: Path) -> bool:
-    """Whether somebody still waits with this ticket; one of a process that is gone is thrown away."""
+    """Whether a process still waits with this ticket; one of a process that is gone is thrown away."""
     lock = FileLock(path, thread_local=False, preserve_lock_file=True)
     try:
         lock.acquire(timeout=0)

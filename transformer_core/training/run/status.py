@@ -22,7 +22,7 @@ AT_WORK: tuple[RunState, ...] = ("queued", "running", "paused")  # states in whi
 _STATUS, _LOCK, _RESERVE = "status.json", ".lock", ".reserve"
 _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
 _SILENT_SECONDS = 60.0  # a process of another machine that has not written for this long is taken for gone
-_CLAIM_SECONDS = 1.0  # for which a claim waits, since whoever only looks holds the lock for a moment
+_CLAIM_SECONDS = 1.0  # for which a claim waits, since readers hold the lock for a moment
 _RESERVE_BYTES = 64 * 1024  # room on the disk to say that there is no room
 _KILLED = Message(
     "its process ended without a word: it was killed, ran out of memory, or the machine was restarted. What was saved "
@@ -164,7 +164,7 @@ def is_held(path: Path, status: RunStatus) -> bool:
         lock.acquire(timeout=0)
     except Timeout:
         return True
-    except OSError:  # a folder of somebody else's, which may only be read
+    except OSError:  # a read-only folder
         return wrote_lately
     lock.release()
     return False

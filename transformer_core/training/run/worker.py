@@ -60,7 +60,7 @@ def work(
     waits: bool = False,
     on_moment: Callable[[int], None] = lambda step: None,
 ) -> Iterator[Event]:
-    """Train until all steps are done or somebody wants to stop; log, measure, film and save on the way.
+    """Train until all steps are done or a stop is requested; log, measure, film and save on the way.
 
     Args:
         job: from `begin` or `go_on`; changed in place.
@@ -170,7 +170,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
 
 
 def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
-    """Wait for a place among the runs of this machine; None: somebody wants to stop."""
+    """Wait for a place among the runs of this machine; None: a stop was requested."""
     told: list[Message] = []
 
     def is_wanted(n_before: int) -> bool:

@@ -100,7 +100,7 @@ class TrialDirectory:
         self._claim.heartbeat(state, step=step, reason=reason)
 
     def is_asked_to_stop(self) -> bool:
-        """Whether somebody asked the trial to stop; asked once, it is taken."""
+        """Whether the trial was asked to stop; the request is consumed."""
         return bool(commands.take(self.path, names=("stop",)))
 
     def log(self, record: Mapping[str, Any]) -> None:

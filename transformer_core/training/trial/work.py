@@ -38,7 +38,7 @@ class TrialMeasurement:
 def work(
     directory: TrialDirectory, *, stop_reason: Callable[[], str] = lambda: "", waits: bool = False
 ) -> Generator[TrialStep | TrialMeasurement]:
-    """Train all arms side by side until all steps are done or somebody wants to stop; log and measure on the way.
+    """Train all arms side by side until all steps are done or a stop is requested; log and measure on the way.
 
     Args:
         directory: a new trial's, claimed by this process; it is let go of at the end.
