@@ -68,32 +68,32 @@ MEASURES: Mapping[str, Measure] = {
             title=mark("Share on the first token"),
             inline=mark("share on the first token"),
             unit="",
-            meaning=mark(
-                "High: the head rests on the first token, perhaps for want of anything to do; low: it does not."
-            ),
+            meaning=mark("High: the first token is an attention sink of this head; low: it is not."),
         ),
         Measure(
             name="special",
             title=mark("Share on special tokens"),
             inline=mark("share on special tokens"),
             unit="",
-            meaning=mark("High: the head rests on what is no text, such as <bos> or [SEP]; low: it looks at the text."),
+            meaning=mark(
+                "High: the head attends to special tokens such as <bos> or [SEP]; low: it attends to the text."
+            ),
         ),
         Measure(
             name="previous",
-            title=mark("Share on the token before"),
-            inline=mark("share on the token before"),
+            title=mark("Previous-token score"),
+            inline=mark("previous-token score"),
             unit="",
-            meaning=mark("High: each token looks at the one before it; low: it looks elsewhere."),
+            meaning=mark("High: each token attends to the one before it; low: it attends elsewhere."),
             of_self_attention=True,
         ),
         Measure(
             name="induction",
-            title=mark("Share on what came behind the same token before"),
-            inline=mark("share on what came behind the same token before"),
+            title=mark("Induction score"),
+            inline=mark("induction score"),
             unit="",
             meaning=mark(
-                "High: where a token comes again, the head looks at what came behind it before; low: elsewhere."
+                "High: at a repeated token, the head attends to the token that followed it last time; low: elsewhere."
             ),
             of_self_attention=True,
         ),

@@ -18,7 +18,7 @@ N_SPREADS = 4  # standard deviations above chance, for it to be no accident
 N_MOMENTS = 2  # in a row, for it to stay
 _HABITS = {
     "previous": (mark("a previous-token head"), mark("the token before")),
-    "induction": (mark("an induction head"), mark("what came behind the same token earlier")),
+    "induction": (mark("an induction head"), mark("the token that followed the same token earlier")),
     "aligned": (mark("an alignment head"), mark("what truly determines the next token")),
 }
 
