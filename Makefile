@@ -8,6 +8,8 @@ PIP := $(PYTHON) -m pip install --disable-pip-version-check
 # Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
 export PYTHONDONTWRITEBYTECODE :=
 
+SLOW := browser or training or faults or slow
+
 # A .venv whose Python is missing or gone (half made, or Python was upgraded) is made anew.
 $(shell test -x $(PYTHON) || rm -rf .venv)
 
@@ -15,11 +17,11 @@ $(shell test -x $(PYTHON) || rm -rf .venv)
 run: .venv/app.stamp
 	$(PYTHON) -m streamlit run app.py
 
-# All tests, in one run, as each process that runs them must first read them all. The fast ones alone take two minutes:
-#   .venv/bin/python -m pytest -n auto --dist loadfile -m "not (browser or training or faults or slow)"
+# All tests: first the fast ones, on all cores, then those that train, use a real browser, or take long, two at a time.
 test: .venv/dev.stamp
 	$(PYTHON) -m tests.e2e.browser
-	$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+	$(PYTHON) -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not ($(SLOW))"
+	$(PYTHON) -m pytest -n auto --maxprocesses 2 --dist loadfile --no-loadscope-reorder -m "$(SLOW)"
 
 # Lint, format, types, and the direction of imports.
 check: .venv/dev.stamp
