@@ -56,7 +56,8 @@ def install_commands() -> Iterator[list[str]]:
     sudo = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
     if shutil.which("apt-get") and (not sudo or shutil.which("sudo")):
         yield [*sudo, "apt-get", "update"]
-        yield [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "chromium-headless-shell"]
+        for package in ("chromium-headless-shell", "chromium"):
+            yield [*sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", package]
 
 
 def ensure_chromium() -> str:
