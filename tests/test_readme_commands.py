@@ -156,7 +156,7 @@ def test_torchrun_takes_what_it_is_given():
 def test_several_processes_train_on_one_machine(tmp_path: Path):
     """The command on the CPU, for two steps, of a short text; on several machines nothing but the meeting differs.
 
-    A model of the stories that has learned nothing writes on behind 2,000 of them, which takes more than a minute.
+    An untrained model of the stories never ends one, so its final evaluation on 2,000 of them takes over a minute.
     """
     (command,) = (command for command in COMMANDS if command[:2] == ["torchrun", "--standalone"])
     (tmp_path / "short.txt").write_text(chapter(seed=3, n_paragraphs=60), encoding="utf-8")

@@ -63,10 +63,10 @@ def show(scene: Scene) -> None:
     shown = {say(NAMES[part]): costs[part] for part in PARTS if costs[part].any()}
     hues = [COST_HUES[part] for part in PARTS if costs[part].any()]
     with left:
-        model_run = {say("all together"): costs["total"]} | shown
+        of_forward = {say("all together"): costs["total"]} | shown
         figure = cost_curves(
             lengths,
-            model_run,
+            of_forward,
             hues=[FAINT, *hues],
             title=say("Reading a text once"),
             unit=say("multiply-adds"),
@@ -74,7 +74,7 @@ def show(scene: Scene) -> None:
             dashed=[say("all together")],
             theme=theme(),
         )
-        _figure(scene, figure, "reading", lengths, model_run)
+        _figure(scene, figure, "reading", lengths, of_forward)
         if config.has_decoder:
             _writing(scene, lengths, here)
     with right:

@@ -32,7 +32,7 @@ class ByName(Mapping[str, Kept]):
         self._every = every
 
     def add(self, site: str, value: Kept) -> None:
-        """Keep a value, in the place of the one before or after it."""
+        """Store a value; without `every`, it replaces the one before."""
         kept = self._values.setdefault(site, [])
         if not self._every:
             kept.clear()

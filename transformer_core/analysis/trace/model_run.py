@@ -126,7 +126,7 @@ def run_text(
     max_tokens: int = 64,
     max_new_tokens: int = 24,
 ) -> ModelRun:
-    """Let the model answer, then run it once over text and answer, watched.
+    """Generate the output, then run the model once over text and output with hooks on.
 
     An encoder-decoder writes greedily, or is teacher-forced on a target. A decoder goes on greedily from the
     text. An encoder fills in the blanks of the text, each by itself; one without a last layer says nothing.
