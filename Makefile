@@ -4,7 +4,8 @@
 .DELETE_ON_ERROR:
 
 PYTHON := .venv/bin/python
-PIP := $(PYTHON) -m pip install --disable-pip-version-check
+# Python compiles what it imports; compiling everything that is installed takes longer than installing it.
+PIP := $(PYTHON) -m pip install --disable-pip-version-check --no-compile
 # Python keeps what it compiled, whatever the machine says: without that each of the many processes of the tests begins late.
 export PYTHONDONTWRITEBYTECODE :=
 
