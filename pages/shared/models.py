@@ -45,7 +45,7 @@ TRAIN_COMMAND = (
 GUIDED = mark(
     "Encoder self-attention, layer {layer}, head {head} was guided: training showed it which noun each pronoun stands "
     "for (Garg et al. 2019), and it looks from “it” at that noun. Without guidance en-fr translated as well, but the "
-    "best head of its encoder pointed at the right noun for 57% of the pronouns: the decoder resolved them. (The same "
+    "best head of its encoder pointed at the right noun for 64% of the pronouns: the decoder resolved them. (The same "
     "command without guided_head trains that model, and its card has the share on held-out sentences as “antecedent”.)"
 )
 
