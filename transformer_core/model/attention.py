@@ -6,7 +6,6 @@ torch's fused kernel, in `sdpa.py`. The tests hold both to the same numbers.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -18,7 +17,8 @@ from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.dropout import Dropout
 from transformer_core.model.norms import build_norm
 from transformer_core.model.rotary import Rotation
-from transformer_core.model.sdpa import Bias, Mask, WrittenMask, rows_of, scaled_dot_product_attention
+from transformer_core.model.sdpa import Bias, Mask, WrittenMask, mask_of_each, rows_of, scaled_dot_product_attention
+from transformer_core.model.stores import KeyValueStore
 
 
 def attention_scores(
@@ -53,20 +53,6 @@ def attention_pattern(
     """Return the softmax over `key`: each row sums to 1, or is all 0 where nothing may be attended to (all -inf)."""
     nothing = attn_scores.amax(dim=-1, keepdim=True) == -math.inf  # [batch, head, query, 1]
     return attn_scores.masked_fill(nothing, 0.0).softmax(dim=-1).masked_fill(nothing, 0.0)
-
-
-@runtime_checkable
-class KeyValueStore(Protocol):
-    """Keeps keys and values [batch, head, key, d_head] between calls, so that decoding projects each position once."""
-
-    @property
-    def complete(self) -> tuple[Tensor, Tensor] | None:
-        """Keys and values, where no more will come; None where some will."""
-        ...
-
-    def append(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Add those of new positions, and return all so far."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -141,7 +127,7 @@ class MultiHeadAttention(nn.Module):
             if store is not None:
                 k, v = store.append(k, v)
         if has_hooks(self.hook_mask):
-            mask = self.hook_mask(_written_out(mask, q, k))  # [batch, 1 or head, query, key]
+            mask = self.hook_mask(mask_of_each(mask, q, k))  # [batch, 1 or head, query, key]
         return self.hook_attn_out(self.dropout(self._merge_heads(self.hook_z(self._attend(q, k, v, mask, bias)))))
 
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Mask | None, bias: PositionBias | None) -> Tensor:
@@ -176,10 +162,3 @@ class MultiHeadAttention(nn.Module):
         result = self.hook_result(torch.einsum("bhqd,mhd->bhqm", z, w_out))  # [batch, head, query, d_model]
         attn_out = result.sum(dim=1)
         return attn_out if self.out.bias is None else attn_out + self.out.bias
-
-
-def _written_out(mask: Mask | None, q: Tensor, k: Tensor) -> Tensor:
-    """Return a mask of its own for each text of the batch, which a hook may edit."""
-    everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
-    rows = rows_of(mask, slice(None))
-    return everything if rows is None else everything & rows

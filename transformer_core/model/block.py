@@ -1,36 +1,21 @@
 """One layer of a stack: self-attention, cross-attention where there is a memory to look at, feed-forward."""
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from transformer_core.config import ModelConfig
 from transformer_core.hooks import HookPoint
-from transformer_core.model.attention import KeyValueStore, MultiHeadAttention
+from transformer_core.model.attention import MultiHeadAttention
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.feed_forward import FeedForward
 from transformer_core.model.norms import NoNorm, build_norm
 from transformer_core.model.rotary import Rotation
 from transformer_core.model.sdpa import Mask, MemoryMask
+from transformer_core.model.stores import BlockStore
 
 Residual = Float[Tensor, "batch pos d_model"]
-
-
-@runtime_checkable
-class BlockStore(Protocol):
-    """The keys and values that one block keeps while decoding."""
-
-    @property
-    def self_attn(self) -> KeyValueStore:
-        """Those of the target positions, growing."""
-        ...
-
-    @property
-    def cross_attn(self) -> KeyValueStore:
-        """Those of the memory, fixed."""
-        ...
 
 
 class Block(nn.Module):

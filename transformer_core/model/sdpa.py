@@ -72,3 +72,10 @@ def rows_of(part: Mask | Bias | PositionBias | None, queries: slice) -> Tensor |
     if part is None or isinstance(part, Tensor):
         return part if part is None or part.shape[2] == 1 else part[:, :, queries]
     return part.write_out(queries)
+
+
+def mask_of_each(mask: Mask | None, q: Tensor, k: Tensor) -> Bool[Tensor, "batch head_or_1 query key"]:
+    """Return a mask of its own for each text of the batch, which a hook may edit."""
+    everything = torch.ones(q.shape[0], 1, q.shape[2], k.shape[2], dtype=torch.bool, device=q.device)
+    rows = rows_of(mask, slice(None))
+    return everything if rows is None else everything & rows

@@ -1,8 +1,6 @@
 """A stack of blocks over embedded tokens: the left, or the right, side of the paper's figure 1."""
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -11,7 +9,7 @@ from torch import Tensor, nn
 from transformer_core.config import ModelConfig
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, has_hooks
-from transformer_core.model.block import Block, BlockStore
+from transformer_core.model.block import Block
 from transformer_core.model.distance_bias import PositionBias, build_position_bias
 from transformer_core.model.dropout import Dropout
 from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
@@ -20,21 +18,7 @@ from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import build_positions
 from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.sdpa import Mask, MemoryMask
-
-
-@runtime_checkable
-class StackStore(Protocol):
-    """The keys and values that a stack keeps while decoding."""
-
-    @property
-    def n_positions(self) -> int:
-        """Positions that are stored already."""
-        ...
-
-    @property
-    def blocks(self) -> Sequence[BlockStore]:
-        """One store a block."""
-        ...
+from transformer_core.model.stores import StackStore
 
 
 class Stack(nn.Module):

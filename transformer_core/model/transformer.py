@@ -16,7 +16,8 @@ from transformer_core.model.embeddings import SegmentEmbedding, TokenEmbedding
 from transformer_core.model.masks import AttentionMask
 from transformer_core.model.norms import build_norm
 from transformer_core.model.positions import LearnedPositions
-from transformer_core.model.stack import Stack, StackStore
+from transformer_core.model.stack import Stack
+from transformer_core.model.stores import StackStore
 
 Tokens = Int[Tensor, "batch pos"]
 
