@@ -1,18 +1,18 @@
-"""What a page with a trial tries, and in which words."""
+"""What a page with an experiment tries, and in which words."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pages.shared.trials import Trial
+from pages.shared.experiments import Experiment
 from transformer_core.errors import mark
 from transformer_core.language import say
-from transformer_core.training.trial.trial import TrialKind, TrialRequest
+from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.trial_reading import TrialReading
+    from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
-NOTE = "trial-note"  # session key: what went wrong at a click, to be said at the next run
+NOTE = "experiment-note"  # session key: what went wrong at a click, to be said at the next run
 TASK_NAMES = {
     "reverse": mark("Reverse letters"),
     "copy": mark("Copy letters"),
@@ -25,14 +25,14 @@ TASK_NAMES = {
 class Laboratory:
     """What one page tries."""
 
-    kind: TrialKind
-    arms: Mapping[str, str]  # all that may be tried, as they are called
-    arms_title: str
-    draw: Callable[[Trial, "TrialReading"], None]  # what stands beside the curves
-    look_for: Callable[[TrialRequest], str]
-    remarks: Callable[[TrialRequest], str]  # what must be known to read the numbers right
+    kind: ExperimentKind
+    variants: Mapping[str, str]  # all that may be tried, as they are called
+    variants_title: str
+    draw: Callable[[Experiment, "ExperimentReading"], None]  # what stands beside the curves
+    look_for: Callable[[ExperimentRequest], str]
+    remarks: Callable[[ExperimentRequest], str]  # what must be known to read the numbers right
     has_held_out_losses: bool = False
 
-    def names(self, request: TrialRequest) -> dict[str, str]:
-        """Return the names of a trial's arms, in their order, in the reader's language."""
-        return {arm: say(self.arms[arm]) for arm in request.arms}
+    def names(self, request: ExperimentRequest) -> dict[str, str]:
+        """Return the names of an experiment's variants, in their order, in the reader's language."""
+        return {variant: say(self.variants[variant]) for variant in request.variants}

@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.learn import trials
+from pages.learn import experiments
 from pages.learn.laboratory import Laboratory
 from pages.shared import prose
-from pages.shared.trials import Trial
+from pages.shared.experiments import Experiment
 from transformer_core.errors import mark
-from transformer_core.figures.curves.trial_curves import arm_hues
+from transformer_core.figures.curves.experiment_curves import variant_hues
 from transformer_core.language import say
-from transformer_core.training.trial.trial import TrialRequest
+from transformer_core.training.experiments.experiment import ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.trial_reading import TrialReading
+    from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
 CLAIM = mark(
     "A mask that is wrong in training does not fail: it looks like success. A decoder that sees the token that it is "
     "to say learns to repeat it, and its loss falls to almost nothing, below that of the right one. Left to write, it "
     "finds that the future is not there yet, and has nothing to say."
 )
-ARMS = {
+VARIANTS = {
     "look_ahead": mark("right mask"),
     "no_mask": mark("no look-ahead mask"),
     "not_shifted": mark("targets not shifted"),
@@ -44,43 +44,44 @@ REMARKS = mark(
 def show() -> None:
     """Draw this part of the page."""
     st.html(f"<p class='hl-lead'>{html.escape(say(CLAIM))}</p>")
-    trials.show(LABORATORY)
+    experiments.show(LABORATORY)
 
 
-def _samples(trial: Trial, reading: "TrialReading") -> None:
-    """Draw what each arm writes, beside what was asked."""
-    assert trial.request is not None, "what was measured was asked for"
-    names = LABORATORY.names(trial.request)
+def _samples(experiment: Experiment, reading: "ExperimentReading") -> None:
+    """Draw what each variant writes, beside what was asked."""
+    assert experiment.request is not None, "what was measured was asked for"
+    names = LABORATORY.names(experiment.request)
     title, aside = say("What each writes"), say("after step {step:,}, left to itself", step=reading.measured_at)
     prose.subheading(title, aside)
-    hues = arm_hues([*names])
+    hues = variant_hues([*names])
     head = "".join(
-        f"<th><i style='background:{hues[arm]}'></i>{html.escape(name)}</th>"
-        for arm, name in names.items()
-        if arm in reading.outputs
+        f"<th><i style='background:{hues[variant]}'></i>{html.escape(name)}</th>"
+        for variant, name in names.items()
+        if variant in reading.outputs
     )
     rows = "".join(
         f"<tr><td><bdi>{html.escape(source)}</bdi></td><td><bdi>{html.escape(target)}</bdi></td>"
-        + "".join(_output(of_arm[place], target) for of_arm in reading.outputs.values())
+        + "".join(_output(of_variant[place], target) for of_variant in reading.outputs.values())
         + "</tr>"
         for place, (source, target) in enumerate(reading.samples)
     )
     st.html(
-        f"<table class='hl-trial-samples'><thead><tr><th>{html.escape(say('given'))}</th>"
+        f"<table class='hl-experiment-samples'><thead><tr><th>{html.escape(say('given'))}</th>"
         f"<th>{html.escape(say('asked for'))}</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
     )
     right, losses = reading.last("exact_match"), reading.last("loss")
     lines = "".join(
-        f"<tr><td><i style='background:{hues[arm]}'></i>{html.escape(name)}</td>"
-        f"<td>{reading.smoothed_losses()[arm].values[-1]:.3f}</td><td>{losses[arm]:.3f}</td><td>{right[arm]:.0%}</td></tr>"
-        for arm, name in names.items()
-        if arm in right and arm in reading.losses
+        f"<tr><td><i style='background:{hues[variant]}'></i>{html.escape(name)}</td>"
+        f"<td>{reading.smoothed_losses()[variant].values[-1]:.3f}</td><td>{losses[variant]:.3f}</td><td>{right[variant]:.0%}</td></tr>"
+        for variant, name in names.items()
+        if variant in right and variant in reading.losses
     )
     if lines:
         titles = (say("training loss"), say("held-out loss"), say("exact match (free-running)"))
         heads = "".join(f"<th>{html.escape(words)}</th>" for words in titles)
         st.html(
-            f"<table class='hl-trial-results'><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+            f"<table class='hl-experiment-results'><thead><tr><th></th>{heads}</tr></thead>"
+            f"<tbody>{lines}</tbody></table>"
         )
 
 
@@ -92,18 +93,18 @@ def _output(output: str, target: str) -> str:
     return f"<td class='hl-wrong'>{words}</td>"
 
 
-def _look_for(request: TrialRequest) -> str:
+def _look_for(request: ExperimentRequest) -> str:
     return say(LOOK_FOR)
 
 
-def _remarks(request: TrialRequest) -> str:
+def _remarks(request: ExperimentRequest) -> str:
     return say(REMARKS)
 
 
 LABORATORY = Laboratory(
     kind="masks",
-    arms=ARMS,
-    arms_title=mark("Runs"),
+    variants=VARIANTS,
+    variants_title=mark("Runs"),
     draw=_samples,
     look_for=_look_for,
     remarks=_remarks,

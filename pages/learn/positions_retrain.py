@@ -5,24 +5,24 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.learn import trials
+from pages.learn import experiments
 from pages.learn.laboratory import Laboratory
 from pages.shared import components
+from pages.shared.experiments import Experiment
 from pages.shared.style import theme
-from pages.shared.trials import Trial
 from transformer_core.errors import mark
 from transformer_core.language import say
-from transformer_core.training.trial.trial import LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
+from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.training.trial_reading import TrialReading
+    from transformer_core.analysis.training.experiment_reading import ExperimentReading
 
 CLAIM = mark(
     "What is an encoding of positions worth? Swap it and train again: the same small model, the same first weights, "
     "the same letters in the same order, and nothing else differs. Trained on up to {trained} letters, each model is "
     "then asked for up to {tried}: that is how far it carries."
 )
-ARMS = {
+VARIANTS = {
     "sinusoidal_interleaved": mark("sinusoidal"),
     "sinusoidal_halves": mark("sinusoidal, halves"),
     "learned": mark("learned"),
@@ -65,16 +65,16 @@ def show() -> None:
     """Draw this part of the page."""
     claim = say(CLAIM, trained=LONGEST_TRAINED, tried=LONGEST_TRIED)
     st.html(f"<p class='hl-lead'>{html.escape(claim)}</p>")
-    trials.show(LABORATORY)
+    experiments.show(LABORATORY)
 
 
-def _lengths(trial: Trial, reading: "TrialReading") -> None:
+def _lengths(experiment: Experiment, reading: "ExperimentReading") -> None:
     """Draw how far each encoding carries."""
-    from transformer_core.figures.curves.trial_lengths import trial_lengths
+    from transformer_core.figures.curves.experiment_lengths import experiment_lengths
 
-    assert trial.request is not None, "what was measured was asked for"
-    names = LABORATORY.names(trial.request)
-    figure = trial_lengths(
+    assert experiment.request is not None, "what was measured was asked for"
+    names = LABORATORY.names(experiment.request)
+    figure = experiment_lengths(
         names,
         reading.lengths,
         reading.by_length,
@@ -85,15 +85,15 @@ def _lengths(trial: Trial, reading: "TrialReading") -> None:
     )
     components.live_figure(
         figure,
-        name="trial-lengths",
+        name="experiment-lengths",
         csv=_csv(reading),
-        key="positions-trial-lengths",
+        key="positions-experiment-lengths",
         about="",  # of small models that are trained here
         height=figure.layout.height,
     )
 
 
-def _csv(reading: "TrialReading") -> str:
+def _csv(reading: "ExperimentReading") -> str:
     """Return the share of right tokens as a table, a line a length."""
     lines = [",".join(["length", *reading.by_length])]
     lines += [
@@ -103,19 +103,19 @@ def _csv(reading: "TrialReading") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _look_for(request: TrialRequest) -> str:
+def _look_for(request: ExperimentRequest) -> str:
     return say(LOOK_FOR[request.task])
 
 
-def _remarks(request: TrialRequest) -> str:
-    learned = [say(LEARNED, rows=LONGEST_TRIED + 1, last=LONGEST_TRAINED)] if "learned" in request.arms else []
+def _remarks(request: ExperimentRequest) -> str:
+    learned = [say(LEARNED, rows=LONGEST_TRIED + 1, last=LONGEST_TRAINED)] if "learned" in request.variants else []
     return " ".join([say(HONEST), *learned])
 
 
 LABORATORY = Laboratory(
     kind="positions",
-    arms=ARMS,
-    arms_title=mark("Encodings"),
+    variants=VARIANTS,
+    variants_title=mark("Encodings"),
     draw=_lengths,
     look_for=_look_for,
     remarks=_remarks,

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import state, trials
+from pages.shared import experiments, state
 from pages.shared.fields import Field, decimal, number, one_of, plain, text_up_to
 from transformer_core.analysis.masks.presets import MOST_PADDING, PRESETS, attention_for
 from transformer_core.config import ModelConfig
@@ -102,7 +102,7 @@ DROPOUT = Field(PAGE, "dropout", 0.1, decimal(0, MOST_DROPOUT), plain)  # probab
 SEED = Field(PAGE, "seed", 0, number)  # of the dropout
 
 FIELDS: tuple[Field, ...] = (
-    *(PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, DROPOUT, SEED, trials.MASKS),
+    *(PART, PRESET, EDITS, SIZE, PADDING, LAYERS, CHANGED, TOKEN, DROPOUT, SEED, experiments.MASKS),
 )
 
 

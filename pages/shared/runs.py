@@ -90,7 +90,7 @@ def available() -> dict[str, Run]:
     """Return the runs by name, the newest first."""
     found: dict[str, tuple[float, Run]] = {}
     for started in launcher().started():
-        if started.run.parent == folder() and not (started.run / "run.json").exists():  # trials are elsewhere
+        if started.run.parent == folder() and not (started.run / "run.json").exists():  # experiments are elsewhere
             found[started.run.name] = (float("inf"), _starting(started))
     for place in folder().glob("[!.]*"):
         with suppress(OSError):

@@ -39,7 +39,7 @@ def test_help_names_the_commands_and_what_can_be_set(capsys: pytest.CaptureFixtu
         (["train", "--run", "run", "--resume"], "error: run holds no run; leave out --resume"),
         (["train", "--run", "taken", "--corpus", "copy"], "error: taken is not empty"),
         (["train", "--run", "run", "--corpus", "copy", "--keep", "taken"], "error: taken holds something"),
-        (["dance"], "error: there is no command 'dance'; choose one of train, trial, decode, import, inspect"),
+        (["dance"], "error: there is no command 'dance'; choose one of train, experiment, decode, import, inspect"),
         (["decode", "nowhere", "text"], "error: there is no folder 'nowhere'"),
         (["decode", "taken", "text"], "error: taken has no config.json"),
     ],

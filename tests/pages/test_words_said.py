@@ -15,12 +15,12 @@ from pages.learn import tour_lessons
 from pages.learn.lesson_engine.catalogue import KINDS
 from pages.shared import tongue
 from tests.pages.conftest import EXAMPLES, FRAME
-from tests.pages.learn.trial_pages import make
+from tests.pages.learn.experiment_pages import make
 from tests.pages.pseudo_language import Numbers, left_over, texts_of
 from tests.pages.train.small_runs import train_copy
 from transformer_core import language
+from transformer_core.training.experiments.experiment import VARIANTS, ExperimentKind, ExperimentRequest
 from transformer_core.training.run.launch import Launcher
-from transformer_core.training.trial.trial import ARMS, TrialKind, TrialRequest
 
 pytestmark = pytest.mark.slow
 FIGURES = "\n".join(  # each that a lesson can have on its own model and text
@@ -171,14 +171,14 @@ def fresh_caches() -> None:
 
 @pytest.fixture(scope="module")
 def in_numbers(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """All is said in numbers; the app finds models, a finished training, a finished trial of each kind, and lessons."""
+    """All is said in numbers; with models, a finished training, a finished experiment of each kind, and lessons."""
     folder = tmp_path_factory.mktemp("place")
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)  # the models are so small that several threads mostly wait for each other
     train_copy(folder)
-    for kind in get_args(TrialKind):
-        request = TrialRequest(kind=kind, task="copy", arms=ARMS[kind][:2], seed=0, steps=20)
-        make(folder / ".trials" / f"{kind}-20260101-120000", request)
+    for kind in get_args(ExperimentKind):
+        request = ExperimentRequest(kind=kind, task="copy", variants=VARIANTS[kind][:2], seed=0, steps=20)
+        make(folder / ".experiments" / f"{kind}-20260101-120000", request)
     (folder / "lessons").mkdir()
     for number, (name, text) in enumerate(LESSONS.items()):
         (folder / "lessons" / f"{number}-{name}.md").write_text(text)

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from transformer_core import __version__
-from transformer_core.cli import decode, import_, inspect, ready, train, trial
+from transformer_core.cli import decode, experiment, import_, inspect, ready, train
 from transformer_core.errors import HeadlightError
 
 PROGRAM = "python -m transformer_core"
@@ -65,7 +65,7 @@ def _parser_and_commands(program: str) -> tuple[argparse.ArgumentParser, list[st
     )
     parser.add_argument("--version", action="version", version=f"Headlight {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (train, trial, decode, import_, inspect):
+    for command in (train, experiment, decode, import_, inspect):
         command.add_command(commands)
     ready.add_command(commands, run)
     return parser, list(commands.choices)

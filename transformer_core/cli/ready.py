@@ -63,9 +63,9 @@ def import_all() -> None:
     import torch
 
     import transformer_core.analysis.heads.measures
+    import transformer_core.training.experiments.work
     import transformer_core.training.run.begin
-    import transformer_core.training.run.worker
-    import transformer_core.training.trial.work  # noqa: F401
+    import transformer_core.training.run.worker  # noqa: F401
 
     torch.nn.Linear(8, 8)(torch.ones(2, 8)).sum().backward()
 

@@ -56,7 +56,9 @@ def test_what_is_written_is_read(run: Path):
 def test_a_reason_is_stored_as_template_and_values(run: Path):
     claim = RunClaim(run)
     assert claim.take()
-    why = RunError("there is too little memory for this trial; choose fewer arms, or end other programs").message
+    why = RunError(
+        "there is too little memory for this experiment; choose fewer variants, or end other programs"
+    ).message
     claim.write("failed", step=7, reason=Message("{what}. {saved}", what=why, saved=Message("so")))
     stored = json.loads((run / "status.json").read_text())["reason"]
     assert (stored["template"], [*stored["values"]]) == ("{what}. {saved}", ["what", "saved"])

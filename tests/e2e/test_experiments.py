@@ -19,12 +19,12 @@ SECOND = 1000  # ms
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where the app of this test keeps its trials; none goes on after it."""
+    """Where the app of this test keeps its experiments; none goes on after it."""
     for name, folder in (("RUNS", "runs"), ("CACHE", "cache")):
         monkeypatch.setenv(f"HEADLIGHT_{name}", str(tmp_path / folder))
-    yield tmp_path / "runs" / ".trials"
-    for trial in (tmp_path / "runs" / ".trials").glob("[!.]*"):
-        status = standing(trial)
+    yield tmp_path / "runs" / ".experiments"
+    for experiment in (tmp_path / "runs" / ".experiments").glob("[!.]*"):
+        status = standing(experiment)
         if status is not None and status.is_at_work:
             os.kill(status.pid, signal.SIGKILL)
 
@@ -35,7 +35,7 @@ def server(place: Path) -> Iterator[Server]:
         yield server
 
 
-def test_a_trial_is_started_watched_left_and_found_again(page: Page, place: Path):
+def test_an_experiment_is_started_watched_left_and_found_again(page: Page, place: Path):
     page.goto("/masks?part=training&model=dates")
     start = page.get_by_role("button", name="Train them now")
     expect(start).to_be_visible(timeout=90 * SECOND)
@@ -46,21 +46,21 @@ def test_a_trial_is_started_watched_left_and_found_again(page: Page, place: Path
     expect(page.get_by_text("take turns, 60 steps each")).to_be_visible()
     start.click()
 
-    curves = page.locator(".st-key-masks-trial-curves .js-plotly-plot")
+    curves = page.locator(".st-key-masks-experiment-curves .js-plotly-plot")
     expect(curves.locator(".scatterlayer .trace path.js-line").first).to_be_visible(timeout=300 * SECOND)
     curves.evaluate("node => (node.dataset.mine = 'the same node')")
-    expect(page).to_have_url(re.compile("trial="))
-    (name,) = parse_qs(urlsplit(page.url).query)["trial"]
-    assert (place / name / "trial.json").exists()
+    expect(page).to_have_url(re.compile("experiment="))
+    (name,) = parse_qs(urlsplit(page.url).query)["experiment"]
+    assert (place / name / "experiment.json").exists()
 
-    head = page.locator(".st-key-hl-trial-head-masks")
+    head = page.locator(".st-key-hl-experiment-head-masks")
     expect(head.get_by_text("finished", exact=True)).to_be_visible(timeout=180 * SECOND)
     assert curves.evaluate("node => node.dataset.mine") == "the same node"  # it grew, and was never replaced
     expect(head).to_contain_text("step 60 of 60")
 
     page.reload()
     expect(head.get_by_text("finished", exact=True)).to_be_visible()
-    rows = page.locator(".hl-trial-results tbody tr")
+    rows = page.locator(".hl-experiment-results tbody tr")
     expect(rows).to_have_count(3)
     right, _, unshifted = (
         [float(cell.rstrip("%")) for cell in re.findall(r"[\d.]+%?", row)] for row in rows.all_inner_texts()

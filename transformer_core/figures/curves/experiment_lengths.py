@@ -1,4 +1,4 @@
-"""How far the arms of a trial carry: the share that each gets right by the length of what it is given."""
+"""How far the variants of an experiment carry: the share that each gets right by the length of what it is given."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
-from transformer_core.figures.curves.trial_curves import arm_hues
+from transformer_core.figures.curves.experiment_curves import variant_hues
 from transformer_core.figures.heatmaps.attention import escape
 from transformer_core.figures.hues import FAINT, translucent
 from transformer_core.figures.theme import LIGHT, Theme, template
@@ -20,7 +20,7 @@ _TOP, _BOTTOM, _LEFT = 50, 48, 58  # px
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "x", "star")  # told apart without their hues
 
 
-def trial_lengths(
+def experiment_lengths(
     names: Mapping[str, str],
     lengths: Int[np.ndarray, " length"],
     by_length: Mapping[str, Float[np.ndarray, " length"]],
@@ -31,37 +31,39 @@ def trial_lengths(
     theme: Theme = LIGHT,
     height: int = _HEIGHT,
 ) -> go.Figure:
-    """Draw a line for each arm; the lengths that it was trained on lie on a band.
+    """Draw a line for each variant; the lengths that it was trained on lie on a band.
 
     Args:
-        names: of the arms, as one reads them, in their order.
+        names: of the variants, as one reads them, in their order.
         lengths: of what was given, ascending.
-        by_length: share of right tokens in [0, 1] of each arm that was measured, NaN where there is none.
+        by_length: share of right tokens in [0, 1] of each variant that was measured, NaN where there is none.
         trained: the shortest and the longest that was trained on.
         unit: of the lengths, in many: "letters".
         step: after which it was measured.
         theme: light or dark.
         height: px.
     """
-    hues = arm_hues([*names])
+    hues = variant_hues([*names])
     traces = [
         go.Scatter(
-            name=escape(names[arm]),
+            name=escape(names[variant]),
             x=lengths,
-            y=by_length[arm],
+            y=by_length[variant],
             mode="lines+markers",
-            line={"color": hues[arm], "width": 2.2},
-            marker={"color": hues[arm], "size": 7, "symbol": symbol},
-            hovertemplate=say("{name}: {share} of the tokens right", name=escape(names[arm]), share="%{y:.0%}")
+            line={"color": hues[variant], "width": 2.2},
+            marker={"color": hues[variant], "size": 7, "symbol": symbol},
+            hovertemplate=say("{name}: {share} of the tokens right", name=escape(names[variant]), share="%{y:.0%}")
             + "<extra></extra>",
             showlegend=False,
         )
-        for arm, symbol in zip(names, _SYMBOLS, strict=False)
-        if arm in by_length
+        for variant, symbol in zip(names, _SYMBOLS, strict=False)
+        if variant in by_length
     ]
     first, last = (int(lengths[0]), int(lengths[-1])) if lengths.size else trained
-    labels = {names[arm]: float(values[-1]) for arm, values in by_length.items() if arm in names and values.size}
-    colors = {names[arm]: hues[arm] for arm in names}
+    labels = {
+        names[variant]: float(values[-1]) for variant, values in by_length.items() if variant in names and values.size
+    }
+    colors = {names[variant]: hues[variant] for variant in names}
     layout: dict[str, Any] = {
         "template": template(theme),
         "height": height,
@@ -143,7 +145,7 @@ def _trained_label(trained: tuple[int, int]) -> dict[str, Any]:
 
 
 def _end_labels(labels: Mapping[str, float], colors: Mapping[str, str], *, room: float) -> list[dict[str, Any]]:
-    """Return the arms' names after the ends of their lines, moved apart where they would cover each other."""
+    """Return the variants' names after the ends of their lines, moved apart where they would cover each other."""
     in_order = sorted(labels, key=labels.__getitem__)
     heights = spaced([room * (labels[name] + 0.03) / 1.06 for name in in_order], apart=_LINE)
     return [

@@ -1,4 +1,4 @@
-"""How far each arm carries: lines over lengths, a band of what was trained, names that do not cover each other."""
+"""How far each variant carries: lines over lengths, a band of what was trained, names that do not cover each other."""
 
 from itertools import pairwise
 
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.figures import DARK
-from transformer_core.figures.curves.trial_curves import arm_hues
-from transformer_core.figures.curves.trial_lengths import spaced, trial_lengths
+from transformer_core.figures.curves.experiment_curves import variant_hues
+from transformer_core.figures.curves.experiment_lengths import experiment_lengths, spaced
 
 NAMES = {"rotary": "rotary", "learned": "learned", "none": "no positions"}
 LENGTHS = np.array([3, 5, 8, 16, 24])
@@ -20,13 +20,13 @@ BY_LENGTH = {
 }
 
 
-def test_each_arm_is_a_line_and_the_trained_lengths_a_band():
-    figure = trial_lengths(NAMES, LENGTHS, BY_LENGTH, trained=(3, 8), unit="letters", step=240, theme=DARK)
+def test_each_variant_is_a_line_and_the_trained_lengths_a_band():
+    figure = experiment_lengths(NAMES, LENGTHS, BY_LENGTH, trained=(3, 8), unit="letters", step=240, theme=DARK)
     assert [trace.name for trace in figure.data] == [*NAMES.values()]
-    for arm, trace in zip(NAMES, figure.data, strict=True):
+    for variant, trace in zip(NAMES, figure.data, strict=True):
         np.testing.assert_array_equal(trace.x, LENGTHS)
-        np.testing.assert_array_equal(trace.y, BY_LENGTH[arm])
-        assert trace.line.color == arm_hues([*NAMES])[arm]
+        np.testing.assert_array_equal(trace.y, BY_LENGTH[variant])
+        assert trace.line.color == variant_hues([*NAMES])[variant]
     assert len({trace.marker.symbol for trace in figure.data}) == 3
     (band,) = figure.layout.shapes
     assert band.x0 < 3 and 8 < band.x1 < 9
@@ -41,11 +41,11 @@ def test_each_arm_is_a_line_and_the_trained_lengths_a_band():
     assert min(np.diff(heights)) > 14
 
 
-def test_an_arm_that_was_not_measured_is_left_out():
-    figure = trial_lengths(NAMES, LENGTHS, {"none": BY_LENGTH["none"]}, trained=(3, 8), unit="letters", step=48)
+def test_a_variant_that_was_not_measured_is_left_out():
+    figure = experiment_lengths(NAMES, LENGTHS, {"none": BY_LENGTH["none"]}, trained=(3, 8), unit="letters", step=48)
     assert [trace.name for trace in figure.data] == ["no positions"]
-    assert figure.data[0].line.color == arm_hues([*NAMES])["none"]  # its hue stays
-    empty = trial_lengths(NAMES, np.zeros(0, dtype=np.int64), {}, trained=(3, 8), unit="letters", step=0)
+    assert figure.data[0].line.color == variant_hues([*NAMES])["none"]  # its hue stays
+    empty = experiment_lengths(NAMES, np.zeros(0, dtype=np.int64), {}, trained=(3, 8), unit="letters", step=0)
     assert not empty.data
 
 

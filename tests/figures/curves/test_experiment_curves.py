@@ -1,4 +1,4 @@
-"""The curves of a trial: a line for each arm in each panel, the same hue everywhere."""
+"""The curves of an experiment: a line for each variant in each panel, the same hue everywhere."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from transformer_core.analysis.training.curves import Curve
 from transformer_core.figures import DARK, LIGHT, Theme
-from transformer_core.figures.curves.trial_curves import arm_hues, trial_curves
+from transformer_core.figures.curves.experiment_curves import experiment_curves, variant_hues
 
 NAMES = {"right": "right mask", "wrong": "<no> mask"}
 STEPS = np.arange(1, 61)
@@ -17,24 +17,24 @@ HELD_OUT = {"right": Curve(np.array([0, 60]), np.array([3.0, 0.2])), "wrong": Cu
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_each_panel_has_a_line_for_each_arm(theme: Theme):
-    figure = trial_curves(NAMES, LOSSES, held_out_losses=HELD_OUT, shares=SHARES, n_steps=100, theme=theme)
+def test_each_panel_has_a_line_for_each_variant(theme: Theme):
+    figure = experiment_curves(NAMES, LOSSES, held_out_losses=HELD_OUT, shares=SHARES, n_steps=100, theme=theme)
     assert [trace.yaxis for trace in figure.data] == ["y", "y", "y2", "y2", "y3", "y3"]
     for place, drawn in enumerate((LOSSES, HELD_OUT, SHARES)):
-        for arm, trace in zip(NAMES, figure.data[2 * place : 2 * place + 2], strict=True):
-            np.testing.assert_array_equal(trace.y, drawn[arm].values)
-            np.testing.assert_array_equal(trace.x, drawn[arm].steps)
-            assert trace.line.color == arm_hues([*NAMES])[arm]
+        for variant, trace in zip(NAMES, figure.data[2 * place : 2 * place + 2], strict=True):
+            np.testing.assert_array_equal(trace.y, drawn[variant].values)
+            np.testing.assert_array_equal(trace.x, drawn[variant].steps)
+            assert trace.line.color == variant_hues([*NAMES])[variant]
             assert trace.showlegend == (place == 0)
     low, high = figure.layout.xaxis.range
-    assert low < 0 < 100 < high  # as far as the trial is to go
+    assert low < 0 < 100 < high  # as far as the experiment is to go
     assert figure.layout.yaxis2.range[1] > 9.0
     assert "<no>" not in json.dumps([trace.name for trace in figure.data])
     assert figure.layout.template.layout.paper_bgcolor == theme.background
 
 
 def test_without_held_out_losses_there_is_no_panel_for_them():
-    figure = trial_curves(NAMES, LOSSES, shares=SHARES, n_steps=100)
+    figure = experiment_curves(NAMES, LOSSES, shares=SHARES, n_steps=100)
     titles = [note.text for note in figure.layout.annotations]
     assert titles == [
         "<b>Training loss</b>, nats per token",
@@ -42,14 +42,14 @@ def test_without_held_out_losses_there_is_no_panel_for_them():
     ]
 
 
-def test_before_the_first_step_the_arms_are_named_already():
-    figure = trial_curves(NAMES, {}, shares={}, n_steps=100)
+def test_before_the_first_step_the_variants_are_named_already():
+    figure = experiment_curves(NAMES, {}, shares={}, n_steps=100)
     assert [trace.name for trace in figure.data if trace.showlegend] == ["right mask", "&lt;no&gt; mask"]
     assert all(len(trace.y) == 0 for trace in figure.data)
     assert "No step has been done yet." in [note.text for note in figure.layout.annotations]
 
 
-def test_six_arms_have_six_hues():
-    hues = arm_hues([*"abcdef"])
+def test_six_variants_have_six_hues():
+    hues = variant_hues([*"abcdef"])
     assert [*hues] == [*"abcdef"]
     assert len({*hues.values()}) == 6

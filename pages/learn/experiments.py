@@ -1,60 +1,60 @@
-"""What the pages with a trial share: what is tried is chosen and started, then watched while its curves grow."""
+"""What the pages with an experiment share: what is tried is chosen and started, then watched while its curves grow."""
 
 import html
 from typing import Any, cast
 
 import streamlit as st
 
-from pages.learn import trial_watch
+from pages.learn import experiment_watch
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import prose, runs, trials
+from pages.shared import experiments, prose, runs
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
-from transformer_core.training.trial.trial import (
+from transformer_core.training.experiments.experiment import (
     FEWEST_STEPS,
-    MOST_ARMS,
     MOST_SEED,
     MOST_STEPS,
+    MOST_VARIANTS,
     TASKS,
-    USUAL_ARMS,
     USUAL_STEPS,
-    TrialRequest,
+    USUAL_VARIANTS,
+    ExperimentRequest,
 )
 
 _STEPS_OF_A_CLICK = 20
 
 
 def show(laboratory: Laboratory) -> None:
-    """Draw what is to be tried, and the trial of the address, or the last one that is here."""
+    """Draw what is to be tried, and the experiment of the address, or the last one that is here."""
     runs.launcher().warm_up()
     with st.container():  # each of these keeps to a place of its own: whatever comes and goes there, figures stay
         request = _choose(laboratory)
         _start(laboratory, request)
-    wanted, trial = trials.FIELDS[laboratory.kind].value, trials.shown(laboratory.kind)
+    wanted, experiment = experiments.FIELDS[laboratory.kind].value, experiments.shown(laboratory.kind)
     with st.container():
         if note := st.session_state.pop(NOTE, ""):
             prose.info(note)
-        if trial is None and wanted:
-            said = say("There is no trial “{name}” here any more; start one of your own.", name=wanted)
+        if experiment is None and wanted:
+            said = say("There is no experiment “{name}” here any more; start one of your own.", name=wanted)
             prose.note(said)
-    if trial is not None:
-        trial_watch.watch(laboratory, trial)
+    if experiment is not None:
+        experiment_watch.watch(laboratory, experiment)
 
 
-def _choose(laboratory: Laboratory) -> TrialRequest | None:
+def _choose(laboratory: Laboratory) -> ExperimentRequest | None:
     """Draw the choices; return what they ask for, None where that makes no sense."""
     kind = laboratory.kind
     usual: dict[str, Any] = {
         "task": TASKS[kind][0],
-        "arms": [*USUAL_ARMS[kind]],
+        "variants": [*USUAL_VARIANTS[kind]],
         "seed": 0,
         "steps": USUAL_STEPS[kind],
     }
-    keys = {name: f"{kind}-trial-{name}" for name in usual}
+    keys = {name: f"{kind}-experiment-{name}" for name in usual}
     for name, value in usual.items():
         st.session_state.setdefault(keys[name], value)
     kept: dict[str, Any] = {"persist_state": "session"}
-    with st.container(key=f"hl-trial-choices-{kind}", horizontal=True, gap="medium", vertical_alignment="top"):
+    with st.container(key=f"hl-experiment-choices-{kind}", horizontal=True, gap="medium", vertical_alignment="top"):
         task = st.segmented_control(
             say("Task"),
             TASKS[kind],
@@ -74,35 +74,35 @@ def _choose(laboratory: Laboratory) -> TrialRequest | None:
             **kept,
         )
         seed = st.number_input(say("Seed"), 0, MOST_SEED, key=keys["seed"], width=130, **kept)
-    arms = st.pills(
-        prose.plain(say(laboratory.arms_title)),
-        [*laboratory.arms],
+    variants = st.pills(
+        prose.plain(say(laboratory.variants_title)),
+        [*laboratory.variants],
         selection_mode="multi",
-        format_func=lambda arm: prose.plain(say(laboratory.arms[arm])),
-        key=keys["arms"],
+        format_func=lambda variant: prose.plain(say(laboratory.variants[variant])),
+        key=keys["variants"],
         **kept,
     )
-    in_order = tuple(arm for arm in laboratory.arms if arm in arms)
+    in_order = tuple(variant for variant in laboratory.variants if variant in variants)
     try:
-        return TrialRequest(kind=kind, task=cast(str, task), arms=in_order, seed=int(seed), steps=int(steps))
+        return ExperimentRequest(kind=kind, task=cast(str, task), variants=in_order, seed=int(seed), steps=int(steps))
     except HeadlightError:
-        said = say("Choose {most} at most: they take turns, and more would take too long.", most=MOST_ARMS)
+        said = say("Choose {most} at most: they take turns, and more would take too long.", most=MOST_VARIANTS)
         if not in_order:
             said = say("Choose what to train, one at least.")
         prose.note(said)
         return None
 
 
-def _start(laboratory: Laboratory, request: TrialRequest | None) -> None:
+def _start(laboratory: Laboratory, request: ExperimentRequest | None) -> None:
     """Draw the button, and say what it will do and how long that takes."""
-    own = trials.find(trials.FIELDS[laboratory.kind].value)
+    own = experiments.find(experiments.FIELDS[laboratory.kind].value)
     is_own_at_work = own is not None and own.is_at_work
     with st.container(
-        horizontal=True, vertical_alignment="center", gap="small", key=f"hl-trial-start-{laboratory.kind}"
+        horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-start-{laboratory.kind}"
     ):
         st.button(
             say("Train them now"),
-            key=f"{laboratory.kind}-trial-start",
+            key=f"{laboratory.kind}-experiment-start",
             type="primary",
             icon=":material/play_arrow:",
             disabled=request is None or is_own_at_work,
@@ -110,9 +110,9 @@ def _start(laboratory: Laboratory, request: TrialRequest | None) -> None:
             args=(request,),
         )
         if request is not None:
-            seconds = 5 * max(1, round(trials.seconds_for(request) / 5))
+            seconds = 5 * max(1, round(experiments.seconds_for(request) / 5))
             promise = say_number(
-                len(request.arms),
+                len(request.variants),
                 "One small encoder-decoder is trained for {steps} steps; on this machine that takes about {seconds} "
                 "seconds. Its curve grows below meanwhile.",
                 "{n} small encoder-decoders take turns, {steps} steps each; on this machine that takes about {seconds} "
@@ -120,11 +120,11 @@ def _start(laboratory: Laboratory, request: TrialRequest | None) -> None:
                 steps=request.steps,
                 seconds=seconds,
             )
-            st.html(f"<p class='hl-small hl-trial-promise'>{html.escape(promise)}</p>", width="stretch")
+            st.html(f"<p class='hl-small hl-experiment-promise'>{html.escape(promise)}</p>", width="stretch")
 
 
-def _begin(request: TrialRequest) -> None:
+def _begin(request: ExperimentRequest) -> None:
     try:
-        trials.start(request)
+        experiments.start(request)
     except HeadlightError as error:
-        st.session_state[NOTE] = say("The trial did not begin: {reason}.", reason=error)
+        st.session_state[NOTE] = say("The experiment did not begin: {reason}.", reason=error)

@@ -1,4 +1,4 @@
-"""The folder of a trial: made once, read by anybody, and true about a process that is gone."""
+"""The folder of an experiment: made once, read by anybody, and true about a process that is gone."""
 
 import json
 from pathlib import Path
@@ -6,39 +6,39 @@ from pathlib import Path
 import pytest
 
 from transformer_core.errors import Message, RunError
+from transformer_core.training.experiments.directory import ExperimentDirectory
+from transformer_core.training.experiments.experiment import ExperimentRequest
 from transformer_core.training.run import commands
-from transformer_core.training.trial.directory import TrialDirectory
-from transformer_core.training.trial.trial import TrialRequest
 
-REQUEST = TrialRequest(kind="masks", task="copy", arms=("look_ahead", "no_mask"), seed=1, steps=20)
+REQUEST = ExperimentRequest(kind="masks", task="copy", variants=("look_ahead", "no_mask"), seed=1, steps=20)
 
 
 def test_what_was_created_is_found(tmp_path: Path):
-    mine = TrialDirectory.create(tmp_path / "trial", REQUEST)
-    found = TrialDirectory.open(tmp_path / "trial")
+    mine = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
+    found = ExperimentDirectory.open(tmp_path / "experiment")
     assert found.request == REQUEST
-    assert json.loads((tmp_path / "trial" / "trial.json").read_text())["command"] == REQUEST.command
+    assert json.loads((tmp_path / "experiment" / "experiment.json").read_text())["command"] == REQUEST.command
     status = found.standing()
     assert status is not None
     assert (status.state, status.step) == ("queued", 0)
     mine.write_status("running", step=7)
     mine.log({"step": 7, "loss": {"look_ahead": 1.5}})
-    with (tmp_path / "trial" / "metrics.jsonl").open("a") as file:
+    with (tmp_path / "experiment" / "metrics.jsonl").open("a") as file:
         file.write('{"step": 8, "lo')  # torn
     assert found.metrics.read() == [{"step": 7, "loss": {"look_ahead": 1.5}}]
     mine.release()
 
 
 def test_a_process_that_is_gone_has_failed_and_one_that_ended_has_not(tmp_path: Path):
-    mine = TrialDirectory.create(tmp_path / "trial", REQUEST)
+    mine = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
     mine.write_status("running", step=3)
     mine.release()  # as the system does when a process is killed
-    status = TrialDirectory.open(tmp_path / "trial").standing()
+    status = ExperimentDirectory.open(tmp_path / "experiment").standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 3)
     assert "start it again" in str(status.reason)
     mine.write_status("failed", step=3, reason=Message("the loss exploded"))
-    status = TrialDirectory.open(tmp_path / "trial").standing()
+    status = ExperimentDirectory.open(tmp_path / "experiment").standing()
     assert status is not None
     assert str(status.reason) == "the loss exploded"
 
@@ -47,23 +47,23 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path):
     (tmp_path / "thesis.txt").write_text("mine")
     for taken in (tmp_path, tmp_path / "thesis.txt"):
         with pytest.raises(RunError, match="not empty"):
-            TrialDirectory.create(taken, REQUEST)
+            ExperimentDirectory.create(taken, REQUEST)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path):
-    with pytest.raises(RunError, match="holds no trial"):
-        TrialDirectory.open(tmp_path)
+    with pytest.raises(RunError, match="holds no experiment"):
+        ExperimentDirectory.open(tmp_path)
     for content, words in (("{", "damaged"), ('{"kind": "norms"}', "another version"), ("{}", "another version")):
-        (tmp_path / "trial.json").write_text(content)
+        (tmp_path / "experiment.json").write_text(content)
         with pytest.raises(RunError, match=words):
-            TrialDirectory.open(tmp_path)
+            ExperimentDirectory.open(tmp_path)
 
 
 def test_a_wish_to_stop_is_taken_once(tmp_path: Path):
-    mine = TrialDirectory.create(tmp_path / "trial", REQUEST)
+    mine = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
     assert not mine.is_asked_to_stop()
-    commands.ask(tmp_path / "trial", "stop")
+    commands.ask(tmp_path / "experiment", "stop")
     assert mine.is_asked_to_stop()
     assert not mine.is_asked_to_stop()
     mine.release()

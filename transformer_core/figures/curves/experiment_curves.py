@@ -1,4 +1,4 @@
-"""The arms of a trial over its steps: what each loses on what it learns from, and what that is worth."""
+"""The variants of an experiment over its steps: what each loses on what it learns from, and what that is worth."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,12 +18,12 @@ _LOSS_HEIGHT, _SHARE_HEIGHT = 210, 120  # px
 _FEW = 24  # points up to which each is marked
 
 
-def arm_hues(arms: Sequence[str]) -> dict[str, str]:
-    """Return the hue of each arm, the same in all figures of a trial."""
-    return dict(zip(arms, layer_hues(len(arms)), strict=True))
+def variant_hues(variants: Sequence[str]) -> dict[str, str]:
+    """Return the hue of each variant, the same in all figures of an experiment."""
+    return dict(zip(variants, layer_hues(len(variants)), strict=True))
 
 
-def trial_curves(
+def experiment_curves(
     names: Mapping[str, str],
     losses: Mapping[str, Curve],
     *,
@@ -34,19 +34,19 @@ def trial_curves(
     width: int = 560,
     height: int | None = None,
 ) -> go.Figure:
-    """Draw a line for each arm of a trial in each panel.
+    """Draw a line for each variant of an experiment in each panel.
 
     Args:
-        names: of the arms, as one reads them, in their order.
+        names: of the variants, as one reads them, in their order.
         losses: on what is learnt from, nats per token.
         held_out_losses: on what was held out, nats per token; None: no panel for them.
         shares: of held-out texts that are written freely and right, in [0, 1].
-        n_steps: how long the trial is to be.
+        n_steps: how long the experiment is to be.
         theme: light or dark.
         width: px that the figure is laid out for; it takes the width that it is given, and no less is needed.
         height: px; None: what the panels need.
     """
-    hues, nats = arm_hues([*names]), say("nats per token")
+    hues, nats = variant_hues([*names]), say("nats per token")
     panels = [
         Panel(
             title=f"<b>{say('Training loss')}</b>, {nats}",
@@ -96,21 +96,21 @@ def _from_zero(curves: Mapping[str, Curve]) -> dict[str, Any]:
 def _lines(
     names: Mapping[str, str], curves: Mapping[str, Curve], hues: Mapping[str, str], told: str, *, is_named: bool = False
 ) -> list[go.Scatter]:
-    """Return a line for each arm; the first panel names them all, also those that have nothing to draw yet."""
+    """Return a line for each variant; the first panel names them all, also those that have nothing to draw yet."""
     nothing = Curve(np.zeros(0, dtype=np.int64), np.zeros(0))
     lines = []
-    for arm, name in names.items():
-        curve = curves.get(arm, nothing)
+    for variant, name in names.items():
+        curve = curves.get(variant, nothing)
         lines.append(
             go.Scatter(
                 name=escape(name),
                 x=places(curve.steps, log=False),
                 y=curve.values,
                 mode="lines+markers" if len(curve.steps) <= _FEW else "lines",
-                line={"color": hues[arm], "width": 2.2},
-                marker={"color": hues[arm], "size": 6},
+                line={"color": hues[variant], "width": 2.2},
+                marker={"color": hues[variant], "size": 6},
                 hovertemplate=f"{escape(name)}: {told}<extra></extra>",
-                legendgroup=arm,
+                legendgroup=variant,
                 showlegend=is_named,
             )
         )

@@ -1,4 +1,4 @@
-"""`python -m transformer_core trial`: small models that differ in one thing, trained side by side in seconds."""
+"""`python -m transformer_core experiment`: small models that differ in one thing, trained side by side in seconds."""
 
 import argparse
 import sys
@@ -9,27 +9,27 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from transformer_core.cli.signals import StopSignals
-from transformer_core.training.trial.trial import (
-    ARMS,
-    MOST_ARMS,
+from transformer_core.training.experiments.experiment import (
+    MOST_VARIANTS,
     TASKS,
-    USUAL_ARMS,
     USUAL_STEPS,
-    TrialKind,
-    TrialRequest,
+    USUAL_VARIANTS,
+    VARIANTS,
+    ExperimentKind,
+    ExperimentRequest,
 )
 
 if TYPE_CHECKING:  # they import torch
-    from transformer_core.training.trial.measure import Measured
-    from transformer_core.training.trial.work import TrialStep
+    from transformer_core.training.experiments.measure import Measured
+    from transformer_core.training.experiments.work import ExperimentStep
 
 _LINE_SECONDS = 2.0  # between two lines of losses
 
 _EXAMPLES = """\
 examples:
-  python -m transformer_core trial positions
-  python -m transformer_core trial positions --task sort --arms rotary_halves,alibi,none
-  python -m transformer_core trial masks --task dates --seed 1
+  python -m transformer_core experiment positions
+  python -m transformer_core experiment positions --task sort --variants rotary_halves,alibi,none
+  python -m transformer_core experiment masks --task dates --seed 1
 
 The same command gives the same numbers on the same machine. The models are too small to be kept; to train one
 that is worth it, use `train`.
@@ -37,31 +37,33 @@ that is worth it, use `train`.
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `trial` to the commands."""
+    """Add `experiment` to the commands."""
     parser = commands.add_parser(
-        "trial",
+        "experiment",
         help="train small models that differ in one thing side by side, in seconds",
         description="Train small encoder-decoders of one seed side by side, step by step in turns: under different\n"
         "encodings of positions, or with right and wrong masks; and compare them.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("kind", choices=tuple(ARMS), help="what the arms differ in")
+    parser.add_argument("kind", choices=tuple(VARIANTS), help="what the variants differ in")
     parser.add_argument("--task", metavar="NAME", help=f"{_listed(TASKS)} (the first)")
-    parser.add_argument("--arms", metavar="NAMES", help=f"up to {MOST_ARMS}, by commas; {_listed(ARMS)}")
+    parser.add_argument("--variants", metavar="NAMES", help=f"up to {MOST_VARIANTS}, by commas; {_listed(VARIANTS)}")
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="of the weights and the data's order (0)")
-    parser.add_argument("--steps", metavar="N", type=int, help="of each arm (a trial of each kind has its own)")
+    parser.add_argument(
+        "--steps", metavar="N", type=int, help="of each variant (an experiment of each kind has its own)"
+    )
     parser.add_argument("--folder", metavar="FOLDER", type=Path, help="where its curves are kept (nowhere)")
-    parser.add_argument("--queue", action="store_true", help="wait while another trial is at work on this machine")
+    parser.add_argument("--queue", action="store_true", help="wait while another experiment is at work on this machine")
     parser.set_defaults(run_command=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Train all arms; return 0 when finished or asked to stop, 130 after Ctrl-C, 143 after SIGTERM."""
-    request = TrialRequest(
+    """Train all variants; return 0 when finished or asked to stop, 130 after Ctrl-C, 143 after SIGTERM."""
+    request = ExperimentRequest(
         kind=options.kind,
         task=options.task or TASKS[options.kind][0],
-        arms=tuple(options.arms.split(",")) if options.arms is not None else USUAL_ARMS[options.kind],
+        variants=tuple(options.variants.split(",")) if options.variants is not None else USUAL_VARIANTS[options.kind],
         seed=options.seed,
         steps=USUAL_STEPS[options.kind] if options.steps is None else options.steps,
     )
@@ -77,15 +79,15 @@ def run(options: argparse.Namespace) -> int:
         return _run(request, Path(nowhere), waits=options.queue)
 
 
-def _run(request: TrialRequest, folder: Path, *, waits: bool) -> int:
-    from transformer_core.training.trial.directory import TrialDirectory
-    from transformer_core.training.trial.work import TrialStep, work
+def _run(request: ExperimentRequest, folder: Path, *, waits: bool) -> int:
+    from transformer_core.training.experiments.directory import ExperimentDirectory
+    from transformer_core.training.experiments.work import ExperimentStep, work
 
     with StopSignals() as signals:
         last, next_line = 0, monotonic()
-        for event in work(TrialDirectory.create(folder, request), stop_reason=signals.reason, waits=waits):
+        for event in work(ExperimentDirectory.create(folder, request), stop_reason=signals.reason, waits=waits):
             last = event.step
-            if not isinstance(event, TrialStep):
+            if not isinstance(event, ExperimentStep):
                 measured = event.measured
             elif monotonic() >= next_line or event.ended:
                 next_line = monotonic() + _LINE_SECONDS
@@ -95,25 +97,25 @@ def _run(request: TrialRequest, folder: Path, *, waits: bool) -> int:
     return 0 if signals.received is None else 128 + signals.received
 
 
-def _show_step(taken: "TrialStep", n_steps: int) -> None:
-    losses = "   ".join(f"{arm} {loss:.3f}" for arm, loss in taken.losses.items())
+def _show_step(taken: "ExperimentStep", n_steps: int) -> None:
+    losses = "   ".join(f"{variant} {loss:.3f}" for variant, loss in taken.losses.items())
     print(f"step {taken.step:,} of {n_steps:,}, loss in nats:   {losses}", flush=True)
-    for arm, reason in taken.ended.items():
-        print(f"{arm} can go no further: {reason}", file=sys.stderr)
+    for variant, reason in taken.ended.items():
+        print(f"{variant} can go no further: {reason}", file=sys.stderr)
 
 
 def _show_measured(measured: "Mapping[str, Measured]", step: int) -> None:
-    """Print a table, a line an arm."""
+    """Print a table, a line a variant."""
     width = max(map(len, measured))
     print(f"after step {step:,}, on what was held out:")
-    for arm, of_arm in measured.items():
-        metrics = of_arm.metrics
+    for variant, of_variant in measured.items():
+        metrics = of_variant.metrics
         print(
-            f"  {arm:<{width}}   loss {metrics['loss']:6.3f} nats   tokens right {metrics['accuracy']:4.0%}   "
+            f"  {variant:<{width}}   loss {metrics['loss']:6.3f} nats   tokens right {metrics['accuracy']:4.0%}   "
             f"written freely and right {metrics['exact_match']:4.0%}"
-            + (f"   three times as long {of_arm.by_length[-1]:4.0%} of tokens" if len(of_arm.by_length) else "")
+            + (f"   three times as long {of_variant.by_length[-1]:4.0%} of tokens" if len(of_variant.by_length) else "")
         )
 
 
-def _listed(by_kind: Mapping[TrialKind, Sequence[str]]) -> str:
+def _listed(by_kind: Mapping[ExperimentKind, Sequence[str]]) -> str:
     return "; ".join(f"{kind}: {', '.join(names)}" for kind, names in by_kind.items())

@@ -1,4 +1,4 @@
-"""The parts of the pages Positions and Masks that train, on trials that were made before."""
+"""The parts of the pages Positions and Masks that train, on experiments that were made before."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -9,24 +9,24 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
+from transformer_core.training.experiments import variants as experiment_variants
+from transformer_core.training.experiments.directory import ExperimentDirectory
+from transformer_core.training.experiments.experiment import ExperimentRequest
+from transformer_core.training.experiments.work import work
 from transformer_core.training.run.launch import Launcher
-from transformer_core.training.trial import arms as trial_arms
-from transformer_core.training.trial.directory import TrialDirectory
-from transformer_core.training.trial.trial import TrialRequest
-from transformer_core.training.trial.work import work
 
 OpenApp = Callable[..., AppTest]
 
 
-def make(place: Path, request: TrialRequest) -> Path:
-    """Do a whole small trial in a folder."""
+def make(place: Path, request: ExperimentRequest) -> Path:
+    """Do a whole small experiment in a folder."""
     n_threads = torch.get_num_threads()
     torch.set_num_threads(1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(trial_arms, "_N_HELD_OUT", 4)
-        patch.setattr(trial_arms, "_BATCH_SIZE", 12)
-        patch.setattr(trial_arms, "_PAIRS_OF_A_LENGTH", 2)
-        for _ in work(TrialDirectory.create(place, request)):
+        patch.setattr(experiment_variants, "_N_HELD_OUT", 4)
+        patch.setattr(experiment_variants, "_BATCH_SIZE", 12)
+        patch.setattr(experiment_variants, "_PAIRS_OF_A_LENGTH", 2)
+        for _ in work(ExperimentDirectory.create(place, request)):
             pass
     torch.set_num_threads(n_threads)
     return place

@@ -1,4 +1,4 @@
-"""The arms of a trial: models of one shape, one seed and one order of the data, which differ in one thing each."""
+"""The variants of an experiment: models of one shape, seed and order of the data that differ in one thing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,24 +21,28 @@ from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig
+from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 from transformer_core.training.loop import StepRecord, train
 from transformer_core.training.presets import TRAININGS
-from transformer_core.training.trial.trial import LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
 
 PRESET = "tiny-one-layer"  # the model, and its training but for what is said here
 _BATCH_SIZE = 48  # pairs
 _RATE_FACTOR = 0.4  # times the paper's learning rate
-_CORPUS_SEED = 0  # the corpus and the lengths to try are the same for every trial; `seed` is the training's
+_CORPUS_SEED = 0  # the corpus and the lengths to try are the same for every experiment; `seed` is the training's
 _LENGTHS = (*range(MIN_LETTERS, LONGEST_TRAINED), *range(LONGEST_TRAINED, LONGEST_TRIED + 1, 2))  # letters to try
 _PAIRS_OF_A_LENGTH = 20
 _N_HELD_OUT = 64  # pairs of a measurement
-_SAMPLED_LENGTHS = (LONGEST_TRAINED, LONGEST_TRAINED * 3 // 2, LONGEST_TRAINED * 2)  # letters, in a trial of positions
+_SAMPLED_LENGTHS = (
+    LONGEST_TRAINED,
+    LONGEST_TRAINED * 3 // 2,
+    LONGEST_TRAINED * 2,
+)  # letters, in an experiment of positions
 _N_SAMPLES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrialData:
-    """What all arms learn from, and what they are measured on."""
+class ExperimentData:
+    """What all variants learn from, and what they are measured on."""
 
     corpus: Corpus  # its pairs within the trained length
     tokenizer: OwnTokenizer
@@ -48,8 +52,8 @@ class TrialData:
     samples: Sequence[Pair]  # whose outputs are shown
 
     @classmethod
-    def of(cls, request: TrialRequest) -> "TrialData":
-        """Return the data of a trial."""
+    def of(cls, request: ExperimentRequest) -> "ExperimentData":
+        """Return the data of an experiment."""
         whole = load_corpus(request.task, seed=_CORPUS_SEED)
         is_letters = request.task in ORDERS
         train_pairs, held_out = (
@@ -69,16 +73,16 @@ class TrialData:
         )
 
 
-class Arm:
+class Variant:
     """One of the models that are trained side by side.
 
     Args:
-        name: one of the arms of such a trial.
+        name: one of the variants of such an experiment.
         request: what is asked.
-        data: what all arms learn from.
+        data: what all variants learn from.
     """
 
-    def __init__(self, name: str, request: TrialRequest, data: TrialData) -> None:
+    def __init__(self, name: str, request: ExperimentRequest, data: ExperimentData) -> None:
         self.name = name
         config = model_of(name, request, data.tokenizer)
         self.model = build(config, seed=request.seed)
@@ -106,9 +110,9 @@ class Arm:
             return next(self._steps)
 
 
-def model_of(arm: str, request: TrialRequest, tokenizer: OwnTokenizer) -> ModelConfig:
-    """Return the configuration of an arm's model: the same for all arms, but for what a trial of positions tries."""
-    differs: dict[str, Any] = {"positions": arm} if request.kind == "positions" else {}
+def model_of(variant: str, request: ExperimentRequest, tokenizer: OwnTokenizer) -> ModelConfig:
+    """Return the configuration of a variant's model: the same for all, but for the encoding that is compared."""
+    differs: dict[str, Any] = {"positions": variant} if request.kind == "positions" else {}
     return replace(
         PRESETS[PRESET](tokenizer.vocab_size),
         max_seq_len=_max_seq_len(request),
@@ -119,8 +123,8 @@ def model_of(arm: str, request: TrialRequest, tokenizer: OwnTokenizer) -> ModelC
     )
 
 
-def training_of(request: TrialRequest) -> TrainingConfig:
-    """Return the training of every arm."""
+def training_of(request: ExperimentRequest) -> TrainingConfig:
+    """Return the training of every variant."""
     return replace(
         TRAININGS[PRESET](request.task),
         steps=request.steps,
@@ -142,8 +146,8 @@ def _see_every_token(mask: Tensor, site: Site) -> Tensor:
     return mask.any(dim=-2, keepdim=True).expand_as(mask)
 
 
-def _max_seq_len(request: TrialRequest) -> int:
-    """Return how many tokens the models take: as far as a trial of positions tries, with the end of the text."""
+def _max_seq_len(request: ExperimentRequest) -> int:
+    """Return how many tokens the models take: as far as an experiment of positions tries, with the end of the text."""
     return LONGEST_TRIED + 1 if request.kind == "positions" else PRESETS[PRESET](1000).max_seq_len
 
 

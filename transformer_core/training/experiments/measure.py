@@ -1,6 +1,6 @@
-"""What an arm of a trial is worth: on what was held out, at lengths that it never saw, and left to write freely.
+"""The measurements of a variant: on held-out data, at lengths beyond those of training, and in free-running decoding.
 
-All of it is measured with the right masks and shifted targets, however an arm is trained: that is how a model is used.
+All are made with the right masks and shifted targets, however a variant is trained: that is how a model is used.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,26 +16,26 @@ from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.evaluate import evaluate
-from transformer_core.training.trial.arms import Arm, TrialData, as_batch
+from transformer_core.training.experiments.variants import ExperimentData, Variant, as_batch
 
 _MOST_WRITTEN = 24  # tokens of a sample: a model that cannot end writes without end
 
 
 class Measured(NamedTuple):
-    """What was measured of one arm."""
+    """What was measured of one variant."""
 
     metrics: Mapping[str, float]  # as `evaluate` returns them: loss in nats, the others in [0, 1]
     by_length: Sequence[float]  # share of right tokens in [0, 1], of each length that is tried
     outputs: Sequence[str]  # what it writes of each sample
 
 
-def measure(arm: Arm, data: TrialData) -> Measured:
-    """Measure an arm as it is now; the model is left in training."""
-    metrics = evaluate(arm.model, data.tokenizer, data.corpus, data.held_out)
-    arm.model.eval()
-    by_length = accuracy_by_length(arm.model, data.tokenizer, data.by_length)
-    outputs = written(arm.model, data.tokenizer, data.samples)
-    arm.model.train()
+def measure(variant: Variant, data: ExperimentData) -> Measured:
+    """Measure a variant as it is now; the model is left in training."""
+    metrics = evaluate(variant.model, data.tokenizer, data.corpus, data.held_out)
+    variant.model.eval()
+    by_length = accuracy_by_length(variant.model, data.tokenizer, data.by_length)
+    outputs = written(variant.model, data.tokenizer, data.samples)
+    variant.model.train()
     return Measured(metrics, by_length, outputs)
 
 

@@ -1,13 +1,13 @@
-"""The log of a trial, read: nothing, a beginning, and arms of which one ended."""
+"""The log of an experiment, read: nothing, a beginning, and variants of which one ended."""
 
 from typing import Any
 
 import numpy as np
 
-from transformer_core.analysis.training.trial_reading import read_trial
+from transformer_core.analysis.training.experiment_reading import read_experiment
 from transformer_core.errors import Message
 
-ARMS = ("rotary_halves", "none")
+VARIANTS = ("rotary_halves", "none")
 MEASURED: dict[str, Any] = {
     "held_out": {
         "none": {"loss": 3.0, "exact_match": 0.0},
@@ -28,15 +28,15 @@ LOG: list[dict[str, Any]] = [
 
 
 def test_before_the_first_line_there_is_nothing():
-    reading = read_trial([], ARMS)
+    reading = read_experiment([], VARIANTS)
     assert (reading.step, reading.measured_at, reading.seconds) == (0, 0, 0.0)
     assert not reading.losses and not reading.held_out and not reading.by_length and not reading.samples
     assert reading.last("loss") == {}
 
 
-def test_each_arm_has_its_curve_in_the_order_that_was_asked():
-    reading = read_trial(LOG, ARMS)
-    assert [*reading.losses] == [*ARMS] == [*reading.held_out["loss"]]
+def test_each_variant_has_its_curve_in_the_order_that_was_asked():
+    reading = read_experiment(LOG, VARIANTS)
+    assert [*reading.losses] == [*VARIANTS] == [*reading.held_out["loss"]]
     assert reading.losses["rotary_halves"].steps.tolist() == [1, 2]
     assert reading.losses["rotary_halves"].values.tolist() == [3.25, 3.0]
     assert reading.losses["none"].values.tolist() == [3.5]
@@ -47,9 +47,9 @@ def test_each_arm_has_its_curve_in_the_order_that_was_asked():
 
 
 def test_what_was_measured_last_counts():
-    first, last = read_trial(LOG[:2], ARMS), read_trial(LOG, ARMS)
+    first, last = read_experiment(LOG[:2], VARIANTS), read_experiment(LOG, VARIANTS)
     assert (first.measured_at, last.measured_at) == (0, 2)
-    assert [*first.by_length] == [*ARMS]
+    assert [*first.by_length] == [*VARIANTS]
     np.testing.assert_array_equal(first.by_length["none"], [0.5, 0.25])
     assert [*last.by_length] == ["rotary_halves"]
     np.testing.assert_array_equal(last.by_length["rotary_halves"], [1.0, 0.75])
@@ -62,6 +62,6 @@ def test_smoothed_losses_are_means_of_neighbours():
     random = np.random.default_rng(0)
     values = random.random(80)
     log = [{"step": i + 1, "loss": {"none": float(value)}} for i, value in enumerate(values)]
-    smooth = read_trial(log, ("none",)).smoothed_losses()["none"]
+    smooth = read_experiment(log, ("none",)).smoothed_losses()["none"]
     assert smooth.steps.tolist() == list(range(1, 81))
     assert np.isclose(smooth.values[40], values[38:43].mean())  # a fortieth of 80 on either side

@@ -1,4 +1,4 @@
-"""The arms of a trial: alike in all but one thing, and wrong in the way that they are said to be."""
+"""The variants of an experiment: alike in all but one thing, and wrong in the way that they are said to be."""
 
 from collections.abc import Iterator
 
@@ -8,14 +8,21 @@ import torch
 
 from transformer_core.corpora.batching import IGNORED, Batch, PairBatches, batches_for
 from transformer_core.decoding.greedy import greedy_decode
+from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, VARIANTS, ExperimentRequest
+from transformer_core.training.experiments.variants import (
+    ExperimentData,
+    Variant,
+    as_batch,
+    model_of,
+    not_shifted,
+    training_of,
+)
 from transformer_core.training.loop import train
-from transformer_core.training.trial.arms import Arm, TrialData, as_batch, model_of, not_shifted, training_of
-from transformer_core.training.trial.trial import ARMS, LONGEST_TRAINED, LONGEST_TRIED, TrialRequest
 
 pytestmark = pytest.mark.slow
 
-POSITIONS = TrialRequest(kind="positions", task="reverse", arms=ARMS["positions"][:6], seed=5, steps=20)
-MASKS = TrialRequest(kind="masks", task="copy", arms=ARMS["masks"], seed=5, steps=20)
+POSITIONS = ExperimentRequest(kind="positions", task="reverse", variants=VARIANTS["positions"][:6], seed=5, steps=20)
+MASKS = ExperimentRequest(kind="masks", task="copy", variants=VARIANTS["masks"], seed=5, steps=20)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,17 +34,17 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def letters() -> TrialData:
-    return TrialData.of(POSITIONS)
+def letters() -> ExperimentData:
+    return ExperimentData.of(POSITIONS)
 
 
 @pytest.fixture(scope="module")
-def masked() -> TrialData:
-    return TrialData.of(MASKS)
+def masked() -> ExperimentData:
+    return ExperimentData.of(MASKS)
 
 
-def test_all_begin_with_the_same_weights_but_for_their_positions(letters: TrialData):
-    models = {name: Arm(name, POSITIONS, letters).model for name in ARMS["positions"]}
+def test_all_begin_with_the_same_weights_but_for_their_positions(letters: ExperimentData):
+    models = {name: Variant(name, POSITIONS, letters).model for name in VARIANTS["positions"]}
     common = dict(models["none"].named_parameters())
     for name, model in models.items():
         own = dict(model.named_parameters())
@@ -49,7 +56,7 @@ def test_all_begin_with_the_same_weights_but_for_their_positions(letters: TrialD
         )
 
 
-def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: TrialData):
+def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: ExperimentData):
     trained = {pair.source for pair in letters.corpus.train}
     assert {len(source) for source in trained} == set(range(3, LONGEST_TRAINED + 1))
     assert min(letters.by_length) == 3
@@ -60,21 +67,21 @@ def test_what_is_trained_on_is_short_and_what_is_tried_is_new(letters: TrialData
     assert not trained & {pair.source for pair in (*letters.held_out, *letters.samples)}
 
 
-def test_turns_change_nothing(masked: TrialData):
-    """Two arms by turns have the losses of each trained alone by the loop itself, on the corpus's own batches."""
-    right, cheating = Arm("look_ahead", MASKS, masked), Arm("no_mask", MASKS, masked)
+def test_turns_change_nothing(masked: ExperimentData):
+    """Two variants by turns have the losses of each trained alone by the loop itself, on the corpus's own batches."""
+    right, cheating = Variant("look_ahead", MASKS, masked), Variant("no_mask", MASKS, masked)
     by_turns = [(right.step().loss, cheating.step().loss) for _ in range(3)]
     batches = batches_for(
         masked.corpus.train, masked.tokenizer, "encoder_decoder", max_seq_len=64, batch_size=48, seed=MASKS.seed
     )
-    alone = train(Arm("look_ahead", MASKS, masked).model, batches, training_of(MASKS))
+    alone = train(Variant("look_ahead", MASKS, masked).model, batches, training_of(MASKS))
     assert [loss for loss, _ in by_turns] == [next(alone).loss for _ in range(3)]
     assert by_turns[0][0] != by_turns[0][1]
 
 
-def test_without_its_mask_an_arm_sees_the_future_while_it_trains_and_never_padding(masked: TrialData):
-    arm = Arm("no_mask", MASKS, masked)
-    arm.model.eval()
+def test_without_its_mask_a_variant_sees_the_future_while_it_trains_and_never_padding(masked: ExperimentData):
+    variant = Variant("no_mask", MASKS, masked)
+    variant.model.eval()
     src, tgt = as_batch(masked.held_out[:6], masked.tokenizer, max_seq_len=64).inputs
     assert (tgt == masked.tokenizer.pad_id).any()
     last = (tgt != masked.tokenizer.pad_id).sum(dim=1) - 1
@@ -83,23 +90,23 @@ def test_without_its_mask_an_arm_sees_the_future_while_it_trains_and_never_paddi
     longer = torch.cat([tgt, torch.full((6, 3), masked.tokenizer.pad_id)], dim=1)
 
     def first_logits(given: torch.Tensor) -> torch.Tensor:
-        return arm.model(src, given)[:, 0]
+        return variant.model(src, given)[:, 0]
 
     with torch.no_grad():
         torch.testing.assert_close(first_logits(later), first_logits(tgt))  # used: the future is hidden
-        with arm.as_trained():
+        with variant.as_trained():
             assert ((first_logits(later) - first_logits(tgt)).abs().amax(dim=1) > 1e-4).all()
             torch.testing.assert_close(first_logits(longer), first_logits(tgt))
 
 
-def test_while_it_writes_there_is_no_future_to_look_at(masked: TrialData):
-    """So an arm without a mask may be measured with the right one: what it writes is the same."""
-    arm = Arm("no_mask", MASKS, masked)
-    arm.model.eval()
+def test_while_it_writes_there_is_no_future_to_look_at(masked: ExperimentData):
+    """So a variant without a mask may be measured with the right one: what it writes is the same."""
+    variant = Variant("no_mask", MASKS, masked)
+    variant.model.eval()
     src = as_batch(masked.held_out[:3], masked.tokenizer, max_seq_len=64).inputs[0]
-    used = greedy_decode(arm.model, src, max_new_tokens=6).tokens
-    with arm.as_trained():
-        assert torch.equal(greedy_decode(arm.model, src, max_new_tokens=6).tokens, used)
+    used = greedy_decode(variant.model, src, max_new_tokens=6).tokens
+    with variant.as_trained():
+        assert torch.equal(greedy_decode(variant.model, src, max_new_tokens=6).tokens, used)
 
 
 def test_targets_that_are_not_shifted_are_what_is_given():
@@ -110,14 +117,14 @@ def test_targets_that_are_not_shifted_are_what_is_given():
     assert torch.equal(wrong.targets, batch.targets)
 
 
-def test_the_models_are_as_long_as_is_tried(letters: TrialData, masked: TrialData):
+def test_the_models_are_as_long_as_is_tried(letters: ExperimentData, masked: ExperimentData):
     assert model_of("alibi", POSITIONS, letters.tokenizer).max_seq_len == LONGEST_TRIED + 1
     assert model_of("no_mask", MASKS, masked.tokenizer) == model_of("look_ahead", MASKS, masked.tokenizer)
     assert letters.by_length
     assert not masked.by_length
 
 
-def test_pairs_keep_their_order(letters: TrialData):
+def test_pairs_keep_their_order(letters: ExperimentData):
     batch = as_batch(letters.samples, letters.tokenizer, max_seq_len=25)
     rows = PairBatches(letters.encoded, batch_size=2, seed=0).pairs.batch(np.array([3, 1]))
     assert [letters.tokenizer.decode(row) for row in batch.inputs[0].tolist()] == [p.source for p in letters.samples]

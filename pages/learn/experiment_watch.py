@@ -1,0 +1,195 @@
+"""An experiment that is watched: how it stands, its curves while they grow, and what its page draws beside them."""
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
+from pages.shared import components, experiments, folded, prose
+from pages.shared.experiments import Experiment
+from pages.shared.style import theme
+from transformer_core.errors import HeadlightError, mark
+from transformer_core.language import say, say_message, say_number
+from transformer_core.training.experiments.experiment import ExperimentRequest
+
+if TYPE_CHECKING:
+    from transformer_core.analysis.training.curves import Curve
+    from transformer_core.analysis.training.experiment_reading import ExperimentReading
+
+TICK = 1.0  # seconds between two looks at an experiment that is at work
+STATES = {  # in words, and the color of the badge
+    "starting": (mark("starting"), "gray"),
+    "queued": (mark("waiting"), "gray"),
+    "running": (mark("training"), "primary"),
+    "stopped": (mark("stopped"), "orange"),
+    "finished": (mark("finished"), "green"),
+    "failed": (mark("failed"), "red"),
+}
+
+
+def watch(laboratory: Laboratory, experiment: Experiment) -> None:
+    """Draw an experiment; while it is at work, each second anew."""
+    st.session_state[_at_work_key(laboratory)] = experiment.is_at_work
+    st.fragment(_live, run_every=TICK if experiment.is_at_work else None)(laboratory, experiment.name)
+
+
+def _live(laboratory: Laboratory, name: str) -> None:
+    """Draw how an experiment stands now."""
+    from transformer_core.analysis.training.experiment_reading import read_experiment
+
+    experiment = experiments.find(name)
+    if experiment is None:  # deleted meanwhile
+        st.rerun()
+    with st.container():
+        _head(laboratory, experiment)
+    request = experiment.request
+    if request is not None:
+        try:
+            reading = read_experiment(experiments.records(experiment), request.variants)
+        except HeadlightError as error:
+            prose.warning(say("The measurements of this experiment cannot be read: {reason}.", reason=error))
+            return
+        if reading.held_out:
+            _draw(laboratory, experiment, request, reading)
+    if st.session_state.get(_at_work_key(laboratory)) and not experiment.is_at_work:
+        st.session_state[_at_work_key(laboratory)] = False
+        st.rerun()  # to look no more
+
+
+def _head(laboratory: Laboratory, experiment: Experiment) -> None:
+    """Say which experiment it is, how it stands and how far it is."""
+    words, color = STATES[experiment.state]
+    request, is_chosen = experiment.request, experiments.FIELDS[laboratory.kind].value == experiment.name
+    with st.container(
+        horizontal=True, vertical_alignment="center", gap="small", key=f"hl-experiment-head-{laboratory.kind}"
+    ):
+        st.badge(prose.plain(say(words)), color=color)  # type: ignore[arg-type]  # one of Streamlit's colors
+        far = "" if request is None else _how_far(experiment, request, is_chosen=is_chosen)
+        st.html(f"<p class='hl-small hl-experiment-far'>{html.escape(far)}</p>", width="stretch")
+        if experiment.is_at_work and is_chosen:
+            st.button(
+                say("Stop"),
+                key=f"{laboratory.kind}-experiment-stop",
+                icon=":material/stop:",
+                disabled=experiment.state == "starting",
+                on_click=_stop,
+                args=(experiment,),
+            )
+    if request is not None and experiment.state == "running":
+        st.progress(experiment.step / request.steps)
+    if said := _what_happens(experiment):
+        prose.note(said)
+
+
+def _how_far(experiment: Experiment, request: ExperimentRequest, *, is_chosen: bool) -> str:
+    """Return what an experiment is of, and how far it is; of one that nobody chose, that it is the last one."""
+    far = mark("{task}, seed {seed}: step {step:,} of {steps:,} of each")
+    if not is_chosen:
+        far = mark("The last one on this machine: {task}, seed {seed}, step {step:,} of {steps:,} of each")
+    return say(
+        far,
+        task=say(TASK_NAMES[request.task]),
+        seed=request.seed,
+        step=experiment.step,
+        steps=request.steps,
+    )
+
+
+def _what_happens(experiment: Experiment) -> str:
+    """Return what a person should know of an experiment that draws nothing new; "" where there is nothing to say."""
+    match experiment.state:
+        case "starting":
+            return say("Its process begins: it loads what training takes. The first points come in a few seconds.")
+        case "queued":
+            n_before = int(str(experiment.reason)) if str(experiment.reason).isdecimal() else 0
+            if not n_before:
+                return say("Another experiment is at work on this machine; this one begins when that has ended.")
+            return say_number(
+                n_before,
+                "Another experiment is at work on this machine, and one more waits before this one.",
+                "Another experiment is at work on this machine, and {n} more wait before this one.",
+            )
+        case "running" if not experiment.step:
+            return say("It reads the task and makes the models. The first points come in a few seconds.")
+        case "stopped":
+            return (
+                say("It was stopped on the way; what it had learned by then is below.")
+                if experiment.step
+                else say("It was stopped before it began.")
+            )
+        case "failed":
+            return say(
+                "This experiment could not go on: {reason}.", reason=say_message(experiment.reason).removesuffix(".")
+            )
+    return ""
+
+
+def _stop(experiment: Experiment) -> None:
+    try:
+        experiments.stop(experiment)
+    except HeadlightError as error:
+        st.session_state[NOTE] = say("That did not reach the experiment: {reason}.", reason=error)
+
+
+def _draw(
+    laboratory: Laboratory, experiment: Experiment, request: ExperimentRequest, reading: "ExperimentReading"
+) -> None:
+    """Draw what was measured so far."""
+    with st.container(key=f"hl-experiment-stage-{laboratory.kind}"):
+        left, right = st.columns(2, gap="medium")
+    with left:
+        _curves(laboratory, request, reading)
+    with right:
+        laboratory.draw(experiment, reading)
+    for variant, reason in reading.ended.items():
+        ended = say(
+            "{variant} could go no further: {reason}.", variant=say(laboratory.variants[variant]), reason=reason
+        )
+        prose.note(ended)
+    look = laboratory.look_for(request)
+    prose.look_for(look)
+    st.html(f"<p class='hl-small'>{html.escape(laboratory.remarks(request))}</p>")
+    told = say("In a shell at the project’s root; it gives the same numbers.")
+    folded.command(say("Show the command"), lambda: request.command, told)
+
+
+def _curves(laboratory: Laboratory, request: ExperimentRequest, reading: "ExperimentReading") -> None:
+    """Draw losses and shares over the steps."""
+    from transformer_core.figures.curves.experiment_curves import experiment_curves
+
+    figure = experiment_curves(
+        laboratory.names(request),
+        reading.smoothed_losses(),
+        held_out_losses=reading.held_out["loss"] if laboratory.has_held_out_losses else None,
+        shares=reading.held_out["exact_match"],
+        n_steps=request.steps,
+        theme=theme(),
+    )
+    measured = {f"held_out_{name}": curves for name, curves in reading.held_out.items()}
+    components.live_figure(
+        figure,
+        name=f"experiment-{laboratory.kind}",
+        csv=_csv({"loss": reading.losses, **measured}),
+        key=f"{laboratory.kind}-experiment-curves",
+        about="",  # of small models that are trained here
+        height=figure.layout.height,
+    )
+
+
+def _csv(curves: "Mapping[str, Mapping[str, Curve]]") -> str:
+    """Return all curves as a table, a line a step and a column for each measure of each variant."""
+    import pandas as pd
+
+    columns = {
+        f"{name} {variant}": pd.Series(curve.values, index=curve.steps)
+        for name, of_variants in curves.items()
+        for variant, curve in of_variants.items()
+    }
+    return str(pd.DataFrame(columns).rename_axis("step").to_csv())
+
+
+def _at_work_key(laboratory: Laboratory) -> str:
+    """Return the session key that says whether the shown experiment was at work when it was last drawn."""
+    return f"{laboratory.kind}-experiment-at-work"

@@ -1,0 +1,207 @@
+"""The experiments of this machine: small trainings side by side, each in a process that the app starts and watches.
+
+The app reads an experiment's folder and writes commands there, as with a training. So a reloaded page, a second tab or
+a restarted app finds every experiment as it is. One runs at a time; the others wait in line.
+"""
+
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from pages.shared import runs
+from pages.shared.fields import Field
+from transformer_core.errors import NO_MESSAGE, HeadlightError, Message, RunError
+from transformer_core.language import say
+from transformer_core.training.experiments.experiment import ExperimentKind, ExperimentRequest
+from transformer_core.training.run.launch import forget_log
+
+MOST_KEPT = 24  # experiments that have ended; the oldest go
+MOST_WAITING = 4
+_USUAL_PACE = 0.018  # seconds a step of a variant, measurements included
+_PACE_OF = 6  # experiments, the newest, among which one is looked for that tells the pace
+_NAME = re.compile(r"(positions|masks)-\d{8}-\d{6}(-\d{1,3})?")
+
+
+def _name(kind: ExperimentKind, text: str) -> str:
+    """Read an experiment's name.
+
+    Raises:
+        ValueError: no experiment of this kind is named so.
+    """
+    found = _NAME.fullmatch(text)
+    if not found or found[1] != kind:
+        raise ValueError(say("it is named like {kind}-20260101-120000", kind=kind))
+    return text
+
+
+POSITIONS = Field(
+    "positions", "experiment", "", partial(_name, "positions")
+)  # belongs to the fields of the page Positions
+MASKS = Field("masks", "experiment", "", partial(_name, "masks"))  # belongs to the fields of the page Masks
+FIELDS: Mapping[ExperimentKind, Field] = {
+    "positions": POSITIONS,
+    "masks": MASKS,
+}  # which experiment a page shows; "": the last
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """One experiment, as far as its folder, or the process that is about to make it, tells."""
+
+    name: str
+    path: Path
+    state: str  # "starting", or one of a run's
+    step: int = 0
+    reason: Message = NO_MESSAGE
+    request: ExperimentRequest | None = None  # None until its folder is there
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a process works on it, or is about to."""
+        return self.state in ("starting", "queued", "running")
+
+
+def folder() -> Path:
+    """Return where the experiments are: a hidden folder among the runs."""
+    return runs.folder() / ".experiments"
+
+
+def find(name: str) -> Experiment | None:
+    """Return an experiment by its name, as it stands now; None where there is none."""
+    if not _NAME.fullmatch(name):
+        return None
+    from transformer_core.training.experiments.directory import REQUEST, ExperimentDirectory
+
+    place = folder() / name
+    if not (place / REQUEST).exists():
+        return _starting(place)
+    try:
+        directory = ExperimentDirectory.open(place)
+        status = directory.standing()
+    except RunError as error:
+        return Experiment(name=name, path=place, state="failed", reason=error.message)
+    if status is None:
+        return Experiment(name=name, path=place, state="starting", request=directory.request)
+    return Experiment(
+        name=name,
+        path=place,
+        state=status.state,
+        step=status.step,
+        reason=status.reason,
+        request=directory.request,
+    )
+
+
+def shown(kind: ExperimentKind) -> Experiment | None:
+    """Return the experiment that a page shows: the one of its address, or else the last one that is here."""
+    if name := FIELDS[kind].value:
+        return find(name)
+    return next((experiment for name in _names(kind) if (experiment := find(name)) is not None), None)
+
+
+def at_work() -> list[Experiment]:
+    """Return the experiments that are at work, or wait for it, the oldest first."""
+    starting = [started.run.name for started in runs.launcher().started() if started.run.parent == folder()]
+    found = (find(name) for name in sorted({*_names("positions"), *_names("masks"), *starting}, key=_when))
+    return [experiment for experiment in found if experiment is not None and experiment.is_at_work]
+
+
+def start(request: ExperimentRequest) -> None:
+    """Start an experiment, and show it; the oldest of those that have ended go.
+
+    Raises:
+        RunError: too many wait already, or it cannot be started.
+    """
+    if len(at_work()) > MOST_WAITING:
+        raise RunError("{n} experiments wait already on this machine; wait until one has ended", n=MOST_WAITING)
+    _forget_oldest()
+    name = _free_name(request.kind)
+    path = folder() / name
+    runs.launcher().start(path, [*request.arguments, "--folder", str(path), "--queue"])
+    FIELDS[request.kind].set(name)
+
+
+def stop(experiment: Experiment) -> None:
+    """Ask an experiment to stop after its next step.
+
+    Raises:
+        RunError: its folder cannot be written.
+    """
+    from transformer_core.training.run import commands
+
+    commands.ask(experiment.path, "stop")
+
+
+def records(experiment: Experiment) -> list[dict[str, Any]]:
+    """Return what was measured so far.
+
+    Raises:
+        RunError: a line in the middle is damaged.
+    """
+    return runs.record_file(experiment.path / "metrics.jsonl").read()
+
+
+def seconds_for(request: ExperimentRequest) -> float:
+    """Return how long an experiment will take, by the pace of the last one of its kind and task, or a usual pace."""
+    pace = _USUAL_PACE
+    for name in _names(request.kind)[:_PACE_OF]:
+        experiment = find(name)
+        if (
+            experiment is None
+            or experiment.state != "finished"
+            or experiment.request is None
+            or experiment.request.task != request.task
+        ):
+            continue
+        with suppress(RunError):
+            seconds = max((float(line["seconds"]) for line in records(experiment) if "seconds" in line), default=0.0)
+            pace = seconds / (experiment.request.steps * len(experiment.request.variants))
+            break
+    return request.steps * len(request.variants) * pace
+
+
+def _names(kind: ExperimentKind) -> list[str]:
+    """Return the names of the experiments of a kind that have a folder, the newest first."""
+    names = (place.name for place in folder().glob(f"{kind}-*") if _NAME.fullmatch(place.name))
+    return sorted(names, key=_when, reverse=True)
+
+
+def _when(name: str) -> tuple[str, int]:
+    """Return what orders experiments by when they were started."""
+    _, day, second, *number = name.split("-")
+    return day + second, int(*number) if number else 0
+
+
+def _starting(place: Path) -> Experiment | None:
+    """Return an experiment that was started and has no folder yet, or that ended before it could make one."""
+    for started in runs.launcher().started():
+        if started.run == place:
+            trouble = started.trouble()
+            return Experiment(name=place.name, path=place, state="failed" if trouble else "starting", reason=trouble)
+    return None
+
+
+def _free_name(kind: ExperimentKind) -> str:
+    """Return a name that no experiment has: its kind, and when it is started."""
+    plain = f"{kind}-{time.strftime('%Y%m%d-%H%M%S')}"
+    taken = {path.name for path in folder().glob("*")} | {started.run.name for started in runs.launcher().started()}
+    return next(name for name in (plain, *(f"{plain}-{i}" for i in range(2, len(taken) + 3))) if name not in taken)
+
+
+def _forget_oldest() -> None:
+    """Delete the oldest experiments that have ended, so that the new one is one of as many as are kept."""
+    names = sorted([*_names("positions"), *_names("masks")], key=_when)
+    ended = [experiment for name in names if (experiment := find(name)) is not None and not experiment.is_at_work]
+    for experiment in ended[: max(0, len(ended) - MOST_KEPT + 1)]:
+        with suppress(OSError, HeadlightError):
+            runs.launcher().forget(experiment.path)
+            gone = experiment.path.with_name(f".{experiment.name}.deleted")
+            experiment.path.rename(gone)
+            shutil.rmtree(gone)
+            forget_log(folder() / ".logs" / f"{experiment.name}.log")

@@ -1,0 +1,75 @@
+"""What may be asked of an experiment, and the command that asks it."""
+
+import shlex
+from typing import Any, get_args
+
+import pytest
+
+from transformer_core.config import Positions
+from transformer_core.errors import ConfigError
+from transformer_core.training.experiments.experiment import (
+    MOST_VARIANTS,
+    TASKS,
+    USUAL_STEPS,
+    USUAL_VARIANTS,
+    VARIANTS,
+    ExperimentKind,
+    ExperimentRequest,
+)
+
+GOOD: dict[str, Any] = {"kind": "positions", "task": "reverse", "variants": ("alibi", "none"), "seed": 3, "steps": 40}
+
+
+@pytest.mark.parametrize("kind", get_args(ExperimentKind))
+def test_what_is_usual_may_be_asked(kind: ExperimentKind):
+    for task in TASKS[kind]:
+        ExperimentRequest(kind=kind, task=task, variants=USUAL_VARIANTS[kind], seed=0, steps=USUAL_STEPS[kind])
+    assert {*USUAL_VARIANTS[kind]} <= {*VARIANTS[kind]}
+    assert VARIANTS["positions"] == get_args(Positions)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"kind": "norms"}, "an experiment is one of positions, masks; got 'norms'"),
+        ({"task": "dates"}, "the task must be one of reverse, copy, sort; got 'dates'"),
+        (
+            {"variants": ("alibi", "rotary")},
+            "there is no variant 'rotary'; variants of this experiment are sinusoidal_interleaved",
+        ),
+        ({"variants": ()}, "1 to 6 different variants; got none"),
+        ({"variants": ("alibi", "alibi")}, "different variants; got alibi, alibi"),
+        ({"variants": get_args(Positions)[: MOST_VARIANTS + 1]}, "1 to 6 different variants"),
+        ({"seed": -1}, "seed must be a whole number from 0 to"),
+        ({"seed": True}, "seed must be a whole number"),
+        ({"steps": 19}, "steps must be a whole number from 20 to 1000, got 19"),
+        ({"steps": 1001}, "got 1001"),
+        ({"steps": 40.0}, "got 40.0"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], words: str):
+    with pytest.raises(ConfigError) as refusal:
+        ExperimentRequest(**GOOD | wrong)
+    assert words in str(refusal.value)
+
+
+def test_plain_values_make_the_same_request():
+    request = ExperimentRequest(**GOOD)
+    values = request.to_dict()
+    assert ExperimentRequest.from_dict(values | {"variants": [*values["variants"]]}) == request  # as JSON has it
+    for damaged in ({"variants": 3}, {"variants": "alibi"}):
+        with pytest.raises(ConfigError):
+            ExperimentRequest.from_dict(values | damaged)
+    with pytest.raises(TypeError):
+        ExperimentRequest.from_dict(values | {"variant": "alibi"})
+
+
+def test_the_command_says_all():
+    words = shlex.split(ExperimentRequest(**GOOD).command)
+    assert words[:5] == ["python", "-m", "transformer_core", "experiment", "positions"]
+    assert dict(zip(words[5::2], words[6::2], strict=True)) == {
+        "--task": "reverse",
+        "--variants": "alibi,none",
+        "--seed": "3",
+        "--steps": "40",
+    }

@@ -1,0 +1,149 @@
+"""The work of an experiment's process: what it logs, how it stops, and what happens to a variant that fails."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+
+import pytest
+import torch
+
+from transformer_core.errors import Message, RunError
+from transformer_core.training.experiments import variants as experiment_variants
+from transformer_core.training.experiments import work as experiment_work
+from transformer_core.training.experiments.directory import ExperimentDirectory
+from transformer_core.training.experiments.experiment import ExperimentRequest
+from transformer_core.training.experiments.variants import ExperimentData, Variant
+from transformer_core.training.experiments.work import ExperimentMeasurement, ExperimentStep, work
+from transformer_core.training.loop import StepRecord
+from transformer_core.training.run import commands
+
+pytestmark = pytest.mark.slow
+
+REQUEST = ExperimentRequest(kind="masks", task="copy", variants=("look_ahead", "not_shifted"), seed=2, steps=20)
+
+
+@pytest.fixture(scope="module")
+def data() -> ExperimentData:
+    """What the variants learn from and are measured on: less than in earnest, and read once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(experiment_variants, "_N_HELD_OUT", 4)
+        patch.setattr(experiment_variants, "_N_SAMPLES", 2)
+        return ExperimentData.of(REQUEST)
+
+
+@pytest.fixture(autouse=True)
+def small(data: ExperimentData, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Small batches, and one thread, as in the process of an experiment."""
+    monkeypatch.setattr(ExperimentData, "of", lambda request: data)
+    monkeypatch.setattr(experiment_variants, "_BATCH_SIZE", 12)
+    n_threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(n_threads)
+
+
+@pytest.fixture
+def few_measurements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment_work, "_N_MEASUREMENTS", 1)
+
+
+def stands(path: Path) -> tuple[str, int, str]:
+    status = ExperimentDirectory.open(path).standing()
+    assert status is not None
+    return status.state, status.step, str(status.reason)
+
+
+def test_a_whole_experiment(tmp_path: Path):
+    events = list(work(ExperimentDirectory.create(tmp_path / "experiment", REQUEST)))
+    steps = [event for event in events if isinstance(event, ExperimentStep)]
+    assert [taken.step for taken in steps] == list(range(1, 21))
+    assert [event.step for event in events if isinstance(event, ExperimentMeasurement)] == [0, 4, 8, 12, 16, 20]
+    assert stands(tmp_path / "experiment") == ("finished", 20, "")
+    lines = ExperimentDirectory.open(tmp_path / "experiment").metrics.read()
+    assert [line["loss"] for line in lines if "loss" in line] == [taken.losses for taken in steps]
+    first, last = steps[0].losses, steps[-1].losses
+    assert [*first] == [*REQUEST.variants]
+    assert last["not_shifted"] < 0.3 < last["look_ahead"] < first["look_ahead"]  # the one cheats, the other learns
+    measured = [line for line in lines if "held_out" in line][-1]
+    assert measured["held_out"]["not_shifted"]["loss"] > measured["held_out"]["look_ahead"]["loss"]
+    assert {variant: len(outputs) for variant, outputs in measured["outputs"].items()} == dict.fromkeys(
+        REQUEST.variants, 2
+    )
+
+
+def test_a_stopped_experiment_is_measured_where_it_stops(tmp_path: Path, few_measurements: None):
+    directory = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
+    events = []
+    for event in work(directory):
+        events.append(event)
+        if event.step == 3 and isinstance(event, ExperimentStep):
+            commands.ask(tmp_path / "experiment", "stop")
+    assert [event.step for event in events] == [0, 1, 2, 3, 3]
+    assert isinstance(events[-1], ExperimentMeasurement)
+    assert stands(tmp_path / "experiment") == ("stopped", 3, "")
+
+
+def breaking(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let some variants break at their third step."""
+    step = Variant.step
+    done = dict.fromkeys(names, 0)
+
+    def breaking_step(variant: Variant) -> StepRecord:
+        if variant.name in done:
+            done[variant.name] += 1
+            if done[variant.name] == 3:
+                raise RunError("the loss exploded")
+        return step(variant)
+
+    monkeypatch.setattr(Variant, "step", breaking_step)
+
+
+def test_a_variant_that_can_go_no_further_holds_the_others_not_up(
+    tmp_path: Path, few_measurements: None, monkeypatch: pytest.MonkeyPatch
+):
+    breaking(monkeypatch, "not_shifted")
+    events = list(work(ExperimentDirectory.create(tmp_path / "experiment", REQUEST)))
+    steps = [event for event in events if isinstance(event, ExperimentStep)]
+    assert [len(taken.losses) for taken in steps] == [2, 2, *[1] * 18]
+    assert [taken.ended for taken in steps if taken.ended] == [{"not_shifted": Message("the loss exploded")}]
+    assert stands(tmp_path / "experiment")[0] == "finished"
+
+
+def test_an_experiment_without_variants_has_failed(
+    tmp_path: Path, few_measurements: None, monkeypatch: pytest.MonkeyPatch
+):
+    breaking(monkeypatch, *REQUEST.variants)
+    with pytest.raises(RunError, match="no variant can go on: the loss exploded; the loss exploded"):
+        list(work(ExperimentDirectory.create(tmp_path / "experiment", REQUEST)))
+    state, step, reason = stands(tmp_path / "experiment")
+    assert (state, step) == ("failed", 3)
+    assert "no variant can go on" in reason
+
+
+def test_no_room_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def no_room(self: ExperimentDirectory, record: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    directory = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
+    monkeypatch.setattr(ExperimentDirectory, "log", no_room)
+    with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); make room, and start again"):
+        list(work(directory))
+    assert stands(tmp_path / "experiment")[0] == "failed"
+
+
+def test_one_waits_for_the_other_and_can_be_called_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(experiment_work, "_LINE", "experiments-of-a-test")
+    monkeypatch.setenv("HEADLIGHT_CACHE", str(tmp_path / "cache"))
+    first = work(ExperimentDirectory.create(tmp_path / "first", REQUEST), waits=True)
+    next(first)  # it has the place, and is at work
+    second = ExperimentDirectory.create(tmp_path / "second", REQUEST)
+    events: list[object] = []
+    waiting = Thread(target=lambda: events.extend(work(second, waits=True)))
+    waiting.start()
+    assert stands(tmp_path / "second")[0] == "queued"
+    commands.ask(tmp_path / "second", "stop")
+    waiting.join(timeout=300)
+    assert not waiting.is_alive()
+    assert events == []
+    assert stands(tmp_path / "second") == ("stopped", 0, "")
+    first.close()

@@ -1,0 +1,150 @@
+"""The work of an experiment's process: its variants take turns, step by step, so that their curves grow together."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from transformer_core.errors import HeadlightError, Message, RunError
+from transformer_core.reasons import reason
+from transformer_core.training.experiments.directory import ExperimentDirectory
+from transformer_core.training.experiments.measure import Measured, measure
+from transformer_core.training.experiments.variants import ExperimentData, Variant
+from transformer_core.training.run.failures import is_short_of_memory
+from transformer_core.training.run.queue import wait_for_place
+
+_LINE = "experiments"  # of those who wait; an experiment is short, and need not wait for runs that take hours
+_AT_ONCE = 1
+_N_MEASUREMENTS = 5  # of a whole experiment, evenly spread, the last at its end
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentStep:
+    """What one step of all variants showed."""
+
+    step: int  # counted from 1
+    losses: dict[str, float]  # by variant: nats per target that counts, on the batch that was learnt from
+    ended: dict[str, Message] = field(default_factory=dict)  # variants that can go no further, and why
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentMeasurement:
+    """What the variants are worth at a step."""
+
+    step: int
+    measured: dict[str, Measured]  # by variant
+
+
+def work(
+    directory: ExperimentDirectory, *, stop_reason: Callable[[], str] = lambda: "", waits: bool = False
+) -> Generator[ExperimentStep | ExperimentMeasurement]:
+    """Train all variants side by side until all steps are done or a stop is requested; log and measure on the way.
+
+    Args:
+        directory: a new experiment's, claimed by this process; it is let go of at the end.
+        stop_reason: asked after each step; a text means: stop for that reason.
+        waits: whether the experiment waits while another one is at work on this machine.
+
+    Yields:
+        Each step of all variants, each measurement.
+
+    Raises:
+        RunError: no variant can go on, or the folder cannot be written. The experiment's status says the same.
+    """
+    place, step = None, 0
+    try:
+        if waits:
+            place = wait_for_place(
+                is_wanted=lambda n: _still_waits(directory, n, stop_reason), line=_LINE, most=_AT_ONCE
+            )
+            if place is None:
+                directory.write_status("stopped", step=0)
+                return
+        for event in _train(directory, stop_reason):
+            step = event.step
+            yield event
+    except Exception as error:
+        failure = _told(error, directory)
+        with suppress(OSError):  # of the two, the first failure is the one to tell
+            directory.write_status("failed", step=step, reason=reason(failure))
+        if failure is error:
+            raise
+        raise failure from error
+    finally:
+        if place is not None:
+            place.release()
+        directory.release()
+
+
+def _train(
+    directory: ExperimentDirectory, stop_reason: Callable[[], str]
+) -> Iterator[ExperimentStep | ExperimentMeasurement]:
+    request = directory.request
+    directory.write_status("running", step=0)
+    data = ExperimentData.of(request)
+    variants = [Variant(name, request, data) for name in request.variants]
+    every = max(1, request.steps // _N_MEASUREMENTS)
+    yield _measure(directory, variants, data, step=0)
+    directory.write_status("running", step=0)
+    start = perf_counter()
+    for number in range(1, request.steps + 1):
+        taken = _turns(variants, number)
+        ended = {variant: why.as_json() for variant, why in taken.ended.items()}
+        directory.log({"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start})
+        yield taken
+        variants = [variant for variant in variants if variant.name not in taken.ended]
+        if not variants:
+            raise RunError("no variant can go on: {reasons}", reasons=Message.joined("; ", taken.ended.values()))
+        is_last, is_stopped = number == request.steps, directory.is_asked_to_stop() or bool(stop_reason())
+        directory.heartbeat("running", step=number)
+        if is_last or is_stopped or number % every == 0:
+            yield _measure(directory, variants, data, step=number)
+        if is_stopped and not is_last:
+            directory.write_status("stopped", step=number)
+            return
+    directory.write_status("finished", step=request.steps)
+
+
+def _turns(variants: Sequence[Variant], step: int) -> ExperimentStep:
+    """Let each variant do one step."""
+    taken = ExperimentStep(step=step, losses={})
+    for variant in variants:
+        try:
+            taken.losses[variant.name] = variant.step().loss
+        except HeadlightError as error:
+            taken.ended[variant.name] = error.message
+    return taken
+
+
+def _measure(
+    directory: ExperimentDirectory, variants: Sequence[Variant], data: ExperimentData, *, step: int
+) -> ExperimentMeasurement:
+    """Measure all variants, and log it."""
+    measured = {variant.name: measure(variant, data) for variant in variants}
+    directory.log(
+        {
+            "step": step,
+            "held_out": {name: dict(of_variant.metrics) for name, of_variant in measured.items()},
+            "lengths": [*data.by_length],
+            "by_length": {name: of_variant.by_length for name, of_variant in measured.items()},
+            "samples": [[pair.source, pair.target] for pair in data.samples],
+            "outputs": {name: of_variant.outputs for name, of_variant in measured.items()},
+        }
+    )
+    return ExperimentMeasurement(step=step, measured=measured)
+
+
+def _still_waits(directory: ExperimentDirectory, n_before: int, stop_reason: Callable[[], str]) -> bool:
+    """Say how many wait before this experiment, and whether it still wants to begin."""
+    directory.heartbeat("queued", step=0, reason=Message(str(n_before)))
+    return not stop_reason() and not directory.is_asked_to_stop()
+
+
+def _told(error: Exception, directory: ExperimentDirectory) -> Exception:
+    """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours."""
+    if is_short_of_memory(error):
+        return RunError("there is too little memory for this experiment; choose fewer variants, or end other programs")
+    if isinstance(error, OSError):
+        told = {"path": directory.path, "error": reason(error)}
+        return RunError("{path} cannot be written ({error}); make room, and start again", **told)
+    return error
