@@ -1,4 +1,4 @@
-"""Compare: how do these two differ: heads, layers, texts, checkpoints, moments of a training, models, interventions?"""
+"""Compare two sides: heads, layers, texts, checkpoints, snapshots of a training, models, interventions."""
 
 import html
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Two sides, A and B: another text, another head, another model, a moment of a training, or the same model with a "
+    "Two sides, A and B: another text, another head, another model, a snapshot of a training, or the same model with a "
     "head switched off. What is different then?"
 )
 PROMPTS_ONLY = mark(

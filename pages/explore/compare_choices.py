@@ -34,7 +34,7 @@ SAYS = {"encoder_decoder": mark("writes"), "decoder_only": mark("goes on"), "enc
 def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
     """Draw what can be chosen of the two sides."""
     found = runs.available()
-    trainings = [name for name, run in found.items() if _moments(run)]
+    trainings = [name for name, run in found.items() if _snapshots(run)]
     with st.container(key="hl-compare-sides"):
         left, right = st.columns(2, gap="medium")
     with left:
@@ -42,7 +42,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             _weights(compare_state.WEIGHTS_A, a, {"": say("the model above")}, trainings)
             _head_of_a(a)
             _kind(a, compare_state.CHANGE_A)
-        _moment(a, compare_state.WEIGHTS_A)
+        _snapshot(a, compare_state.WEIGHTS_A)
         _changed_heads(a, compare_state.CHANGE_A)
         with _row("a-text"):
             st.text_input(
@@ -54,7 +54,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             _weights(compare_state.WEIGHTS_B, b, others, trainings)
             _head_of_b(b, a)
             _kind(b, compare_state.CHANGE_B)
-        _moment(b, compare_state.WEIGHTS_B)
+        _snapshot(b, compare_state.WEIGHTS_B)
         _changed_heads(b, compare_state.CHANGE_B)
         with _row("b-text"):
             st.text_input(
@@ -128,9 +128,9 @@ def _row(letter: str) -> "st.delta_generator.DeltaGenerator":
     return st.container(key=f"hl-compare-row-{letter}", horizontal=True, gap="small", vertical_alignment="bottom")
 
 
-def _moments(run: Run) -> list[int]:
+def _snapshots(run: Run) -> list[int]:
     try:
-        return run_readings.film(run).moments()
+        return run_readings.film(run).snapshots()
     except (HeadlightError, OSError):
         return []
 
@@ -142,39 +142,43 @@ def _weights(field: Field, side: Side, options: dict[str, str], trainings: list[
     shown = f"{run}@" if run else field.value
 
     def take(choice: str) -> None:
-        moments = _moments(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
+        snapshots = _snapshots(found) if choice.endswith("@") and (found := runs.find(choice[:-1])) else []
         if field is compare_state.WEIGHTS_A:
             compare_state.HEAD_A.set(None)
-        first = moments[len(moments) // 2] if moments and field is compare_state.WEIGHTS_B else max(moments, default=0)
-        field.set(f"{choice}{first}" if moments else choice)
+        first = (
+            snapshots[len(snapshots) // 2]
+            if snapshots and field is compare_state.WEIGHTS_B
+            else max(snapshots, default=0)
+        )
+        field.set(f"{choice}{first}" if snapshots else choice)
 
     st.selectbox(
         say("{letter}: model", letter=side.letter),
         [*named],
         format_func=lambda name: named[name],
         disabled=len(named) == 1,
-        help=say("Trainings appear here, with all moments of their films, once there are some")
+        help=say("Trainings appear here, with all snapshots of their films, once there are some")
         if len(named) == 1
         else None,
         **box(field, shown if shown in named else "", take),
     )
 
 
-def _moment(side: Side, field: Field) -> None:
-    """Choose the moment of a training."""
-    if not field.value or len(side.weights.moments) < 2:
+def _snapshot(side: Side, field: Field) -> None:
+    """Choose the snapshot of a training."""
+    if not field.value or len(side.weights.snapshots) < 2:
         return
     name = side.weights.run
     st.select_slider(
-        say("Moment of {letter}", letter=side.letter),
-        side.weights.moments,
+        say("Snapshot of {letter}", letter=side.letter),
+        side.weights.snapshots,
         format_func=lambda step: say("step {step:,}", step=step),
         label_visibility="collapsed",
         **box(
             field,
             side.weights.source.step,
             lambda step: field.set(f"{name}@{step}"),
-            part="moment",
+            part="snapshot",
         ),
     )
 

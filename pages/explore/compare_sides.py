@@ -23,15 +23,15 @@ Notes = list[str]
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """A model of the chooser, or a moment of a training."""
+    """A model of the chooser, or a snapshot of a training."""
 
     name: str  # as people call it
     source: Source  # without a change
     config: ModelConfig
     corpus: str  # that it was trained on
     examples: tuple[str, ...]
-    moments: tuple[int, ...] = ()  # of the training
-    run: str = ""  # of which it is a moment
+    snapshots: tuple[int, ...] = ()  # of the training
+    run: str = ""  # of which it is a snapshot
 
     @property
     def heads(self) -> list[HeadName]:
@@ -79,7 +79,7 @@ class Side:
 
     @property
     def step(self) -> str:
-        """The moment of a training, for names of files; "": of a model."""
+        """The snapshot of a training, for names of files; "": of a model."""
         step = self.weights.source.step
         return "" if step is None else f"step{step}"
 
@@ -177,21 +177,21 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
                 )
             )
             return otherwise
-        moments = tuple(run_readings.film(run).moments())
-        if not moments:
+        snapshots = tuple(run_readings.film(run).snapshots())
+        if not snapshots:
             notes.append(
                 say(
-                    "The training {name} has no moments to look at, so you see {otherwise}.",
+                    "The training {name} has no snapshots to look at, so you see {otherwise}.",
                     name=name,
                     otherwise=otherwise.name,
                 )
             )
             return otherwise
-        nearest = min(moments, key=lambda moment: abs(moment - int(step)))
+        nearest = min(snapshots, key=lambda snapshot: abs(snapshot - int(step)))
         if nearest != int(step):
             notes.append(
                 say(
-                    "The film of {name} has no moment at step {step}, so you see step {nearest:,}.",
+                    "The film of {name} has no snapshot at step {step}, so you see step {nearest:,}.",
                     name=name,
                     step=step[:20],
                     nearest=nearest,
@@ -203,7 +203,7 @@ def _weights(wanted: str, otherwise: Weights, cards: Mapping[str, ModelCard], no
             config=runs.configurations(run)[0],
             corpus=str((run.request or {}).get("corpus", "")),
             examples=run_readings.examples(run),
-            moments=moments,
+            snapshots=snapshots,
             run=name,
         )
     except (HeadlightError, OSError) as error:

@@ -76,10 +76,10 @@ def _cell_in_words(cell: tuple[int, int]) -> str:
 
 
 VIEW = Field(PAGE, "view", "one", one_of("one", "changed", "effect", "map", "layers", "texts"))
-WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a moment of a training
+WEIGHTS_A = Field(PAGE, "at", "", text_up_to(100))  # "": the bar's model; "run@step": a snapshot of a training
 WEIGHTS_B = Field(PAGE, "with", "", text_up_to(100))  # "": A's; a model's name; "run@step"
 TEXT_B: Field = Field(PAGE, "btext", None, lambda text: short(text))  # "": A's; None: A's, if all else is not
-HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's moment; None: the bar's
+HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a training's snapshot; None: the bar's
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
 CHANGE_B = Field(PAGE, "bchange", "", _change)
@@ -116,7 +116,7 @@ def short(text: str) -> str:
 
 
 def choose_head_a(head: HeadName) -> None:
-    """Side A's head was chosen: the bar's, and of a training's moment its own, as the bar's model may have fewer."""
+    """Side A's head was chosen: the bar's, and of a training's snapshot its own, as the bar's model may have fewer."""
     HEAD_A.set(head if WEIGHTS_A.value else None)
     state.choose_head(*head)
 

@@ -1,4 +1,4 @@
-"""The cached reading of a text by all moments of a run's film, and what the overview plays of it."""
+"""The cached reading of a text by all snapshots of a run's film, and what the overview plays of it."""
 
 import hashlib
 import math
@@ -19,79 +19,84 @@ from transformer_core.figures import isolate
 
 if TYPE_CHECKING:
     from transformer_core.analysis.texts.fixed_text import FixedText
-    from transformer_core.analysis.training.film_reading import DamagedMoment, FilmReading, MomentReading
+    from transformer_core.analysis.training.film_reading import DamagedSnapshot, FilmReading, SnapshotReading
 
 MOST_PATTERN_BYTES = 40_000_000  # of a film's patterns in memory; a text is read as far as they leave room
 LEAST_TOKENS = 8  # however many heads there are
 LABEL_LENGTH = 30  # characters of a token in a tip
 
 Pictures = tuple[list[dict[str, Any]], bytes, bytes]
-OnMoment = Callable[[int, int, int], None]
-"""Told how many moments are read, of how many, and the step of the last one."""
+OnSnapshot = Callable[[int, int, int], None]
+"""Told how many snapshots are read, of how many, and the step of the last one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FilmRead:
-    """A text read at all moments that can be shown."""
+    """A text read at all snapshots that can be shown."""
 
-    identity: str  # of the text, its tokens and the moments; whatever is made of it is cached under this
+    identity: str  # of the text, its tokens and the snapshots; whatever is made of it is cached under this
     reading: "FilmReading"
-    damaged: "tuple[DamagedMoment, ...]"
-    n_left_out: int  # moments that were left out for want of room in the browser
+    damaged: "tuple[DamagedSnapshot, ...]"
+    n_left_out: int  # snapshots that were left out for want of room in the browser
     side: int  # rows and columns of a picture at most
 
 
-def read(run: Run, moments: Sequence[int], text: str, target: str, on_moment: OnMoment) -> FilmRead:
-    """Return a text read at moments of a run's film, all led along what the last one writes, or a typed target.
+def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot: OnSnapshot) -> FilmRead:
+    """Return a text read at snapshots of a run's film, all led along what the last one writes, or a typed target.
 
     Raises:
-        HeadlightError: no moment can be read, or the text cannot.
+        HeadlightError: no snapshot can be read, or the text cannot.
     """
-    from transformer_core.analysis.training.film_reading import DamagedMoment, FilmReading, MomentReading, read_moments
+    from transformer_core.analysis.training.film_reading import (
+        DamagedSnapshot,
+        FilmReading,
+        SnapshotReading,
+        read_snapshots,
+    )
     from transformer_core.figures.frames import fit_frames, thinned_places
 
     film = run_readings.film(run)
     version, config = run_models.version(run), runs.configurations(run)[0]
-    tokens = fixed(run, moments, text, target)
+    tokens = fixed(run, snapshots, text, target)
     shapes = {}
     for name, attention in attentions_of(config).items():
         n_queries, n_keys = map(len, tokens.labels(name))
         shapes[name] = attention.n_layers(config), config.n_heads, n_queries, n_keys
-    side, n_frames = fit_frames(shapes, len(moments))
-    steps = [moments[place] for place in thinned_places(len(moments), n_frames)]
+    side, n_frames = fit_frames(shapes, len(snapshots))
+    steps = [snapshots[place] for place in thinned_places(len(snapshots), n_frames)]
     key = f"{version} {tokens!r}"
-    kept: dict[int, MomentReading | DamagedMoment] = dict(_kept(str(run.path), key))
+    kept: dict[int, SnapshotReading | DamagedSnapshot] = dict(_kept(str(run.path), key))
     missing = [step for step in steps if step not in kept]
     with models.on(models.CPU):
-        for i, moment in enumerate(read_moments(film, missing, tokens)):
-            kept[moment.step] = moment
-            if isinstance(moment, MomentReading):  # what is wrong with the others is worded for its reader
-                _kept(str(run.path), key)[moment.step] = moment
-            on_moment(i + 1, len(missing), moment.step)
+        for i, snapshot in enumerate(read_snapshots(film, missing, tokens)):
+            kept[snapshot.step] = snapshot
+            if isinstance(snapshot, SnapshotReading):  # what is wrong with the others is worded for its reader
+                _kept(str(run.path), key)[snapshot.step] = snapshot
+            on_snapshot(i + 1, len(missing), snapshot.step)
     found = [kept[step] for step in steps if step in kept]
-    read_ones = [moment for moment in found if isinstance(moment, MomentReading)]
+    read_ones = [snapshot for snapshot in found if isinstance(snapshot, SnapshotReading)]
     if not read_ones:
-        raise RunError("no moment of the film of {run} can be read; train it again", run=run.name)
-    shown = f"{run.path} {key} {[moment.step for moment in read_ones]}"
+        raise RunError("no snapshot of the film of {run} can be read; train it again", run=run.name)
+    shown = f"{run.path} {key} {[snapshot.step for snapshot in read_ones]}"
     identity = hashlib.sha256(shown.encode()).hexdigest()[:16]
     return FilmRead(
         identity=identity,
         reading=_side_by_side(identity, lambda: FilmReading.of(tokens, read_ones)),
-        damaged=tuple(moment for moment in found if isinstance(moment, DamagedMoment)),
-        n_left_out=len(moments) - len(steps),
+        damaged=tuple(snapshot for snapshot in found if isinstance(snapshot, DamagedSnapshot)),
+        n_left_out=len(snapshots) - len(steps),
         side=side,
     )
 
 
-def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedText":
-    """Return a text in tokens, with what the last of some moments that can be read writes, or a typed target.
+def fixed(run: Run, snapshots: Sequence[int], text: str, target: str) -> "FixedText":
+    """Return a text in tokens, with what the last of some snapshots that can be read writes, or a typed target.
 
     Raises:
-        HeadlightError: no moment can be read, or the text cannot.
+        HeadlightError: no snapshot can be read, or the text cannot.
     """
-    room = _room(runs.configurations(run)[0], len(moments))
-    trouble: Exception = RunError("the film of {run} has no moment", run=run.name)
-    for step in reversed(moments):
+    room = _room(runs.configurations(run)[0], len(snapshots))
+    trouble: Exception = RunError("the film of {run} has no snapshot", run=run.name)
+    for step in reversed(snapshots):
         try:
             return _fixed_by(run, str(run.path), run_models.version(run), step, text, target, room)
         except (CheckpointError, RunError) as error:
@@ -99,19 +104,21 @@ def fixed(run: Run, moments: Sequence[int], text: str, target: str) -> "FixedTex
     raise trouble
 
 
-def read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
+def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
     """Return what the model of a run, or of one that reads like it, made of a fixed text after a step.
 
     Raises:
-        HeadlightError: this moment cannot be read.
+        HeadlightError: this snapshot cannot be read.
     """
-    moments: kept.Store[MomentReading] = kept.store(mark("moments of films"), most_mib=64, n_bytes=_patterns_bytes)
+    snapshots: kept.Store[SnapshotReading] = kept.store(
+        mark("snapshots of films"), most_mib=64, n_bytes=_patterns_bytes
+    )
     key = (str(run.path), run_models.version(run), repr(tokens), step)
-    return moments.get(key, lambda: _read_one(run, step, tokens))
+    return snapshots.get(key, lambda: _read_one(run, step, tokens))
 
 
 def pictures(read: FilmRead) -> Pictures:
-    """Return what the overview plays: its groups, one byte a cell moment by moment, and the strongest cell of each."""
+    """Return what the overview plays: its groups, a byte per cell and snapshot, and the strongest cell of each."""
     made: kept.Store[Pictures] = kept.store(
         mark("pictures of films"), most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
     )
@@ -124,10 +131,10 @@ def labels(fixed: "FixedText", attention: str) -> tuple[list[str], list[str]]:
     return [isolate(label[:LABEL_LENGTH]) for label in queries], [isolate(label[:LABEL_LENGTH]) for label in keys]
 
 
-def _room(config: ModelConfig, n_moments: int) -> int:
-    """Return how many tokens of a text there is memory for, at so many moments."""
+def _room(config: ModelConfig, n_snapshots: int) -> int:
+    """Return how many tokens of a text there is memory for, at so many snapshots."""
     n_heads = config.n_heads * sum(attention.n_layers(config) for attention in attentions_of(config).values())
-    room = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_moments))
+    room = math.isqrt(MOST_PATTERN_BYTES // (4 * n_heads * n_snapshots))
     return max(LEAST_TOKENS, min(max_tokens(config), room))
 
 
@@ -148,22 +155,22 @@ def _fixed_by(_run: Run, path: str, version: str, step: int, text: str, target: 
         )
 
 
-def _read_one(run: Run, step: int, tokens: "FixedText") -> "MomentReading":
-    from transformer_core.analysis.training.film_reading import MomentReading, read_moments
+def _read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
+    from transformer_core.analysis.training.film_reading import SnapshotReading, read_snapshots
 
     with models.on(models.CPU):
-        for moment in read_moments(run_readings.film(run), [step], tokens):
-            if isinstance(moment, MomentReading):
-                return moment
+        for snapshot in read_snapshots(run_readings.film(run), [step], tokens):
+            if isinstance(snapshot, SnapshotReading):
+                return snapshot
             raise RunError(
-                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=moment.reason
+                "step {step:,} of {run} cannot be read: {reason}", step=step, run=run.name, reason=snapshot.reason
             )
     raise RunError("step {step:,} of {run} is there no more; choose another", step=step, run=run.name)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _kept(path: str, key: str) -> "dict[int, MomentReading]":
-    """Return what is known of the moments of one film and one fixed text; it is filled from outside, by any session.
+def _kept(path: str, key: str) -> "dict[int, SnapshotReading]":
+    """Return what is known of the snapshots of one film and one fixed text; it is filled from outside, by any session.
 
     Each holds `MOST_PATTERN_BYTES` at most, and the stores above keep the bounds of the rest.
     """
@@ -175,7 +182,7 @@ def _side_by_side(identity: str, make: "Callable[[], FilmReading]") -> "FilmRead
     return films.get(identity, make)
 
 
-def _patterns_bytes(read: "FilmReading | MomentReading") -> int:
+def _patterns_bytes(read: "FilmReading | SnapshotReading") -> int:
     return sum(patterns.nbytes for patterns in read.patterns.values())
 
 
@@ -184,7 +191,7 @@ def _pictures(read: FilmRead) -> Pictures:
 
     groups, cells, strongest = [], [], []
     for name, patterns in read.reading.patterns.items():
-        n_moments, n_layers, n_heads = patterns.shape[:3]
+        n_snapshots, n_layers, n_heads = patterns.shape[:3]
         mask = read.reading.masks[name]
         pooled = pooled_levels(patterns, mask, side=read.side)
         rows, columns = pooled.shape[-2:]
@@ -192,8 +199,8 @@ def _pictures(read: FilmRead) -> Pictures:
         groups.append(
             {"attention": name, "title": title, "layers": n_layers, "heads": n_heads, "queries": rows, "keys": columns}
         )
-        cells.append(pooled.reshape(n_moments, -1))
+        cells.append(pooled.reshape(n_snapshots, -1))
         queries, keys, weights = strongest_cells(patterns, mask)
         triples = np.stack([queries, keys, np.rint(100 * weights)], axis=-1)
-        strongest.append(triples.reshape(n_moments, -1).astype("<u2"))
+        strongest.append(triples.reshape(n_snapshots, -1).astype("<u2"))
     return groups, np.concatenate(cells, axis=1).tobytes(), np.concatenate(strongest, axis=1).tobytes()

@@ -1,4 +1,4 @@
-"""The models of a run: as they are now, or as they were at a moment of its film."""
+"""The models of a run: as they are now, or as they were at a snapshot of its film."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +42,7 @@ def _load(path: str, step: int) -> "tuple[Transformer, Tokenizer]":
 
     run_film = Film(Path(path))
     with models.on(models.CPU):
-        if step in run_film.moments():
+        if step in run_film.snapshots():
             return run_film.load(step)
         if run_film.step_now() == step:
             now, model, tokenizer = run_film.load_now()

@@ -1,4 +1,4 @@
-"""The cached model run of a text by the model of a run, as it is now or as it was at a moment of its film."""
+"""The cached model run of a text by the model of a run, as it is now or as it was at a snapshot of its film."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ def newest_step(run: Run) -> int | None:
     if run.state in ("running", "paused"):
         runs.ask(run, "look")
     saved = runs.directory(run).progress()
-    steps = [film(run).step_now(), *film(run).moments()[-1:], None if saved is None else saved.step]
+    steps = [film(run).step_now(), *film(run).snapshots()[-1:], None if saved is None else saved.step]
     known = [step for step in steps if step is not None]
     return max(known) if known else None
 

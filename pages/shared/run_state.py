@@ -1,4 +1,4 @@
-"""The view of a training: which run, which moment, which head, which text; in the session and in the URL.
+"""The view of a training: which run, which snapshot, which head, which text; in the session and in the URL.
 
 It stands beside the view of a model (state.py): what is looked at on the pages Train and Film is a run.
 """
@@ -16,12 +16,12 @@ from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.language import say
 
-RUN, MOMENT, OTHER = "run", "moment", "other"
+RUN, SNAPSHOT, OTHER = "run", "snapshot", "other"
 TEXT, TARGET = "run-text", "run-target"
 ATTENTION, LAYER, HEAD = "run-attention", "run-layer", "run-head"
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
-WISH = "film-wish"  # how often the page itself, and not the slider, chose a moment
+WISH = "film-wish"  # how often the page itself, and not the slider, chose a snapshot
 NEW_CHOSEN = "run-new-chosen"  # whether a person chose a new training, or came by an address that says so
 IS_HERE = "train-is-here"  # whether the page Train was drawn since the session came to it
 ENDED = "train-ended"  # names of the runs that ended since its last visit to that page, and were not opened yet
@@ -29,7 +29,7 @@ NOTE = "run-note"  # what was done a moment ago, to be said at the next run of t
 _ADDRESS = Address("run")
 _IN_URL = {
     RUN: "run",
-    MOMENT: "moment",
+    SNAPSHOT: "snapshot",
     OTHER: "other",
     TEXT: "text",
     TARGET: "target",
@@ -44,10 +44,10 @@ class RunView:
     """What is looked at of a training."""
 
     run: str  # its name; "": none
-    moment: int | None  # step of a snapshot; None: the last one
+    snapshot: int | None  # step of a snapshot; None: the last one
     other: str  # what it is compared with: "", a step, or another run's name
     text: str  # "": an example of the corpus
-    target: str  # what all moments of a film are led along; "": what the last one writes
+    target: str  # what all snapshots of a film are led along; "": what the last one writes
     attention: str  # "": the last one that the model has
     layer: int
     head: int
@@ -61,7 +61,7 @@ def seed() -> None:
     session, wanted = st.session_state, st.query_params.to_dict()
     session[RUN] = wanted.get("run", session.get(RUN, ""))[:100]
     session[NEW_CHOSEN] = wanted.get("run") == ""
-    session[MOMENT] = _number(wanted.get("moment"), default=None)
+    session[SNAPSHOT] = _number(wanted.get("snapshot"), default=None)
     session[OTHER] = wanted.get("other", "")[:100]
     session[TEXT] = state.clean(wanted.get("text", ""))
     session[TARGET] = state.clean(wanted.get("target", ""))
@@ -70,7 +70,7 @@ def seed() -> None:
     session[HEAD] = _number(wanted.get("head"), default=0)
     _ADDRESS.follow()
     session[WISH] = session.get(WISH, 0) + 1
-    unread = [name for name in ("moment", "layer", "head") if name in wanted and _number(wanted[name]) is None]
+    unread = [name for name in ("snapshot", "layer", "head") if name in wanted and _number(wanted[name]) is None]
     if unread:
         told = ", ".join(say("{name} “{wanted}”", name=name, wanted=wanted[name][:20]) for name in unread)
         session[NOTE] = say(
@@ -80,7 +80,7 @@ def seed() -> None:
 
 def current() -> RunView:
     """Return the view of this session; `seed` must have run."""
-    return RunView(*map(st.session_state.__getitem__, (RUN, MOMENT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)))
+    return RunView(*map(st.session_state.__getitem__, (RUN, SNAPSHOT, OTHER, TEXT, TARGET, ATTENTION, LAYER, HEAD)))
 
 
 def leave_train() -> None:
@@ -115,8 +115,8 @@ def choose(view: Mapping[str, Any]) -> None:
 
 
 def choose_run(name: str) -> None:
-    """Another run was chosen: its own last moment and examples come first."""
-    choose({RUN: name, NEW_CHOSEN: False, MOMENT: None, OTHER: "", TEXT: "", TARGET: ""})
+    """Another run was chosen: its own last snapshot and examples come first."""
+    choose({RUN: name, NEW_CHOSEN: False, SNAPSHOT: None, OTHER: "", TEXT: "", TARGET: ""})
 
 
 def on_run(key: str, names: Collection[str]) -> None:
@@ -137,21 +137,21 @@ def on_text() -> None:
 
 
 def on_target() -> None:
-    """A target was typed; an empty one means what the last moment writes."""
+    """A target was typed; an empty one means what the last snapshot writes."""
     choose({TARGET: state.clean(st.session_state[TARGET])})
 
 
-def on_moment() -> None:
+def on_snapshot() -> None:
     """The slider of a film came to rest; what came from the browser is checked like any input."""
-    moment = st.session_state[FILM_OVERVIEW].get("moment")
-    step = moment.get("step") if isinstance(moment, Mapping) else None
+    snapshot = st.session_state[FILM_OVERVIEW].get("snapshot")
+    step = snapshot.get("step") if isinstance(snapshot, Mapping) else None
     if type(step) is int and step >= 0:
-        choose({MOMENT: step})
+        choose({SNAPSHOT: step})
 
 
 def go_to(step: int, attention: str, layer: int, head: int) -> None:
-    """A moment and a head were chosen on the page."""
-    choose({MOMENT: step, ATTENTION: attention, LAYER: layer, HEAD: head, WISH: st.session_state[WISH] + 1})
+    """A snapshot and a head were chosen on the page."""
+    choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head, WISH: st.session_state[WISH] + 1})
 
 
 def on_head(key: str = OVERVIEW) -> None:

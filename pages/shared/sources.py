@@ -1,4 +1,4 @@
-"""Where a model comes from: a folder of the chooser, or a moment of a training; and what is switched off in it.
+"""Where a model comes from: a folder of the chooser, or a snapshot of a training; and what is switched off in it.
 
 A source is a handful of plain words and numbers, which make the key of all that is kept of it and stand in addresses.
 """

@@ -35,7 +35,7 @@ def files(
         arrays: gives them by name, for `numpy.load`.
         code: the lines that give the same numbers, to be run in Headlight's folder.
         state: what defines the view, as in the URL.
-        model: the folder of its model or of a moment of a training, as one writes it at the project's root.
+        model: the folder of its model or of a snapshot of a training, as one writes it at the project's root.
 
     Returns:
         `{name}.csv`, `{name}.npz`, `redraw.py` and `state.json`, which tells the view, the model with the SHA-256 of

@@ -16,7 +16,7 @@ from transformer_core.language import say, say_number
 
 LEAD = mark(
     "When did this head come about? A training keeps snapshots of itself, dense early and thinning out. Read any "
-    "text with the weights of any of these moments, and watch the heads take shape."
+    "text with the weights of any of these snapshots, and watch the heads take shape."
 )
 CHOSEN_RUN = "film-chosen-run"  # key of the choice
 TICK = 3.0  # seconds between two looks at a film that grows
@@ -36,21 +36,21 @@ def page() -> None:
     with right:
         _choose(found, run)
     try:
-        config, moments = runs.configurations(run)[0], run_readings.film(run).moments()
+        config, snapshots = runs.configurations(run)[0], run_readings.film(run).snapshots()
     except (HeadlightError, OSError) as error:
         begins = say("{run} is about to begin; its film begins with its first step.", run=run.name)
         prose.note(begins if run.is_at_work else say("This film cannot be read: {error}.", error=error))
         _grows(run, 0)
         return
-    _facts(run, moments)
-    _grows(run, len(moments))
-    if len(moments) < 2:
+    _facts(run, snapshots)
+    _grows(run, len(snapshots))
+    if len(snapshots) < 2:
         return
-    notes += _within(config, moments)
+    notes += _within(config, snapshots)
     with st.container(key="hl-film-notes"):
         if notes:
             prose.note(" ".join(notes))
-    film_stage.show(run.name, tuple(moments))
+    film_stage.show(run.name, tuple(snapshots))
 
 
 def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
@@ -61,7 +61,7 @@ def _run(found: Mapping[str, Run], notes: list[str]) -> Run | None:
     if not found:
         return None
     nearest = next(
-        (run for run in found.values() if len(run_readings.film(run).moments()) > 1), next(iter(found.values()))
+        (run for run in found.values() if len(run_readings.film(run).snapshots()) > 1), next(iter(found.values()))
     )
     if wanted:
         notes.append(
@@ -84,10 +84,10 @@ def _choose(found: Mapping[str, Run], run: Run) -> None:
     )
 
 
-def _facts(run: Run, moments: list[int]) -> None:
+def _facts(run: Run, snapshots: list[int]) -> None:
     """Say how long and how large the film is; one that cannot be played, in one sentence."""
     limit = int(run.request["training"]["film_megabytes"]) if run.request else 0
-    if not moments:
+    if not snapshots:
         why = (
             say("its first snapshot comes with its first step")
             if run.is_at_work
@@ -97,7 +97,7 @@ def _facts(run: Run, moments: list[int]) -> None:
         prose.note(say("{run} has no film; {why}.", run=run.name, why=why))
         return
     size = run_readings.film(run).n_bytes() / 1e6
-    if len(moments) == 1:
+    if len(snapshots) == 1:
         more = (
             say("the next one comes soon")
             if run.is_at_work
@@ -105,20 +105,20 @@ def _facts(run: Run, moments: list[int]) -> None:
         )
         prose.note(
             say(
-                "The film of {run} has one moment, step {step:,} ({size:,.1f} MB); {more}.",
+                "The film of {run} has one snapshot, step {step:,} ({size:,.1f} MB); {more}.",
                 run=run.name,
-                step=moments[0],
+                step=snapshots[0],
                 size=size,
                 more=more,
             )
         )
         return
     facts = say(
-        "{n} moments from step {first:,} to {last:,}, {size:,.0f} MB of at most {limit:,} MB. Where a film is full, "
-        "the moments closest to others are left out.",
-        n=len(moments),
-        first=moments[0],
-        last=moments[-1],
+        "{n} snapshots from step {first:,} to {last:,}, {size:,.0f} MB of at most {limit:,} MB. Where a film is full, "
+        "the snapshots closest to others are left out.",
+        n=len(snapshots),
+        first=snapshots[0],
+        last=snapshots[-1],
         size=size,
         limit=limit,
     )
@@ -126,24 +126,24 @@ def _facts(run: Run, moments: list[int]) -> None:
 
 
 def _grows(run: Run, n_known: int) -> None:
-    """Say when a training that goes on has new moments, and take them in when a person asks."""
+    """Say when a training that goes on has new snapshots, and take them in when a person asks."""
     with st.container(key="hl-film-grows"):  # which stays when the training ends: what is below keeps its place
         if run.is_at_work:
-            st.fragment(_new_moments, run_every=TICK)(run.name, n_known)
+            st.fragment(_new_snapshots, run_every=TICK)(run.name, n_known)
 
 
-def _new_moments(name: str, n_known: int) -> None:
+def _new_snapshots(name: str, n_known: int) -> None:
     run = runs.find(name)
     if run is None:
         st.rerun()
-    n_now = len(run_readings.film(run).moments())
+    n_now = len(run_readings.film(run).snapshots())
     if (n_known < 2 <= n_now) or not run.is_at_work:
         st.rerun()
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         trained = say("{run} is being trained: {far}.", run=html.escape(name), far=far_in_words(run))
         st.html(f"<p class='hl-small'>{trained}</p>", width="content")
         if n_now > n_known:
-            new = say_number(n_now - n_known, "Take in {n} new moment", "Take in {n} new moments")
+            new = say_number(n_now - n_known, "Take in {n} new snapshot", "Take in {n} new snapshots")
             if st.button(
                 prose.plain(new),
                 key="film-take-in",
@@ -155,24 +155,24 @@ def _new_moments(name: str, n_known: int) -> None:
 
 
 def _last() -> None:
-    """The last moment was asked for; it counts also where the page is drawn anew before it comes to the button."""
-    run_state.choose({run_state.MOMENT: None})
+    """The last snapshot was asked for; it counts also where the page is drawn anew before it comes to the button."""
+    run_state.choose({run_state.SNAPSHOT: None})
 
 
-def _within(config: ModelConfig, moments: Sequence[int]) -> list[str]:
+def _within(config: ModelConfig, snapshots: Sequence[int]) -> list[str]:
     """Keep the view within what there is, and say where that is not what was asked for."""
     view, attentions, notes = run_state.current(), attentions_of(config), []
-    wanted = view.moment
-    if wanted is not None and wanted not in moments:
-        nearest = min(moments, key=lambda moment: abs(moment - wanted))
+    wanted = view.snapshot
+    if wanted is not None and wanted not in snapshots:
+        nearest = min(snapshots, key=lambda snapshot: abs(snapshot - wanted))
         notes.append(
             say(
-                "The film has no moment at step {step}, so you see step {nearest:,}.",
+                "The film has no snapshot at step {step}, so you see step {nearest:,}.",
                 step=str(wanted)[:20],
                 nearest=nearest,
             )
         )
-        st.session_state[run_state.MOMENT] = nearest
+        st.session_state[run_state.SNAPSHOT] = nearest
     if view.attention and view.attention not in attentions:
         notes.append(
             say(

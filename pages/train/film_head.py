@@ -1,4 +1,4 @@
-"""The chosen head at the chosen moment: its heatmap, what the model says then, and the lines that give the same."""
+"""The chosen head at the chosen snapshot: its heatmap, what the model says then, and the lines that give the same."""
 
 import html
 from typing import Any
@@ -17,10 +17,10 @@ from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import grouped, say
 
 TITLE = mark("Attention pattern after step {step}: {head}")
-LED = {  # how the moments are made alike
-    "encoder_decoder": mark("All moments are led along “{output}”, {whose};"),
-    "decoder_only": mark("All moments read the text with “{output}” behind it, which the last one wrote;"),
-    "encoder_only": mark("All moments are asked for the words that the last one fills in, “{output}”;"),
+LED = {  # how the snapshots are made alike
+    "encoder_decoder": mark("All snapshots are teacher-forced on “{output}”, {whose};"),
+    "decoder_only": mark("All snapshots read the text with “{output}” behind it, which the last one wrote;"),
+    "encoder_only": mark("All snapshots are asked for the words that the last one fills in, “{output}”;"),
 }
 WRITES = {
     "encoder_decoder": mark("After step {step:,} it writes"),
@@ -42,7 +42,7 @@ import transformer_core as tc
 from transformer_core.training.run.film import Film
 
 film = Film(Path({path!r}))
-last, tokenizer = film.load({last})  # the moment that all others are led by
+last, tokenizer = film.load({last})  # all other snapshots are teacher-forced on its output
 model, _ = film.load({step})
 ids = tokenizer.encode_for({text!r}, {architecture!r})
 {left_out}{tokens}
@@ -55,7 +55,7 @@ print(pattern)
 TOKENS = {
     "encoder_decoder": """\
 src = torch.tensor([ids])
-tokens = tc.greedy_decode(last, src, max_new_tokens={n_new}).tokens  # what the last moment writes
+tokens = tc.greedy_decode(last, src, max_new_tokens={n_new}).tokens  # what the last snapshot writes
 """,
     "typed": """\
 src = torch.tensor([ids])
@@ -73,7 +73,7 @@ INPUTS = {"encoder_decoder": "src, tokens[:, :-1]", "decoder_only": "tokens", "e
 
 
 def heatmap(scene: Scene) -> None:
-    """Draw the chosen head at the chosen moment."""
+    """Draw the chosen head at the chosen snapshot."""
     pattern, axes = scene.pattern(scene.place), scene.axes
     figure = attention_heatmap(
         pattern,
@@ -90,7 +90,7 @@ def heatmap(scene: Scene) -> None:
 
 
 def _preview(scene: Scene) -> dict[str, Any]:
-    """Return what it takes to draw other moments while the film is played, and other heads when clicked."""
+    """Return what it takes to draw other snapshots while the film is played, and other heads when clicked."""
     attention, layer, head = scene.head
     return {
         "attention": attention,
@@ -104,14 +104,14 @@ def _preview(scene: Scene) -> dict[str, Any]:
 
 
 def _frame(scene: Scene, attention: str) -> dict[str, Any]:
-    """Return the layout of the heatmaps of an attention, without a moment and a head."""
+    """Return the layout of the heatmaps of an attention, without a snapshot and a head."""
     axes = scene.axes_of(attention)
     del axes["theme"]
     return heatmap_frame(**axes, title=say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}")))
 
 
 def says(scene: Scene) -> None:
-    """Say what the model of this moment makes of the text by itself."""
+    """Say what the model of this snapshot makes of the text by itself."""
     fixed = scene.read.reading.fixed
     try:
         own = run_readings.read(scene.run, scene.step, scene.view.text)
@@ -126,13 +126,13 @@ def says(scene: Scene) -> None:
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
     label = say(WRITES[fixed.architecture], step=scene.step)
     st.html(
-        f"<div {_of_moment(scene)}><div class='hl-label'>{label}<span>{remark}</span></div>"
+        f"<div {_of_snapshot(scene)}><div class='hl-label'>{label}<span>{remark}</span></div>"
         f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div></div>"
     )
 
 
 def led(scene: Scene) -> None:
-    """Say what makes the moments alike, and how probable this one finds it; another target can be typed."""
+    """Say what makes the snapshots alike, and how probable this one finds it; another target can be typed."""
     reading = scene.read.reading
     fixed = reading.fixed
     if not fixed.judged:
@@ -146,15 +146,16 @@ def led(scene: Scene) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-led"):
         this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
         st.html(
-            f"<p class='hl-small'>{html.escape(words)} <span {_of_moment(scene)}>{this_one}</span></p>", width="content"
+            f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(scene)}>{this_one}</span></p>",
+            width="content",
         )
         if fixed.architecture == "encoder_decoder":
             with st.popover(f":primary[{say('lead them elsewhere')}]", type="tertiary", key="film-lead"):
                 st.text_input(
-                    say("What all moments are led along"),
+                    say("Target that all snapshots are teacher-forced on"),
                     key=run_state.TARGET,
                     on_change=run_state.on_target,
-                    placeholder=say("Empty: what the last moment writes"),
+                    placeholder=say("Empty: what the last snapshot writes"),
                     autocomplete="off",
                     persist_state="session",
                 )
@@ -169,17 +170,17 @@ def look_for(scene: Scene) -> None:
     link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
     st.html(
         f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
-        f"<p class='hl-look'><span {_of_moment(scene)}><b>{strongest}</b> {html.escape(link)}</span></p>"
+        f"<p class='hl-look'><span {_of_snapshot(scene)}><b>{strongest}</b> {html.escape(link)}</span></p>"
     )
 
 
-def _of_moment(scene: Scene) -> str:
-    """Return what marks words about a moment; the player hides them while it shows another one."""
-    return f"class='hl-of-moment' data-step='{scene.step}'"
+def _of_snapshot(scene: Scene) -> str:
+    """Return what marks words about a snapshot; the player hides them while it shows another one."""
+    return f"class='hl-of-snapshot' data-step='{scene.step}'"
 
 
 def code(scene: Scene) -> str:
-    """Return the lines that compute the chosen pattern at the chosen moment."""
+    """Return the lines that compute the chosen pattern at the chosen snapshot."""
     reading, view = scene.read.reading, scene.view
     fixed = reading.fixed
     architecture = fixed.architecture

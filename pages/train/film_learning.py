@@ -1,4 +1,4 @@
-"""How the training went around the chosen moment: its loss, what its heads scored, and when heads took up habits."""
+"""How the training went around the chosen snapshot: its loss, what its heads scored, and when heads took up habits."""
 
 import html
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def losses(run: Run) -> "dict[str, Curve]":
 
 
 def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
-    """Return what is drawn above the slider: the loss, and how probable what all moments are led along is."""
+    """Return what is drawn above the slider: the loss, and how probable what all snapshots are led along is."""
     from transformer_core.analysis.training.curves import smoothed
     from transformer_core.analysis.training.film_reading import values_at
 
@@ -60,7 +60,7 @@ def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
 
 
 def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
-    """Draw the loss with the chosen moment, and a mark where a head took up a habit."""
+    """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
     from transformer_core.figures import training_curves
 
     prose.subheading(say("Loss"), say("and when heads take up habits"))
@@ -68,7 +68,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
     figure = training_curves(
         curves,
         appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in found],
-        moment=scene.step,
+        snapshot=scene.step,
         n_steps=scene.run.n_steps,
         theme=theme(),
         width=NARROWEST,
@@ -83,7 +83,7 @@ def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
 
 
 def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
-    """Draw one measure of every head over the steps, with the chosen moment and head."""
+    """Draw one measure of every head over the steps, with the chosen snapshot and head."""
     from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures import heads_over_time as figure_of
 
@@ -113,7 +113,7 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
             for a in found
             if a.measure == measure
         ],
-        moment=scene.step,
+        snapshot=scene.step,
         n_steps=scene.run.n_steps,
         theme=theme(),
     )
@@ -133,7 +133,7 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
 
 
 def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
-    """List when heads took up habits, each with a button that goes to that moment and head."""
+    """List when heads took up habits, each with a button that goes to that snapshot and head."""
     from transformer_core.analysis.training.head_history import rule
 
     prose.subheading(say("When heads appear"), say("{n} times", n=len(found)) if found else "")
@@ -149,12 +149,12 @@ def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
                 type="tertiary",
                 help=prose.plain(say_message(appearance.in_words())),
                 on_click=run_state.go_to,
-                args=(_moment_of(scene, appearance), *appearance.name),
+                args=(_snapshot_of(scene, appearance), *appearance.name),
             )
 
 
 def marks(scene_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tuple[int, str]]:
-    """Return the places of the moments at which heads took up habits, each with its sentences."""
+    """Return the places of the snapshots at which heads took up habits, each with its sentences."""
     by_place: dict[int, list[str]] = {}
     for appearance in found:
         place = min(range(len(scene_steps)), key=lambda i: abs(scene_steps[i] - appearance.step))
@@ -162,7 +162,7 @@ def marks(scene_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tup
     return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]
 
 
-def _moment_of(scene: Scene, appearance: "Appearance") -> int:
+def _snapshot_of(scene: Scene, appearance: "Appearance") -> int:
     reading = scene.read.reading
     return int(reading.steps[reading.place(appearance.step)])
 

@@ -1,4 +1,4 @@
-"""Two moments of a head side by side, and their difference."""
+"""Two snapshots of a head side by side, and their difference."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ WIDTH = 360  # px that each picture is laid out for
 
 
 def default(scene: Scene) -> str:
-    """Return the moment to compare with at first: the untrained model, or the trained one."""
+    """Return the snapshot to compare with at first: the untrained model, or the trained one."""
     steps = scene.read.reading.steps
     return str(int(steps[-1] if scene.place == 0 else steps[0]))
 
 
 def show(scene: Scene) -> None:
-    """Draw A, the other moment; B, the chosen one; and B minus A."""
+    """Draw A, the other snapshot; B, the chosen one; and B minus A."""
     reading = scene.read.reading
     steps = [int(step) for step in reading.steps]
     wanted = int(scene.view.other)
@@ -31,7 +31,7 @@ def show(scene: Scene) -> None:
     if wanted != steps[place]:
         prose.note(
             say(
-                "The film has no moment at step {step}, so A is step {nearest:,}.",
+                "The film has no snapshot at step {step}, so A is step {nearest:,}.",
                 step=str(wanted)[:20],
                 nearest=steps[place],
             )
@@ -44,14 +44,14 @@ def show(scene: Scene) -> None:
         on_change=_on_step,
     )
     if place == scene.place:
-        st.html(f"<p class='hl-look'>{say('A and B are the same moment; move one of the two sliders.')}</p>")
+        st.html(f"<p class='hl-look'>{say('A and B are the same snapshot; move one of the two sliders.')}</p>")
         return
-    axes, moments = scene.axes, (steps[place], scene.step)
-    names = tuple(say("step {step:,}", step=step) for step in moments)
+    axes, snapshots = scene.axes, (steps[place], scene.step)
+    names = tuple(say("step {step:,}", step=step) for step in snapshots)
     a, b = scene.pattern(place), scene.pattern(scene.place)
     with st.container(key="hl-film-three"):
         columns = st.columns(3, gap="small")
-    for column, letter, pattern, step in zip(columns, "AB", (a, b), moments, strict=False):
+    for column, letter, pattern, step in zip(columns, "AB", (a, b), snapshots, strict=False):
         with column:
             title = say("{letter}: after step {step:,}", letter=letter, step=step)
             _figure(

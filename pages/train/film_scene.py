@@ -1,4 +1,4 @@
-"""What the page Film shows at one time: a run, its text at all moments, and the moment and head that are chosen."""
+"""What the page Film shows at one time: a run, its text at all snapshots, and the snapshot and head that are chosen."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,16 +13,16 @@ from transformer_core.language import say
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scene:
-    """A moment and a head of a film that was read; all parts of the page draw from it."""
+    """A snapshot and a head of a film that was read; all parts of the page draw from it."""
 
     run: Run
     read: FilmRead
-    place: int  # of the moment among those that were read
+    place: int  # of the snapshot among those that were read
     view: RunView  # attention, layer and head are those of a head that is there
 
     @property
     def step(self) -> int:
-        """The chosen moment."""
+        """The chosen snapshot."""
         return int(self.read.reading.steps[self.place])
 
     @property
@@ -31,7 +31,7 @@ class Scene:
         return self.view.attention, self.view.layer, self.view.head
 
     def pattern(self, place: int) -> Any:
-        """Return the chosen head's pattern [query, key] at a moment."""
+        """Return the chosen head's pattern [query, key] at a snapshot."""
         return self.read.reading.patterns[self.view.attention][place, self.view.layer, self.view.head]
 
     @property

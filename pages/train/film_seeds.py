@@ -41,7 +41,7 @@ def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run
         if name == run.name or name.isdecimal():  # the address could not tell such a name from a step
             continue
         try:
-            has_begun = bool(run_readings.film(other).moments())
+            has_begun = bool(run_readings.film(other).snapshots())
             is_like = reads_like(film, run_readings.film(other)) if has_begun else _is_sibling(run, other)
             if is_like or (name == wanted and other.request is None):
                 others[name] = other
@@ -105,11 +105,11 @@ def _compare(scene: Scene, name: str) -> None:
         st.session_state[_AT_WORK] = ""
         st.rerun()
     st.session_state[_AT_WORK] = name if other.is_at_work else ""
-    moments = run_readings.film(other).moments()
-    if not moments:
+    snapshots = run_readings.film(other).snapshots()
+    if not snapshots:
         st.html(f"<p class='hl-look'>{say('The film of {run} has not begun yet.', run=html.escape(name))}</p>")
         return
-    step = min(moments, key=lambda moment: abs(moment - scene.step))
+    step = min(snapshots, key=lambda snapshot: abs(snapshot - scene.step))
     try:
         matching, n_texts = _match(scene, other, step)
         partner = film_readings.read_one(other, step, scene.read.reading.fixed)

@@ -25,26 +25,26 @@ TEXTS = {
     "encoder_only": (mark("Text with blanks"), mark("Type a text with ____ for words to guess, then press Enter")),
 }
 COMPARISON = "film-comparison"  # key of the choice
-NOTHING, MOMENTS, TRAININGS = mark("Nothing"), mark("Two moments"), mark("Two trainings")
+NOTHING, SNAPSHOTS, TRAININGS = mark("Nothing"), mark("Two snapshots"), mark("Two trainings")
 MANY_HEADS = 8  # more of them side by side take more of the page
 
 
 @st.fragment
-def show(name: str, moments: tuple[int, ...]) -> None:
-    """Draw the film and all that belongs to its moment and head; what is chosen there draws only this again.
+def show(name: str, snapshots: tuple[int, ...]) -> None:
+    """Draw the film and all that belongs to its snapshot and head; what is chosen there draws only this again.
 
     Args:
         name: of the run.
-        moments: of its film, as far as they were taken in.
+        snapshots: of its film, as far as they were taken in.
     """
     run = runs.find(name)
     if run is None:
         st.rerun()
-    _scene(run, moments)
+    _scene(run, snapshots)
     run_state.publish()
 
 
-def _scene(run: Run, moments: tuple[int, ...]) -> None:
+def _scene(run: Run, snapshots: tuple[int, ...]) -> None:
     config = runs.configurations(run)[0]
     run_state.fit(config)
     with st.container(key="hl-film-bar"):
@@ -53,11 +53,11 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     with left:
         _text(run, config)
     if not run_state.current().text:
-        prose.note(say("Type a text above, and every moment of the film reads it."))
+        prose.note(say("Type a text above, and every snapshot of the film reads it."))
         return
     try:
         with progress:
-            read = _read(run, moments)
+            read = _read(run, snapshots)
     except HeadlightError as error:
         what = say("This text cannot be read") if isinstance(error, TextError) else say("This film cannot be shown")
         with remarks:
@@ -72,7 +72,7 @@ def _scene(run: Run, moments: tuple[int, ...]) -> None:
     history, found = film_learning.history_of(run)
     film_head.led(scene)
     _stage(scene, found)
-    with right:  # late: it loads the model of this moment
+    with right:  # late: it loads the model of this snapshot
         film_head.says(scene)
     film_head.look_for(scene)
     folded.code(lambda: film_head.code(scene))
@@ -103,18 +103,18 @@ def _text(run: Run, config: ModelConfig) -> None:
     )
 
 
-def _read(run: Run, moments: Sequence[int]) -> FilmRead:
-    """Return the text read at all moments, and say how far that is while it takes long."""
+def _read(run: Run, snapshots: Sequence[int]) -> FilmRead:
+    """Return the text read at all snapshots, and say how far that is while it takes long."""
     view = run_state.current()
     bars: list[st.delta_generator.DeltaGenerator] = []
 
     def tell(n_read: int, n: int, step: int) -> None:
         if not bars:
             bars.append(st.progress(0.0))
-        bars[0].progress(n_read / n, say("Step {step:,}: {n_read} of {n} moments", step=step, n_read=n_read, n=n))
+        bars[0].progress(n_read / n, say("Step {step:,}: {n_read} of {n} snapshots", step=step, n_read=n_read, n=n))
 
     with st.spinner(say("Reading the text …"), show_time=True):
-        read = film_readings.read(run, moments, view.text, view.target, tell)
+        read = film_readings.read(run, snapshots, view.text, view.target, tell)
     for bar in bars:
         bar.empty()
     return read
@@ -124,11 +124,11 @@ def _remarks(read: FilmRead) -> list[str]:
     """Return what a person should know before trusting the view."""
     reading, remarks = read.reading, []
     if read.damaged:
-        told = ", ".join(grouped(moment.step) for moment in read.damaged[:8])
+        told = ", ".join(grouped(snapshot.step) for snapshot in read.damaged[:8])
         more = say(" and {n} more", n=len(read.damaged) - 8) if len(read.damaged) > 8 else ""
         remarks.append(
             say(
-                "What was kept of step {told}{more} is damaged and left out; the other moments are as they were.",
+                "What was kept of step {told}{more} is damaged and left out; the other snapshots are as they were.",
                 told=told,
                 more=more,
             )
@@ -142,7 +142,7 @@ def _remarks(read: FilmRead) -> list[str]:
     if read.n_left_out:
         remarks.append(
             say(
-                "A browser has room for {n} of the film’s moments; {n_left_out} are left out.",
+                "A browser has room for {n} of the film’s snapshots; {n_left_out} are left out.",
                 n=len(reading.steps),
                 n_left_out=read.n_left_out,
             )
@@ -155,10 +155,10 @@ def _remarks(read: FilmRead) -> list[str]:
 
 
 def _place(read: FilmRead) -> int:
-    """Return the place of the moment that is shown, and note its step in the view."""
-    wanted, steps = run_state.current().moment, read.reading.steps
+    """Return the place of the snapshot that is shown, and note its step in the view."""
+    wanted, steps = run_state.current().snapshot, read.reading.steps
     place = len(steps) - 1 if wanted is None else read.reading.place(min(wanted, int(steps[-1])))
-    st.session_state[run_state.MOMENT] = int(steps[place])
+    st.session_state[run_state.SNAPSHOT] = int(steps[place])
     return place
 
 
@@ -193,21 +193,21 @@ def _overview(scene: Scene, found: "Sequence[Appearance]") -> None:
             labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
             lines=film_learning.lines(scene),
             marks=film_learning.marks(steps, found),
-            on_moment=run_state.on_moment,
+            on_snapshot=run_state.on_snapshot,
         ),
     )
 
 
 def _compare(scene: Scene) -> None:
-    """Draw two moments, or two trainings, beside each other."""
+    """Draw two snapshots, or two trainings, beside each other."""
     other = scene.view.other
     others = film_seeds.comparable(scene.run, runs.available(), other)
-    chosen = MOMENTS if other.isdecimal() else TRAININGS if other else NOTHING
+    chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
     prose.subheading(say("Beside each other"), say("the chosen head"))
     st.session_state[COMPARISON] = chosen
     st.segmented_control(
         say("Beside each other"),
-        [NOTHING, MOMENTS, TRAININGS],
+        [NOTHING, SNAPSHOTS, TRAININGS],
         format_func=lambda name: prose.plain(say(name)),
         key=COMPARISON,
         required=True,
@@ -215,7 +215,7 @@ def _compare(scene: Scene) -> None:
         on_change=_on_comparison,
         args=(film_pair.default(scene), next(iter(others), scene.run.name)),
     )
-    if chosen == MOMENTS:
+    if chosen == SNAPSHOTS:
         film_pair.show(scene)
     elif chosen == TRAININGS:
         film_seeds.show(scene, others)
@@ -223,4 +223,4 @@ def _compare(scene: Scene) -> None:
 
 def _on_comparison(step: str, name: str) -> None:
     chosen = st.session_state[COMPARISON]
-    run_state.choose({run_state.OTHER: {MOMENTS: step, TRAININGS: name}.get(chosen, "")})
+    run_state.choose({run_state.OTHER: {SNAPSHOTS: step, TRAININGS: name}.get(chosen, "")})

@@ -80,7 +80,7 @@ def _controls(run: Run) -> None:
         _ask(
             run, mark("Step"), "step", ":material/skip_next:", mark("Do one step; pause first"), disabled=not is_paused
         )
-        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this moment to the film"))
+        _ask(run, mark("Snapshot"), "snapshot", ":material/photo_camera:", mark("Add this snapshot to the film"))
         _rate(run)
     if run.state in ("running", "paused", "queued"):
         _ask(run, mark("Stop"), "stop", ":material/stop:", mark("Save and end; it can go on later"))

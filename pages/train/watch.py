@@ -186,7 +186,7 @@ def _overview(run: Run, step: int, text: str, model_run: "ModelRun") -> None:
 
 
 def _heads_over_time(run: Run) -> None:
-    """Draw one measure of every head over the steps, with the moments at which heads took up habits."""
+    """Draw one measure of every head over the steps, with the snapshots at which heads took up habits."""
     from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures.curves.heads_over_time import heads_over_time
 
@@ -256,7 +256,7 @@ def _appeared(sentences: Sequence[str]) -> None:
 
 
 def _heads_csv(history: "HeadHistory", measure: str) -> str:
-    """Return one measure of all heads as a table, a line a moment."""
+    """Return one measure of all heads as a table, a line a snapshot."""
     import pandas as pd
 
     columns = {

@@ -51,14 +51,14 @@ def title(page: Page) -> Locator:
 
 
 def slider(page: Page) -> Locator:
-    return page.get_by_role("slider", name="Moment of the training")
+    return page.get_by_role("slider", name="Snapshot of the training")
 
 
 def says_step(page: Page, step: int) -> None:
-    """The slider, the heatmap and the URL are at this moment."""
+    """The slider, the heatmap and the URL are at this snapshot."""
     expect(slider(page)).to_have_attribute("aria-valuetext", re.compile(rf"^step {step},"))
     expect(title(page)).to_contain_text(f"after step {step}:")
-    expect(page).to_have_url(re.compile(rf"[?&]moment={step}(&|$)"))
+    expect(page).to_have_url(re.compile(rf"[?&]snapshot={step}(&|$)"))
 
 
 def pictures(page: Page) -> str:
@@ -68,7 +68,7 @@ def pictures(page: Page) -> str:
 
 PLAYED = r"""async (pictures) => {
   // Play; return what was painted, how often the server was asked before the end, the large head's titles and sums, and
-  // the words about another moment that were to be seen.
+  // the words about another snapshot that were to be seen.
   const large = document.querySelector(".st-key-hl-film-heatmap .plot");
   const titles = new Set(), sums = new Set(), wrong = new Set();
   const button = pictures.getRootNode().querySelector("button.play");
@@ -100,7 +100,7 @@ PLAYED = r"""async (pictures) => {
 def test_the_film_is_played_without_asking_the_server(page: Page):
     sent: list[Any] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))
-    open_film(page, "/film?run=first&moment=0&attention=decoder&layer=0&head=1")
+    open_film(page, "/film?run=first&snapshot=0&attention=decoder&layer=0&head=1")
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
     sent.clear()
     seen, n_asked, titles, sums, wrong = page.locator("canvas.pixels").evaluate(PLAYED)
@@ -117,7 +117,7 @@ def test_the_film_is_played_without_asking_the_server(page: Page):
 
 
 def test_the_slider_works_from_the_keyboard(page: Page):
-    open_film(page, "/film?run=first&moment=20")
+    open_film(page, "/film?run=first&snapshot=20")
     slider(page).focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")
@@ -133,7 +133,7 @@ def test_the_slider_works_from_the_keyboard(page: Page):
 
 
 def test_a_dragged_slider_tells_the_page_where_it_is_let_go(page: Page):
-    open_film(page, "/film?run=first&moment=0")
+    open_film(page, "/film?run=first&snapshot=0")
     box = slider(page).bounding_box()
     assert box is not None
     x = [box["x"] + 7 + (box["width"] - 14) * place / (len(STEPS) - 1) for place in range(len(STEPS))]
@@ -147,8 +147,8 @@ def test_a_dragged_slider_tells_the_page_where_it_is_let_go(page: Page):
     says_step(page, 12)
 
 
-def test_a_head_is_chosen_at_a_moment_and_nothing_jumps(page: Page):
-    open_film(page, "/film?run=first&moment=20&attention=encoder&layer=0&head=0")
+def test_a_head_is_chosen_at_a_snapshot_and_nothing_jumps(page: Page):
+    open_film(page, "/film?run=first&snapshot=20&attention=encoder&layer=0&head=0")
     expect(page.locator(".st-key-hl-film-below .main-svg").first).to_be_visible()
     page.evaluate(
         """() => {
@@ -169,8 +169,8 @@ def test_a_head_is_chosen_at_a_moment_and_nothing_jumps(page: Page):
     assert page.evaluate("window.shifts") == []
 
 
-def test_an_appearance_brings_its_moment_and_head(page: Page):
-    open_film(page, "/film?run=first&moment=60&attention=encoder&layer=0&head=0")
+def test_an_appearance_brings_its_snapshot_and_head(page: Page):
+    open_film(page, "/film?run=first&snapshot=60&attention=encoder&layer=0&head=0")
     page.get_by_role("button", name=f"step {APPEARS_AT} previous token").click()
     says_step(page, APPEARS_AT)
     expect(title(page)).to_contain_text("decoder self-attention, layer 0, head 1")
@@ -197,11 +197,11 @@ def growing(server: Server) -> Iterator[RunDirectory]:
     shutil.rmtree(folder)
 
 
-def test_a_new_moment_is_taken_in_when_a_person_asks(page: Page, growing: RunDirectory):
-    open_film(page, "/film?run=growing&moment=8&attention=encoder&layer=0&head=0")
+def test_a_new_snapshot_is_taken_in_when_a_person_asks(page: Page, growing: RunDirectory):
+    open_film(page, "/film?run=growing&snapshot=8&attention=encoder&layer=0&head=0")
     expect(page.get_by_text("growing is being trained: step 60 of 60")).to_be_visible()
     growing.film.add(61, growing.film.load(45)[0])
-    new = page.get_by_role("button", name="Take in 1 new moment")
+    new = page.get_by_role("button", name="Take in 1 new snapshot")
     expect(new).to_be_visible()
     says_step(page, 8)  # until then what one looks at stays
     new.click()
@@ -211,8 +211,8 @@ def test_a_new_moment_is_taken_in_when_a_person_asks(page: Page, growing: RunDir
     expect(page.get_by_text("is being trained")).to_have_count(0)
 
 
-def test_another_text_is_read_at_the_same_moment(page: Page):
-    open_film(page, "/film?run=first&moment=8&attention=encoder&layer=1&head=0")
+def test_another_text_is_read_at_the_same_snapshot(page: Page):
+    open_film(page, "/film?run=first&snapshot=8&attention=encoder&layer=1&head=0")
     before = pictures(page)
     box = page.get_by_label("Text", exact=True)
     box.click()
@@ -226,7 +226,7 @@ def test_another_text_is_read_at_the_same_moment(page: Page):
 
 
 def test_a_link_opens_the_same_comparison(page: Page):
-    open_film(page, "/film?run=first&moment=30&attention=cross&layer=1&head=3")
+    open_film(page, "/film?run=first&snapshot=30&attention=cross&layer=1&head=3")
     page.get_by_text("Two trainings", exact=True).click()
     expect(page.get_by_text("matched by where they look")).to_be_visible()
     expect(page.locator(".st-key-hl-film-seeds .gtitle")).to_have_count(3)
@@ -239,7 +239,7 @@ def test_a_link_opens_the_same_comparison(page: Page):
 
 
 def test_picture_and_numbers_can_be_saved(page: Page):
-    open_film(page, "/film?run=first&moment=8&attention=encoder&layer=0&head=0")
+    open_film(page, "/film?run=first&snapshot=8&attention=encoder&layer=0&head=0")
     figure = page.locator(".st-key-hl-film-heatmap .figure")
     open_menu(figure)
     for kind, start in {"SVG": b"<svg", "CSV": b"query,"}.items():

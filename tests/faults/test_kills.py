@@ -57,7 +57,7 @@ def check_readable(run: Path, save_every: int) -> int:
     assert steps == [*range(1, len(steps) + 1)]
     directory.film.heads.read()
     directory.film.step_now()
-    for moment in directory.film.moments()[-3:]:
+    for moment in directory.film.snapshots()[-3:]:
         assert parameters(directory.film.load(moment)[0]).isfinite().all()
     progress, saved = directory.progress(), directory.read_last()
     reached = 0 if progress is None else progress.step
@@ -77,8 +77,8 @@ def check_same(run: Path, unbroken: Path) -> None:
     assert standing is not None
     assert (standing.state, standing.step) == ("finished", N_STEPS)
     assert logged(run) == logged(unbroken)
-    assert set(directory.film.moments()) >= {*range(N_STEPS + 1)}
-    assert [record["step"] for record in directory.film.heads.read()] == directory.film.moments()
+    assert set(directory.film.snapshots()) >= {*range(N_STEPS + 1)}
+    assert [record["step"] for record in directory.film.heads.read()] == directory.film.snapshots()
     saved, expected = directory.read_last(), RunDirectory.open(unbroken).read_last()
     assert saved is not None
     assert expected is not None

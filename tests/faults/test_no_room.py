@@ -61,7 +61,7 @@ def fill(disk: Path, *, free: int) -> Path:
 
 
 def work(job: Job) -> None:
-    for _ in worker.work(job, on_moment=lambda step: note_heads(job, step)):
+    for _ in worker.work(job, on_snapshot=lambda step: note_heads(job, step)):
         pass
 
 
@@ -69,7 +69,7 @@ def check_whole(run: Path) -> int:
     """Read what was saved; return its step."""
     directory = RunDirectory.open(run)
     directory.metrics.read()
-    for moment in directory.film.moments():
+    for moment in directory.film.snapshots():
         directory.film.load(moment)
     saved = directory.read_last()
     if saved is None:

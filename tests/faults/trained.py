@@ -34,7 +34,7 @@ def train(
         job = go_on(run) if (run / "run.json").exists() else begin(run, corpus, **training)
         if before is not None:
             before(job, *arguments)
-        for _ in worker.work(job, on_moment=lambda step: note_heads(job, step)):
+        for _ in worker.work(job, on_snapshot=lambda step: note_heads(job, step)):
             pass
     except HeadlightError as error:
         run.with_name(f"{run.name}.{os.getpid()}.told").write_text(str(error), encoding="utf-8")

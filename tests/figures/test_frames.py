@@ -38,7 +38,7 @@ SHAPES = {"encoder": (2, 4, 64, 64), "decoder": (2, 4, 64, 64), "cross": (2, 4, 
 
 
 @pytest.mark.parametrize(
-    ("shapes", "n_moments", "fit"),
+    ("shapes", "n_snapshots", "fit"),
     [
         (SHAPES, 74, (64, 74)),  # 24 heads * 64 * 64 * 74 = 7.3 million
         (SHAPES, 100, (48, 100)),  # 9.8 million do not fit
@@ -48,16 +48,16 @@ SHAPES = {"encoder": (2, 4, 64, 64), "decoder": (2, 4, 64, 64), "cross": (2, 4, 
     ],
 )
 def test_the_pictures_are_as_large_as_there_is_room_for(
-    shapes: dict[str, tuple[int, int, int, int]], n_moments: int, fit: tuple[int, int]
+    shapes: dict[str, tuple[int, int, int, int]], n_snapshots: int, fit: tuple[int, int]
 ):
-    assert fit_frames(shapes, n_moments) == fit
+    assert fit_frames(shapes, n_snapshots) == fit
     side, n_frames = fit
     of_a_frame = sum(n * m * min(q, side) * min(k, side) for n, m, q, k in shapes.values())
     assert of_a_frame * n_frames <= MOST_BYTES
 
 
-@given(n_moments=st.integers(2, 200), n_frames=st.integers(2, 250))
-def test_the_first_and_the_last_moment_are_kept(n_moments: int, n_frames: int):
-    places = thinned_places(n_moments, n_frames)
-    assert places == sorted(set(places)) and len(places) == min(n_moments, n_frames)
-    assert (places[0], places[-1]) == (0, n_moments - 1)
+@given(n_snapshots=st.integers(2, 200), n_frames=st.integers(2, 250))
+def test_the_first_and_the_last_snapshot_are_kept(n_snapshots: int, n_frames: int):
+    places = thinned_places(n_snapshots, n_frames)
+    assert places == sorted(set(places)) and len(places) == min(n_snapshots, n_frames)
+    assert (places[0], places[-1]) == (0, n_snapshots - 1)

@@ -162,7 +162,7 @@ def test_a_change_that_is_written_is_read_as_it_was(kind: str, heads: list[tuple
     assert parse_change(written) == (kind, heads)
 
 
-def test_a_moment_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
+def test_a_snapshot_of_a_run_has_the_weights_of_its_film(tmp_path: Path):
     made = save_run(tmp_path / "run")
     for step, expected in zip(STEPS, made, strict=True):
         source = Source(str(tmp_path / "run"), "first", step=step, change="off:cross.0.1")

@@ -95,13 +95,13 @@ def test_folders(tmp_path: Path):
 
 def test_films(tmp_path: Path):
     film = Film(tmp_path)
-    assert refusal(lambda: film.load(1500)) == "der Film hat bei Schritt 1\u202f500 keinen Moment; es gibt keine"
+    assert refusal(lambda: film.load(1500)) == "der Film hat bei Schritt 1\u202f500 keinen Snapshot; es gibt keine"
     for step in range(13):
         (tmp_path / "film" / f"{step * 100:06}").mkdir(parents=True)
         (tmp_path / "film" / f"{step * 100:06}" / "model.safetensors").touch()
     assert (
         refusal(lambda: film.load(1500))
-        == "der Film hat bei Schritt 1\u202f500 keinen Moment; es gibt 13 von 0 bis 1\u202f200"
+        == "der Film hat bei Schritt 1\u202f500 keinen Snapshot; es gibt 13 von 0 bis 1\u202f200"
     )
 
 

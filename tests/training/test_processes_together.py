@@ -115,7 +115,7 @@ def test_the_same_losses_as_one_process_and_the_first_alone_writes_and_speaks(tm
     for record, same in zip(one, two, strict=True):
         for name, value in record.items():
             assert same[name] == pytest.approx(value, rel=1e-4), (name, record["step"])
-    assert Film(tmp_path / "together").moments() == [*range(13)]
+    assert Film(tmp_path / "together").snapshots() == [*range(13)]
     assert [record["step"] for record in Film(tmp_path / "together").heads.read()] == [*range(13)]
 
     lines = done.stdout.splitlines()

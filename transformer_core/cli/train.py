@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # they import torch
     from transformer_core.training.processes import Processes
     from transformer_core.training.run.job import Job
 
-N_FILMED = 8  # held-out items on which the heads are measured at each moment of the film
+N_FILMED = 8  # held-out items on which the heads are measured at each snapshot of the film
 
 _EXAMPLES = """\
 examples:
@@ -209,7 +209,7 @@ def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str
     def measure_heads(step: int) -> None:
         job.directory.film.heads.append(HeadHistory.to_record(step, meter().measure(job.model)))
 
-    for event in work(job, stop_reason=signals.reason, waits=waits, on_moment=measure_heads):
+    for event in work(job, stop_reason=signals.reason, waits=waits, on_snapshot=measure_heads):
         if not job.processes.is_first:
             continue
         if isinstance(event, StepRecord):

@@ -1,4 +1,4 @@
-"""The frames of a film: the patterns of many moments as small pictures, within a size that a browser takes at once."""
+"""The frames of a film: the patterns of many snapshots as small pictures, in a size that a browser takes at once."""
 
 import math
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ class Fit(NamedTuple):
     n_frames: int
 
 
-def fit_frames(shapes: Mapping[str, tuple[int, int, int, int]], n_moments: int, *, n_bytes: int = MOST_BYTES) -> Fit:
-    """Return how large the pictures may be, and how many moments there is room for where even the smallest are many.
+def fit_frames(shapes: Mapping[str, tuple[int, int, int, int]], n_snapshots: int, *, n_bytes: int = MOST_BYTES) -> Fit:
+    """Return how large the pictures may be, and how many snapshots there is room for where even the smallest are many.
 
     Args:
         shapes: of the patterns by name of attention: layers, heads, queries, keys.
-        n_moments: of the film.
+        n_snapshots: of the film.
         n_bytes: at most.
     """
     for side in _SIDES:
@@ -33,8 +33,8 @@ def fit_frames(shapes: Mapping[str, tuple[int, int, int, int]], n_moments: int, 
             n_layers * n_heads * min(n_queries, side) * min(n_keys, side)
             for n_layers, n_heads, n_queries, n_keys in shapes.values()
         )
-        if of_a_frame * n_moments <= n_bytes:
-            return Fit(side, n_moments)
+        if of_a_frame * n_snapshots <= n_bytes:
+            return Fit(side, n_snapshots)
     return Fit(_SIDES[-1], max(2, n_bytes // of_a_frame))
 
 
@@ -59,10 +59,10 @@ def pooled_levels(
     return np.where(is_allowed, pooled, FORBIDDEN).astype(np.uint8)
 
 
-def thinned_places(n_moments: int, n_frames: int) -> list[int]:
-    """Return which of some moments to keep: the first, the last, and evenly many between them."""
-    n_frames = min(n_frames, n_moments)
-    return [round(i * (n_moments - 1) / max(n_frames - 1, 1)) for i in range(n_frames)]
+def thinned_places(n_snapshots: int, n_frames: int) -> list[int]:
+    """Return which of some snapshots to keep: the first, the last, and evenly many between them."""
+    n_frames = min(n_frames, n_snapshots)
+    return [round(i * (n_snapshots - 1) / max(n_frames - 1, 1)) for i in range(n_frames)]
 
 
 def _starts(size: int, n_most: int) -> list[int]:

@@ -26,16 +26,16 @@ __all__ = ["FilmStrip", "Measure", "PinnedHead", "head_overview", "live_figure"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FilmStrip:
-    """The moments that an overview can play, and what its slider says of them."""
+    """The snapshots that an overview can play, and what its slider says of them."""
 
     steps: Sequence[int]  # ascending
-    place: int  # of the chosen moment among them
-    wish: int  # grows where the page itself chooses a moment; then the slider goes there, wherever it is
-    strongest: bytes  # query, key and hundredths of the weight (uint16 each), moment by moment and head by head
+    place: int  # of the chosen snapshot among them
+    wish: int  # grows where the page itself chooses a snapshot; then the slider goes there, wherever it is
+    strongest: bytes  # query, key and hundredths of the weight (uint16 each), snapshot by snapshot and head by head
     labels: Mapping[str, tuple[Sequence[str], Sequence[str]]]  # of queries and keys, by attention
     lines: Mapping[str, tuple[Sequence[float], tuple[float, float]]]  # two at most: numbers, lowest and highest drawn
-    marks: Sequence[tuple[int, str]]  # places of moments, each with a sentence
-    on_moment: Callable[[], None]  # called before the run in which the component's value holds `moment`: its step
+    marks: Sequence[tuple[int, str]]  # places of snapshots, each with a sentence
+    on_snapshot: Callable[[], None]  # called before the run in which the component's value holds `snapshot`: its step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,19 +79,19 @@ def head_overview(
 ) -> None:
     """All heads at once; a click, or Enter on a focused head, chooses one.
 
-    With a film there is a player above them. The pictures of all moments are sent once, and while a person moves along
-    them nothing is asked of the server; where the slider comes to rest, the component's value holds the moment.
+    With a film there is a player above them. The pictures of all snapshots are sent once. While a person moves along
+    them nothing is asked of the server; where the slider comes to rest, the component's value holds the snapshot.
 
     Args:
         groups: for each attention: attention, title, layers, heads, queries and keys, the rows and columns of its
             pictures (of a long text fewer than tokens), and `strongest`, for each layer and head the query, the key and
             the weight; with a film, without `strongest`.
-        levels: one byte a cell, group by group, as `figures.levels` makes them; with a film, moment by moment.
+        levels: one byte a cell, group by group, as `figures.levels` makes them; with a film, snapshot by snapshot.
         chosen: attention, layer and head of the chosen one.
         version: the component draws anew where this changes.
         key: the component's key; its value holds `chosen` in the run after a click.
         on_chosen: called before that run.
-        film: the moments of a training.
+        film: the snapshots of a training.
         measure: drawn under each picture, and said in its tip.
         order: by the measure, those that it does not apply to last; "": layers are rows.
         pinned: the heads that are combined.
@@ -151,7 +151,7 @@ def head_overview(
         "marks": [{"place": place, "words": words} for place, words in film.marks],
         "color": WARM,
     }
-    overview(key=key, data=packed(header, b""), on_moment_change=film.on_moment, **callbacks)
+    overview(key=key, data=packed(header, b""), on_snapshot_change=film.on_snapshot, **callbacks)
 
 
 def _words_of(group: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 // All heads at once: one canvas under a grid of buttons, one button a head.
 //
 // data: as packing.py packs it; after the header one byte a cell of every picture, as thumbnails.js paints it. Where
-// the header has a film, the bytes of all its moments come through film.js, and player.js draws what chooses among
+// the header has a film, the bytes of all its snapshots come through film.js, and player.js draws what chooses among
 // them.
 
 const CLICKED = "headlight-head"; // what preview.js listens to
@@ -11,7 +11,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".overview");
   const view = (root.view ??= makeView(root));
   view.send = (what, head) => setTriggerValue(what, head);
-  view.sendMoment = (step) => setTriggerValue("moment", { step });
+  view.sendSnapshot = (step) => setTriggerValue("snapshot", { step });
   const { header, rest: levels } = unpack(data);
   const isSame = hasSameHeads(view.header, header);
   const isNew = header.version !== view.header?.version;
@@ -31,7 +31,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     view.player ??= makePlayer({
       root,
       onFrame: (film, place, isChosen) => showFrame(view, film, place, isChosen),
-      onChosen: (step) => view.sendMoment(step),
+      onChosen: (step) => view.sendSnapshot(step),
     });
     if (!isSame && view.player.header?.id === header.film.id) showAgain(view.player);
     updatePlayer(view.player, header.film);
@@ -127,7 +127,7 @@ function fill(view) {
 }
 
 function showFrame(view, film, place, isChosen) {
-  // A moment of a film: other pictures under the same buttons, which get their names when the film stands still.
+  // A snapshot of a film: other pictures under the same buttons, which get their names when the film stands still.
   const { labels } = view.header.film;
   let [offset, cell, next] = [place * film.size, 3 * place * film.heads, 0];
   for (const { attention, heads, rows, columns } of film.groups) {

@@ -1,10 +1,10 @@
-// The player of a film of heads: a slider over its moments, a button that plays it, and lines above the slider.
+// The player of a film of heads: a slider over its snapshots, a button that plays it, and lines above the slider.
 //
-// The pictures of all moments come once, through the component in film.js; what is chosen comes with the overview.
+// The pictures of all snapshots come once, through the component in film.js; what is chosen comes with the overview.
 
 const WHOLE = 7000; // ms, that a film takes to play, within limits for one picture
 const SHORTEN = [50, 400]; // ms a picture
-const SETTLED = 160; // ms, after which a moment counts as chosen
+const SETTLED = 160; // ms, after which a snapshot counts as chosen
 const FILM_CAME = "headlight-film";
 const N_KEPT = 2; // films: of the page, and of the one before
 
@@ -21,7 +21,7 @@ function keepFilm(id, film) {
 }
 
 function makePlayer({ root, onFrame, onChosen }) {
-  // onFrame(film, place): show a moment; onChosen(step): a person chose one.
+  // onFrame(film, place): show a snapshot; onChosen(step): a person chose one.
   const player = { place: 0, said: [], film: null, onFrame, onChosen };
   player.bar = element("div", "player");
   player.bar.setAttribute("role", "group");
@@ -34,8 +34,8 @@ function makePlayer({ root, onFrame, onChosen }) {
   player.marks = element("div", "marks");
   player.slider = element("input", "slider");
   Object.assign(player.slider, { type: "range", min: 0, max: 0, step: 1 });
-  player.slider.setAttribute("aria-label", say("Moment of the training"));
-  player.label = element("div", "moment");
+  player.slider.setAttribute("aria-label", say("Snapshot of the training"));
+  player.label = element("div", "snapshot");
   player.track.append(player.lines, player.marks, player.slider);
   player.bar.append(player.button, player.track, player.label);
   const place = element("div", "film");
@@ -64,7 +64,7 @@ function makePlayer({ root, onFrame, onChosen }) {
 }
 
 function updatePlayer(player, header) {
-  // A new film begins at its chosen moment. Of the same film, a moment that was chosen elsewhere on the page is shown;
+  // A new film begins at its chosen snapshot. Of the same film, a snapshot that was chosen elsewhere on the page is shown;
   // one that was said from here comes back late, and the slider may have gone on.
   const former = player.header;
   player.header = header;
@@ -132,7 +132,7 @@ function seek(player, place) {
   const { steps, lines } = player.header;
   const step = say("step {step}", { step: thousands(steps[place]) });
   const said = lines.map(({ name, values }) => `${name} ${inWords(values[place])}`);
-  player.words.textContent = `.hl-of-moment:not([data-step="${steps[place]}"]) { visibility: hidden; }`; // late ones
+  player.words.textContent = `.hl-of-snapshot:not([data-step="${steps[place]}"]) { visibility: hidden; }`; // late ones
   player.slider.value = place;
   player.slider.setAttribute("aria-valuetext", [step, ...said].join(", "));
   player.slider.style.setProperty("--share", place / Math.max(steps.length - 1, 1));
@@ -150,7 +150,7 @@ function inWords(value) {
 }
 
 function settle(player) {
-  // Tells the page, and names the heads anew, once the moment has stood still for a while.
+  // Tells the page, and names the heads anew, once the snapshot has stood still for a while.
   clearTimeout(player.waiting);
   player.waiting = setTimeout(() => {
     if (player.timer || !player.bar.isConnected) return;

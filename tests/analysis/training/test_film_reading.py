@@ -1,4 +1,4 @@
-"""One text at the moments of a film: the same numbers as each moment's own model gives, loaded by itself."""
+"""One text at the snapshots of a film: the same numbers as each snapshot's own model gives, loaded by itself."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,10 +16,10 @@ from transformer_core.analysis import run_text
 from transformer_core.analysis.texts.fixed_text import FixedText, fix_text
 from transformer_core.analysis.training.curves import Curve
 from transformer_core.analysis.training.film_reading import (
-    DamagedMoment,
+    DamagedSnapshot,
     FilmReading,
-    MomentReading,
-    read_moments,
+    SnapshotReading,
+    read_snapshots,
     reads_like,
     values_at,
 )
@@ -41,7 +41,7 @@ Made3 = tuple[Film, list[Made]]
 
 
 def make_film(run: Path, make: Make, architecture: Architecture, **shape: Any) -> Made3:
-    """A film of three moments that have nothing in common, and their models."""
+    """A film of three snapshots that have nothing in common, and their models."""
     run.mkdir()
     film = Film(run)
     made = [make(architecture, seed=step, **shape) for step in STEPS]
@@ -67,28 +67,30 @@ def to_change(films: dict[str, Made3], tmp_path: Path) -> Made3:
 
 
 def read_all(film: Film, fixed: FixedText) -> FilmReading:
-    """All moments side by side."""
-    return FilmReading.of(fixed, [m for m in read_moments(film, STEPS, fixed) if isinstance(m, MomentReading)])
+    """All snapshots side by side."""
+    return FilmReading.of(fixed, [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)])
 
 
 @each_architecture
-def test_each_moment_gives_what_its_own_model_gives(films: dict[str, Made3], architecture: Architecture):
+def test_each_snapshot_gives_what_its_own_model_gives(films: dict[str, Made3], architecture: Architecture):
     film, made = films[architecture]
     fixed = fix_text(*made[-1], TEXT_OF[architecture])
-    moments = [*read_moments(film, STEPS, fixed)]
-    for moment, step in zip(moments, STEPS, strict=True):
-        assert isinstance(moment, MomentReading) and moment.step == step
+    snapshots = [*read_snapshots(film, STEPS, fixed)]
+    for snapshot, step in zip(snapshots, STEPS, strict=True):
+        assert isinstance(snapshot, SnapshotReading) and snapshot.step == step
         model, _ = film.load(step)
         with torch.inference_mode(), tc.capture(model, "*.hook_pattern") as acts:
             log_probs = model(*(torch.tensor([ids]) for ids in fixed.inputs)).log_softmax(-1)[0]
         for name, attention in tc.analysis.attentions_of(model.config).items():
-            by_hand = torch.stack([acts[attention.site(layer)][0] for layer in range(len(moment.patterns[name]))])
-            np.testing.assert_allclose(moment.patterns[name], by_hand.numpy(), rtol=0, atol=1e-6)  # not fused: rounding
+            by_hand = torch.stack([acts[attention.site(layer)][0] for layer in range(len(snapshot.patterns[name]))])
+            np.testing.assert_allclose(
+                snapshot.patterns[name], by_hand.numpy(), rtol=0, atol=1e-6
+            )  # not fused: rounding
         by_hand_of_tokens = [log_probs[at, token] for at, token in zip(fixed.judged, fixed.expected, strict=True)]
-        np.testing.assert_allclose(moment.log_probs, by_hand_of_tokens, rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(snapshot.log_probs, by_hand_of_tokens, rtol=1e-6, atol=1e-6)
 
 
-def test_a_moment_led_along_a_target_reads_as_analysis_reads(films: dict[str, Made3]):
+def test_a_snapshot_led_along_a_target_reads_as_analysis_reads(films: dict[str, Made3]):
     film, made = films["encoder_decoder"]
     fixed = fix_text(*made[-1], TEXTS[0], target=TEXTS[2])
     reading = read_all(film, fixed)
@@ -102,17 +104,17 @@ def test_a_moment_led_along_a_target_reads_as_analysis_reads(films: dict[str, Ma
         assert reading.loss[i] == pytest.approx(-said.log_probs.mean(), abs=1e-5)
 
 
-def test_what_the_last_moment_wrote_is_the_likeliest_to_it_alone(films: dict[str, Made3]):
+def test_what_the_last_snapshot_wrote_is_the_likeliest_to_it_alone(films: dict[str, Made3]):
     film, made = films["decoder_only"]
     fixed = fix_text(*made[-1], TEXT_OF["decoder_only"])
     reading = read_all(film, fixed)
     assert reading.mean_probability.argmax() == len(STEPS) - 1
 
 
-def test_a_moment_is_found_by_the_nearest_step(films: dict[str, Made3]):
+def test_a_snapshot_is_found_by_the_nearest_step(films: dict[str, Made3]):
     film, made = films["decoder_only"]
     fixed = fix_text(*made[0], "The cat")
-    found = [m for m in read_moments(film, STEPS, fixed) if isinstance(m, MomentReading)]
+    found = [m for m in read_snapshots(film, STEPS, fixed) if isinstance(m, SnapshotReading)]
     reading = FilmReading.of(fixed, found[::-1])
     assert reading.steps.tolist() == [*STEPS]
     assert [reading.place(step) for step in (0, 1, 2, 3, 11, 12, 20, 10**90)] == [0, 0, 1, 1, 1, 2, 2, 2]
@@ -127,26 +129,26 @@ def test_without_a_blank_nothing_is_judged(films: dict[str, Made3]):
 
 
 @pytest.mark.parametrize("damaged", STEPS)
-def test_a_damaged_moment_is_told_and_the_others_are_read(to_change: Made3, damaged: int):
+def test_a_damaged_snapshot_is_told_and_the_others_are_read(to_change: Made3, damaged: int):
     film, made = to_change
     weights = film.folder / f"{damaged:06}" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-100])
     fixed = fix_text(*made[-1], TEXTS[0])
-    moments = [*read_moments(film, STEPS, fixed)]
-    assert [moment.step for moment in moments] == [*STEPS]
-    (bad,) = (moment for moment in moments if isinstance(moment, DamagedMoment))
+    snapshots = [*read_snapshots(film, STEPS, fixed)]
+    assert [snapshot.step for snapshot in snapshots] == [*STEPS]
+    (bad,) = (snapshot for snapshot in snapshots if isinstance(snapshot, DamagedSnapshot))
     assert bad.step == damaged and "damaged or cut off" in str(bad.reason)
-    for moment in moments:
-        if isinstance(moment, MomentReading):
-            said = run_text(*film.load(moment.step), TEXTS[0], target=fixed.output)
-            np.testing.assert_array_equal(moment.patterns["encoder"], said.patterns["encoder"])
+    for snapshot in snapshots:
+        if isinstance(snapshot, SnapshotReading):
+            said = run_text(*film.load(snapshot.step), TEXTS[0], target=fixed.output)
+            np.testing.assert_array_equal(snapshot.patterns["encoder"], said.patterns["encoder"])
 
 
 def test_weights_of_another_model_are_damage(to_change: Made3):
     film, made = to_change
     film.add(3, tc.build(replace(made[0][0].config, d_ff=16)))
-    _, bad, _ = read_moments(film, STEPS, fix_text(*made[0], TEXTS[0]))
-    assert isinstance(bad, DamagedMoment) and "does not belong" in str(bad.reason)
+    _, bad, _ = read_snapshots(film, STEPS, fix_text(*made[0], TEXTS[0]))
+    assert isinstance(bad, DamagedSnapshot) and "does not belong" in str(bad.reason)
 
 
 def test_a_training_that_diverged_is_told(to_change: Made3):
@@ -155,14 +157,14 @@ def test_a_training_that_diverged_is_told(to_change: Made3):
     with torch.no_grad():
         next(model.parameters()).fill_(torch.nan)
     film.add(3, model)
-    _, bad, _ = read_moments(film, STEPS, fix_text(*made[0], TEXTS[0]))
-    assert isinstance(bad, DamagedMoment) and "diverged" in str(bad.reason)
+    _, bad, _ = read_snapshots(film, STEPS, fix_text(*made[0], TEXTS[0]))
+    assert isinstance(bad, DamagedSnapshot) and "diverged" in str(bad.reason)
 
 
-def test_a_moment_that_was_thinned_out_is_passed_over(films: dict[str, Made3]):
+def test_a_snapshot_that_was_thinned_out_is_passed_over(films: dict[str, Made3]):
     film, made = films["encoder_decoder"]
-    moments = [*read_moments(film, (0, 1, 3, 7, 20, 21), fix_text(*made[0], TEXTS[0]))]
-    assert [moment.step for moment in moments] == [*STEPS]
+    snapshots = [*read_snapshots(film, (0, 1, 3, 7, 20, 21), fix_text(*made[0], TEXTS[0]))]
+    assert [snapshot.step for snapshot in snapshots] == [*STEPS]
 
 
 def test_films_of_models_of_one_shape_read_alike(films: dict[str, Made3], to_change: Made3, make: Make, tmp_path: Path):
@@ -179,6 +181,6 @@ def test_films_of_models_of_one_shape_read_alike(films: dict[str, Made3], to_cha
         reads_like(film, Film(tmp_path / "none"))
 
 
-def test_a_curve_at_the_moments_of_a_film():
+def test_a_curve_at_the_snapshots_of_a_film():
     curve = Curve(np.array([10, 20, 40]), np.array([3.0, 2.0, 1.0]))
     assert values_at(curve, np.array([0, 10, 15, 30, 40, 90])).tolist() == [3.0, 3.0, 2.5, 1.5, 1.0, 1.0]

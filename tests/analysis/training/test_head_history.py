@@ -1,4 +1,4 @@
-"""Measures over the moments of a training, to JSON and back, and when habits appear; by hand."""
+"""Measures over the snapshots of a training, to JSON and back, and when habits appear; by hand."""
 
 import json
 from typing import Any
@@ -54,16 +54,16 @@ def test_all_heads_of_an_attention_stand_together():
     assert set(history.by_attention("diagonality")) == {"decoder", "cross"}
     found = history.by_attention("aligned")
     assert set(found) == {"cross"}
-    assert found["cross"].shape == (2, 1, 2)  # layer, head, moment
+    assert found["cross"].shape == (2, 1, 2)  # layer, head, snapshot
     assert found["cross"][1, 0].tolist() == [0.1, 0.9]
     assert np.isnan(found["cross"][0]).all()
     assert history.by_attention("diagonality")["decoder"].shape == (1, 2, 2)
 
 
 def test_json_and_back():
-    moments = [(step, [measured(name, previous=share(step / 7)) for name in NAMES]) for step in (0, 3, 5)]
-    lines = [json.dumps(HeadHistory.to_record(step, heads), allow_nan=False) for step, heads in moments]
-    read, written = HeadHistory.from_records(map(json.loads, lines)), HeadHistory.of(moments)
+    snapshots = [(step, [measured(name, previous=share(step / 7)) for name in NAMES]) for step in (0, 3, 5)]
+    lines = [json.dumps(HeadHistory.to_record(step, heads), allow_nan=False) for step, heads in snapshots]
+    read, written = HeadHistory.from_records(map(json.loads, lines)), HeadHistory.of(snapshots)
     assert (read.heads, read.steps.tolist()) == (written.heads, [0, 3, 5])
     assert read.values.keys() == written.values.keys()
     for key, values in written.values.items():
@@ -105,10 +105,10 @@ def test_a_damaged_record_is_told(spoil: Any):
         HeadHistory.from_records([record])
 
 
-def test_moments_are_of_the_same_heads():
-    moments = [(0, [measured(name) for name in NAMES]), (1, [measured(NAMES[0])])]
+def test_snapshots_are_of_the_same_heads():
+    snapshots = [(0, [measured(name) for name in NAMES]), (1, [measured(NAMES[0])])]
     with pytest.raises(RunError, match="not of the same heads"):
-        HeadHistory.of(moments)
+        HeadHistory.of(snapshots)
 
 
 @pytest.mark.parametrize(
@@ -116,15 +116,15 @@ def test_moments_are_of_the_same_heads():
     [
         ([0.1, 0.2, 0.5, 0.6], [20]),
         ([0.1, 0.3, 0.3, 0.1], [10]),  # exactly the least share; that it is lost later does not matter
-        ([0.1, 0.5, 0.1, 0.6, 0.7], [30]),  # one moment alone is an accident
-        ([0.1, 0.1, 0.1, 0.9], []),  # one moment so far
+        ([0.1, 0.5, 0.1, 0.6, 0.7], [30]),  # one snapshot alone is an accident
+        ([0.1, 0.1, 0.1, 0.9], []),  # one snapshot so far
         ([0.29, 0.29, 0.29], []),
         ([0.4, 0.4, 0.1, 0.5, 0.5], [0]),
         ([0.9], []),
     ],
 )
 @pytest.mark.parametrize("measure", HABITS)
-def test_a_habit_appears_at_the_first_of_two_moments_in_a_row(scores: list[float], steps: list[int], measure: str):
+def test_a_habit_appears_at_the_first_of_two_snapshots_in_a_row(scores: list[float], steps: list[int], measure: str):
     found = appearances(history_of(scores, measure=measure))
     assert [(one.name, one.measure, one.step) for one in found] == [(CROSS, measure, step) for step in steps]
     assert [one.is_from_start for one in found] == [step == 0 for step in steps]
@@ -146,7 +146,7 @@ def test_the_bar_can_be_set_otherwise():
 
 def test_the_earliest_comes_first():
     late, early = share(0.1), share(0.8)
-    moments = [
+    snapshots = [
         (
             10 * i,
             [
@@ -156,7 +156,7 @@ def test_the_earliest_comes_first():
         )
         for i in range(4)
     ]
-    found = [(one.step, one.name, one.measure) for one in appearances(HeadHistory.of(moments))]
+    found = [(one.step, one.name, one.measure) for one in appearances(HeadHistory.of(snapshots))]
     assert found == [(10, NAMES[1], "previous"), (10, NAMES[0], "induction"), (20, NAMES[0], "previous")]
 
 
@@ -172,6 +172,6 @@ def test_in_words():
         "the token before; shuffled tokens: 0.10."
     )
     assert str(rule()) == (
-        "A head appears at the first of 2 moments in a row at which at least 0.3 of its attention lies where its habit "
-        "lays it, 4 standard deviations or more above what shuffled tokens would get."
+        "A head appears at the first of 2 snapshots in a row at which at least 0.3 of its attention lies where its "
+        "habit lays it, 4 standard deviations or more above what shuffled tokens would get."
     )

@@ -103,18 +103,18 @@ def test_shares_have_a_fixed_range_and_nats_have_room():
     assert "%{y:.2f} nats" in lines(figure)[0].hovertemplate
 
 
-def test_one_moment_is_a_point_and_none_is_said():
+def test_one_snapshot_is_a_point_and_none_is_said():
     assert {trace.mode for trace in heads_over_time(STEPS[:1], {"cross": scores(1, 2)[..., :1]}).data} == {"markers"}
     figure = heads_over_time(STEPS[:0], {}, n_steps=100)
-    assert "No moment has been measured yet." in [note.text for note in figure.layout.annotations]
+    assert "No snapshot has been measured yet." in [note.text for note in figure.layout.annotations]
     assert figure.layout.xaxis.range[1] >= 100
 
 
 @pytest.mark.parametrize("log_steps", [False, True])
-def test_many_heads_at_many_moments_stay_small(log_steps: bool):
+def test_many_heads_at_many_snapshots_stay_small(log_steps: bool):
     steps = np.arange(600)
     given = {name: scores(4, 8, seed=i, steps=steps) for i, name in enumerate(("encoder", "cross"))}
-    figure = heads_over_time(steps, given, log_steps=log_steps, moment=0)
+    figure = heads_over_time(steps, given, log_steps=log_steps, snapshot=0)
     assert len(lines(figure)) == 64
     for trace in lines(figure):
         assert len(trace.x) <= 302
@@ -123,7 +123,7 @@ def test_many_heads_at_many_moments_stay_small(log_steps: bool):
 
 def test_the_theme_is_only_in_the_template():
     given = {"cross": scores(2, 3)}
-    more: dict[str, Any] = {"chances": given, "threshold": 0.3, "chosen": ("cross", 0, 0), "moment": 5}
+    more: dict[str, Any] = {"chances": given, "threshold": 0.3, "chosen": ("cross", 0, 0), "snapshot": 5}
     light, dark = (heads_over_time(STEPS, given, theme=theme, **more).to_plotly_json() for theme in (LIGHT, DARK))
     assert light["layout"].pop("template") != dark["layout"].pop("template")
     assert json.dumps(light, default=str) == json.dumps(dark, default=str)

@@ -21,7 +21,7 @@ def a_panel(height: int = 100, names: tuple[str, ...] = (), title: str = "A titl
 
 def a_figure(
     panels: list[Panel],
-    moment: int | None = None,
+    snapshot: int | None = None,
     *,
     ends: tuple[int, int] = (0, 100),
     log: bool = False,
@@ -29,7 +29,7 @@ def a_figure(
     height: int | None = None,
 ) -> go.Figure:
     return panels_over_steps(
-        panels, ends=ends, log=log, moment=moment, hovermode="closest", theme=LIGHT, width=width, height=height
+        panels, ends=ends, log=log, snapshot=snapshot, hovermode="closest", theme=LIGHT, width=width, height=height
     )
 
 
@@ -113,17 +113,17 @@ def test_the_end_of_a_line_has_a_label_and_no_level():
 
 
 @pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize(("moment", "anchor"), [(1, "left"), (60, "center"), (3000, "right")])
-def test_a_moment_is_marked_in_every_panel_and_named_above_them(log: bool, moment: int, anchor: str):
+@pytest.mark.parametrize(("snapshot", "anchor"), [(1, "left"), (60, "center"), (3000, "right")])
+def test_a_snapshot_is_marked_in_every_panel_and_named_above_them(log: bool, snapshot: int, anchor: str):
     ends = (1, 3000)
-    moment = 1500 if anchor == "center" and not log else moment
-    plain, figure = (a_figure([a_panel(), a_panel()], m, log=log, ends=ends) for m in (None, moment))
+    snapshot = 1500 if anchor == "center" and not log else snapshot
+    plain, figure = (a_figure([a_panel(), a_panel()], m, log=log, ends=ends) for m in (None, snapshot))
     assert [(shape.yref, shape.x0, shape.x1) for shape in figure.layout.shapes] == [
-        ("y domain", moment, moment),
-        ("y2 domain", moment, moment),
+        ("y domain", snapshot, snapshot),
+        ("y2 domain", snapshot, snapshot),
     ]
-    (label,) = (a for a in figure.layout.annotations if a.text == f"<b>step {moment:,}</b>")
-    assert label.x == pytest.approx(np.log10(moment) if log else moment)  # as plotly places annotations
+    (label,) = (a for a in figure.layout.annotations if a.text == f"<b>step {snapshot:,}</b>")
+    assert label.x == pytest.approx(np.log10(snapshot) if log else snapshot)  # as plotly places annotations
     assert label.xanchor == anchor
     title = figure.layout.annotations[0]
     if anchor == "right":  # where a page has buttons above the figure

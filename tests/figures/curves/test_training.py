@@ -161,8 +161,8 @@ def test_heads_that_take_up_a_habit_are_marked_once_a_step():
     assert titles(figure)[0] == "<b>Heads take up a habit</b>"
 
 
-def test_a_moment_is_marked_in_every_panel():
-    figure = training_curves(curves_of(a_log(60)), moment=33, log_steps=True)
+def test_a_snapshot_is_marked_in_every_panel():
+    figure = training_curves(curves_of(a_log(60)), snapshot=33, log_steps=True)
     assert [shape.x0 for shape in figure.layout.shapes] == [33] * 4
     assert "<b>step 33</b>" in [note.text for note in figure.layout.annotations]
 
@@ -185,7 +185,7 @@ def test_input_is_not_changed():
 
 
 def test_the_theme_is_only_in_the_template():
-    marked: dict[str, Any] = {"references": {"unigrams": 5.0}, "appearances": [(3, "A.")], "moment": 7}
+    marked: dict[str, Any] = {"references": {"unigrams": 5.0}, "appearances": [(3, "A.")], "snapshot": 7}
     light, dark = (
         training_curves(curves_of(a_log(60)), theme=theme, **marked).to_plotly_json() for theme in (LIGHT, DARK)
     )

@@ -39,11 +39,11 @@ def test_two_heads_that_cannot_be_paired(open_app: OpenApp):
     assert np.array2string(shown) in printed
 
 
-def test_moments_of_a_training(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_snapshots_of_a_training(open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     save_run(tmp_path / "runs" / "pairs")
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
-    moments = {"at": "pairs@60", "with": "pairs@20"}
-    app = open_compare(open_app, text=TEXTS[0], **moments, **HEAD)
+    snapshots = {"at": "pairs@60", "with": "pairs@20"}
+    app = open_compare(open_app, text=TEXTS[0], **snapshots, **HEAD)
     names, _ = run(app)
     difference = names["pair"].b - names["pair"].a
     np.testing.assert_allclose(difference, cells_of(figures_of(app)["B − A"], "difference"), atol=1e-6)

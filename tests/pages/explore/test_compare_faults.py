@@ -81,15 +81,15 @@ def test_texts_of_a_corpus_that_is_not_here(open_app: OpenApp, monkeypatch: pyte
     assert "There is no corpus &#x27;lost&#x27;." in words_of(app)
 
 
-def test_a_moment_that_is_gone_gives_way_to_the_nearest(
+def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(
     open_app: OpenApp, checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     save_run(tmp_path / "runs" / "pairs")
     monkeypatch.setenv("HEADLIGHT_RUNS", str(tmp_path / "runs"))
     app = open_compare(open_app, **{"at": "pairs@4", "with": "pairs@58"}, text=TEXTS[0])
-    assert "The film of pairs has no moment at step 58, so you see step 60." in words_of(app)
+    assert "The film of pairs has no snapshot at step 58, so you see step 60." in words_of(app)
     assert len(figures_of(app)) == 3
-    app.select_slider(key="compare-with-moment").set_value(STEPS[0]).run()
+    app.select_slider(key="compare-with-snapshot").set_value(STEPS[0]).run()
     assert url_of(app)["with"] == "pairs@0"
     app.selectbox(key="compare-ahead-box").set_value(HeadName("encoder", 1, 3)).run()
     assert url_of(app)["ahead"] == "encoder.1.3"

@@ -15,7 +15,7 @@ from transformer_core.training.run.launch import Launcher
 
 @pytest.fixture(scope="package")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Models]:
-    """A folder with a run of each architecture, and the models of their moments."""
+    """A folder with a run of each architecture, and the models of their snapshots."""
     folder = tmp_path_factory.mktemp("runs")
     return folder, {name: save_run(folder / name, architecture=kind) for name, kind in ARCHITECTURES.items()}
 

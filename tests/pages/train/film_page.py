@@ -35,7 +35,7 @@ def figures_of(app: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def heatmap_of(app: AppTest) -> np.ndarray:
-    """The chosen head at the chosen moment; 0 where the mask forbids."""
+    """The chosen head at the chosen snapshot; 0 where the mask forbids."""
     (figure,) = (f for f in figures_of(app).values() if title_of(f).startswith("Attention pattern after step"))
     return pattern_in(figure)
 

@@ -1,4 +1,4 @@
-"""Small runs that are over: models with random weights at each moment, and measures of heads that are made up."""
+"""Small runs that are over: models with random weights at each snapshot, and measures of heads that are made up."""
 
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def small_config(architecture: Architecture, tokenizer: OwnTokenizer) -> tc.Mode
 def save_run(
     folder: Path, *, architecture: Architecture = "encoder_decoder", seed: int = 0, steps: tuple[int, ...] = STEPS
 ) -> list[tc.Transformer]:
-    """Write a finished run with a moment a step, and return the models of these moments."""
+    """Write a finished run with a snapshot a step, and return the models of these snapshots."""
     tokenizer = tc.train_tokenizer(TEXTS, kind="word", vocab_size=300, mask=architecture == "encoder_only")
     config = small_config(architecture, tokenizer)
     command = COMMAND.format(name=folder.name) + (f" --seed {seed}" if seed else "")

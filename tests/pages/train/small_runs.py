@@ -9,7 +9,7 @@ from tests.corpora.written import chapter
 from transformer_core.analysis.heads.meter import HeadMeter
 from transformer_core.analysis.training.head_history import HeadHistory
 from transformer_core.training.run.begin import Settings, begin
-from transformer_core.training.run.worker import Moment, work
+from transformer_core.training.run.worker import Snapshot, work
 
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 
@@ -24,7 +24,7 @@ def train_copy(folder: Path) -> None:
         )
         meter = HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:2])
         for event in work(job):
-            if isinstance(event, Moment):
+            if isinstance(event, Snapshot):
                 job.directory.film.heads.append(HeadHistory.to_record(event.step, meter.measure(job.model)))
         torch.set_flush_denormal(False)
 

@@ -29,15 +29,17 @@ def test_a_bare_link_shows_a_film(open_film: OpenApp):
     assert url_of(app)["run"] in ARCHITECTURES
     header, _ = overview_of(app)
     assert header["film"]["steps"] == [*STEPS]
-    assert header["film"]["place"] == len(STEPS) - 1  # the last moment
-    assert "4 moments from step 0 to 60" in words_of(app)
+    assert header["film"]["place"] == len(STEPS) - 1  # the last snapshot
+    assert "4 snapshots from step 0 to 60" in words_of(app)
     assert "MB of at most 5 MB" in words_of(app)
 
 
 @pytest.mark.parametrize("name", ARCHITECTURES)
-def test_each_moment_is_what_its_model_computes(open_film: OpenApp, place: Path, made: tuple[Path, Models], name: str):
+def test_each_snapshot_is_what_its_model_computes(
+    open_film: OpenApp, place: Path, made: tuple[Path, Models], name: str
+):
     text = EXAMPLES[ARCHITECTURES[name]][0]
-    app = open_film(run=name, text=text, moment="4", layer="1", head="2")
+    app = open_film(run=name, text=text, snapshot="4", layer="1", head="2")
     last, tokenizer = Film(place / name).load(STEPS[-1])
     fixed = fix_text(last, tokenizer, text)
     header, strongest, levels = pictures_of(app)
@@ -68,12 +70,12 @@ def test_each_moment_is_what_its_model_computes(open_film: OpenApp, place: Path,
     "parameters",
     [
         {"run": "pairs"},
-        {"run": "pairs", "moment": "4", "attention": "encoder", "layer": "0", "head": "3"},
-        {"run": "pairs", "moment": "0", "target": "The cat's \"dog\" {} %s '''", "text": "It's “the” \\ <unk>"},
+        {"run": "pairs", "snapshot": "4", "attention": "encoder", "layer": "0", "head": "3"},
+        {"run": "pairs", "snapshot": "0", "target": "The cat's \"dog\" {} %s '''", "text": "It's “the” \\ <unk>"},
         {"run": "pairs", "text": "the cat " * 60, "target": "the dog " * 60},
-        {"run": "tales", "moment": "20", "layer": "0", "head": "1"},
+        {"run": "tales", "snapshot": "20", "layer": "0", "head": "1"},
         {"run": "tales", "text": "the cat " * 60},
-        {"run": "gaps", "moment": "4"},
+        {"run": "gaps", "snapshot": "4"},
     ],
     ids=range(7),
 )
@@ -86,7 +88,7 @@ def test_the_shown_code_computes_the_shown_numbers(open_film: OpenApp, parameter
 
 
 def test_the_url_holds_the_view(open_film: OpenApp):
-    view = {"run": "pairs", "moment": "4", "text": "The cat.", "attention": "decoder", "layer": "0", "head": "3"}
+    view = {"run": "pairs", "snapshot": "4", "text": "The cat.", "attention": "decoder", "layer": "0", "head": "3"}
     app = open_film(**view)
     assert url_of(app) == view
     assert overview_of(app)[0]["chosen"] == {"attention": "decoder", "layer": 0, "head": 3}
@@ -97,17 +99,17 @@ def test_the_url_holds_the_view(open_film: OpenApp):
 def test_moving_along_the_film_sends_the_pictures_once(open_film: OpenApp):
     app = open_film(run="pairs")
     pictures, heatmap = component(app, "film").bytes, heatmap_of(app)
-    app.session_state["moment"] = 4
+    app.session_state["snapshot"] = 4
     app.run()
     assert component(app, "film").bytes == pictures
     assert overview_of(app)[0]["film"]["place"] == STEPS.index(4)
-    assert url_of(app)["moment"] == "4"
+    assert url_of(app)["snapshot"] == "4"
     assert "After step 4 it writes" in words_of(app)
     assert not np.allclose(heatmap_of(app), heatmap)
 
 
-def test_another_text_is_read_at_all_moments(open_film: OpenApp):
-    app = open_film(run="pairs", moment="4")
+def test_another_text_is_read_at_all_snapshots(open_film: OpenApp):
+    app = open_film(run="pairs", snapshot="4")
     app.text_input(key="run-text").set_value("  The dog\tsleeps. ").run()
     assert not app.exception
     header = overview_of(app)[0]["film"]
@@ -116,7 +118,7 @@ def test_another_text_is_read_at_all_moments(open_film: OpenApp):
     assert url_of(app)["text"] == "The dog sleeps."
 
 
-def test_the_moments_are_led_along_a_typed_target(open_film: OpenApp):
+def test_the_snapshots_are_led_along_a_typed_target(open_film: OpenApp):
     app = open_film(run="pairs", target="the dog sees")
     assert overview_of(app)[0]["film"]["labels"]["cross"]["queries"] == ["<bos>", "the", "dog", "sees"]
     assert "which you typed" in words_of(app)
@@ -130,16 +132,16 @@ def test_the_lines_above_the_slider_are_loss_and_probability(open_film: OpenApp,
     loss, probability = overview_of(app)[0]["film"]["lines"]
     assert (loss["name"], loss["values"]) == ("loss", [4.0, 3.8, 3.0, 1.0])
     assert probability["name"] == "probability"
-    for moment, value in zip(STEPS, probability["values"], strict=True):
+    for snapshot, value in zip(STEPS, probability["values"], strict=True):
         assert 0 <= value <= 1
         said = f"<b>{value:.2f}</b>" if value >= 0.005 else "<b>below 0.01</b>"
-        app.session_state["moment"] = moment
+        app.session_state["snapshot"] = snapshot
         app.run()
         assert said in words_of(app)
 
 
 def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
-    app = open_film(run="pairs", moment="0", attention="encoder")
+    app = open_film(run="pairs", snapshot="0", attention="encoder")
     assert html.escape(str(rule())) in words_of(app)
     (mark,) = overview_of(app)[0]["film"]["marks"]
     assert mark["place"] == STEPS.index(APPEARS_AT)
@@ -151,11 +153,11 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     assert header["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
     assert header["film"]["place"] == STEPS.index(APPEARS_AT)
     assert header["film"]["wish"] > wish
-    assert url_of(app)["moment"] == "20"
+    assert url_of(app)["snapshot"] == "20"
 
 
 def test_heads_over_time_and_loss_are_marked(open_film: OpenApp):
-    figures = figures_of(open_film(run="pairs", moment="20"))
+    figures = figures_of(open_film(run="pairs", snapshot="20"))
     for name in ("pairs-loss", "pairs-heads-previous"):
         lines = [shape for shape in figures[name]["layout"]["shapes"] if shape.get("x0") == shape.get("x1") == 20]
         assert lines
@@ -178,17 +180,17 @@ def test_a_training_that_goes_on_says_how_far_it_is(open_film: OpenApp, place: P
 
 def test_too_many_frames_are_thinned_and_pooled(open_film: OpenApp, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(frames, "fit_frames", partial(frames.fit_frames, n_bytes=15_000))
-    app = open_film(run="pairs", text="the cat " * 30, moment="4")
+    app = open_film(run="pairs", text="the cat " * 30, snapshot="4")
     header, _, levels = pictures_of(app)
     assert header["frames"] == 2 and len(levels) <= 15_000
     assert all(group["rows"] <= 16 and group["columns"] <= 16 for group in header["groups"])
-    assert "A browser has room for 2 of the film’s moments; 2 are left out" in words_of(app)
+    assert "A browser has room for 2 of the film’s snapshots; 2 are left out" in words_of(app)
     assert "largest weight of several cells" in words_of(app)
     assert overview_of(app)[0]["film"]["steps"] == [0, 60]
 
 
 def test_the_numbers_can_be_taken_away(open_film: OpenApp):
-    app = open_film(run="pairs", text="The cat.", moment="4", attention="encoder", other="0")
+    app = open_film(run="pairs", text="The cat.", snapshot="4", attention="encoder", other="0")
     figures = [c.proto for c in app.get("bidi_component") if c.proto.component_name == "headlight.figure"]
     for figure in figures:  # the menu of each is opened
         app.session_state[figure.id.split("-", 2)[2]] = {"open": 1}
@@ -205,29 +207,29 @@ def test_the_numbers_can_be_taken_away(open_film: OpenApp):
     assert len(tables) == 6
 
 
-def after_rest(moment: Any) -> int:
-    """The moment in the session after the slider sent something."""
+def after_rest(snapshot: Any) -> int:
+    """The snapshot in the session after the slider sent something."""
 
     def rest() -> None:
         import streamlit
 
         from pages.shared import run_state
 
-        run_state.on_moment()
+        run_state.on_snapshot()
         streamlit.text("done")
 
     app = AppTest.from_function(rest)
-    app.session_state["moment"] = 20
-    app.session_state["film-overview"] = {"moment": moment}
+    app.session_state["snapshot"] = 20
+    app.session_state["film-overview"] = {"snapshot": snapshot}
     app.run()
     assert not app.exception
-    return int(app.session_state["moment"])
+    return int(app.session_state["snapshot"])
 
 
-def test_the_slider_chooses_a_moment():
+def test_the_slider_chooses_a_snapshot():
     assert after_rest({"step": 4}) == 4
 
 
-@pytest.mark.parametrize("moment", [None, 4, "4", [], {}, {"step": "4"}, {"step": -4}, {"step": 4.0}, {"step": True}])
-def test_a_message_that_makes_no_sense_chooses_nothing(moment: Any):
-    assert after_rest(moment) == 20
+@pytest.mark.parametrize("snapshot", [None, 4, "4", [], {}, {"step": "4"}, {"step": -4}, {"step": 4.0}, {"step": True}])
+def test_a_message_that_makes_no_sense_chooses_nothing(snapshot: Any):
+    assert after_rest(snapshot) == 20

@@ -1,4 +1,4 @@
-"""The page Film under AppTest: two moments side by side, and two trainings with their heads matched."""
+"""The page Film under AppTest: two snapshots side by side, and two trainings with their heads matched."""
 
 import shutil
 from pathlib import Path
@@ -16,8 +16,8 @@ from transformer_core.training.run.film import Film
 pytestmark = pytest.mark.slow
 
 
-def test_two_moments_and_their_difference(open_film: OpenApp, place: Path):
-    app = open_film(run="pairs", moment="20", other="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
+def test_two_snapshots_and_their_difference(open_film: OpenApp, place: Path):
+    app = open_film(run="pairs", snapshot="20", other="0", text=TEXTS[0], attention="decoder", layer="1", head="0")
     figures = figures_of(app)
     a, b = (
         pattern_in(figures["pairs-A-step0-decoder-layer1-head0"]),
@@ -30,12 +30,12 @@ def test_two_moments_and_their_difference(open_film: OpenApp, place: Path):
     app.select_slider(key="film-other-step").set_value(60).run()
     assert url_of(app)["other"] == "60"
     app.select_slider(key="film-other-step").set_value(20).run()
-    assert "A and B are the same moment" in words_of(app)
+    assert "A and B are the same snapshot" in words_of(app)
 
 
-def test_two_moments_begin_with_the_untrained_model(open_film: OpenApp):
-    app = open_film(run="pairs", moment="20")
-    app.segmented_control(key="film-comparison").select("Two moments").run()
+def test_two_snapshots_begin_with_the_untrained_model(open_film: OpenApp):
+    app = open_film(run="pairs", snapshot="20")
+    app.segmented_control(key="film-comparison").select("Two snapshots").run()
     assert not app.exception
     assert url_of(app)["other"] == "0"
     app.segmented_control(key="film-comparison").select("Nothing").run()
@@ -51,7 +51,7 @@ def save_turned(place: Path, models: list[tc.Transformer]) -> None:
 
 def test_heads_of_two_trainings_are_matched_by_what_they_do(open_film: OpenApp, place: Path, made: tuple[Path, Models]):
     save_turned(place, made[1]["pairs"])
-    app = open_film(run="pairs", moment="20", attention="decoder", layer="1", head="3")
+    app = open_film(run="pairs", snapshot="20", attention="decoder", layer="1", head="3")
     app.segmented_control(key="film-comparison").select("Two trainings").run()
     assert not app.exception
     assert url_of(app)["other"] == "turned"
@@ -108,7 +108,7 @@ def test_runs_of_another_shape_are_not_offered(open_film: OpenApp):
 @pytest.mark.parametrize(
     ("other", "sentence"),
     [
-        ("7", "no moment at step 7, so A is step 4"),
+        ("7", "no snapshot at step 7, so A is step 4"),
         ("9" * 90, "so A is step 60"),
         ("nobody", "no other training of this shape"),
         ("-1", "no other training of this shape"),

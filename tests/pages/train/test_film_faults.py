@@ -20,15 +20,15 @@ pytestmark = pytest.mark.slow
         ({"run": "nothing"}, "There is no training “nothing” here"),
         ({"run": "../pairs"}, "There is no training"),
         ({"run": "<script>"}, "There is no training"),
-        ({"moment": "7"}, "no moment at step 7, so you see step 4"),
-        ({"moment": "9" * 4000}, "so you see step 60"),
-        ({"moment": "soon"}, "moment “soon”"),
+        ({"snapshot": "7"}, "no snapshot at step 7, so you see step 4"),
+        ({"snapshot": "9" * 4000}, "so you see step 60"),
+        ({"snapshot": "soon"}, "snapshot “soon”"),
         ({"attention": "self"}, "There is no attention “self”"),
         ({"attention": "<b>"}, "There is no attention"),
         ({"layer": "2"}, "There is no layer 2"),
         ({"head": "99"}, "so you see layer 1, head 3"),
         ({"layer": "-1"}, "layer “-1”"),
-        ({"head": "1e3", "moment": "", "layer": "²"}, "no whole number"),
+        ({"head": "1e3", "snapshot": "", "layer": "²"}, "no whole number"),
     ],
 )
 def test_a_url_that_asks_for_what_does_not_exist(open_film: OpenApp, parameters: dict[str, str], sentence: str):
@@ -63,22 +63,22 @@ def test_any_text_is_shown_as_text(open_film: OpenApp, text: str):
     assert "<script>" not in words_of(app)
 
 
-def test_a_damaged_moment_is_left_out(open_film: OpenApp, place: Path):
+def test_a_damaged_snapshot_is_left_out(open_film: OpenApp, place: Path):
     (place / "pairs" / "film" / "000020" / "model.safetensors").write_bytes(b"nothing")
-    app = open_film(run="pairs", moment="20")
+    app = open_film(run="pairs", snapshot="20")
     assert "What was kept of step 20 is damaged and left out" in words_of(app)
     assert overview_of(app)[0]["film"]["steps"] == [0, 4, 60]
-    assert url_of(app)["moment"] == "4"
+    assert url_of(app)["snapshot"] == "4"
 
 
-def test_a_film_whose_last_moment_is_damaged_is_led_by_the_one_before(open_film: OpenApp, place: Path):
+def test_a_film_whose_last_snapshot_is_damaged_is_led_by_the_one_before(open_film: OpenApp, place: Path):
     (place / "pairs" / "film" / "000060" / "model.safetensors").write_bytes(b"nothing")
     app = open_film(run="pairs")
     assert "what step 20 writes" in words_of(app)
-    assert url_of(app)["moment"] == "20"
+    assert url_of(app)["snapshot"] == "20"
 
 
-def test_a_film_without_a_whole_moment_is_a_calm_sentence(open_film: OpenApp, place: Path):
+def test_a_film_without_a_whole_snapshot_is_a_calm_sentence(open_film: OpenApp, place: Path):
     for step in STEPS:
         (place / "pairs" / "film" / f"{step:06}" / "model.safetensors").write_bytes(b"nothing")
     app = open_film(run="pairs")
@@ -97,7 +97,7 @@ def test_damaged_records_are_a_calm_sentence(open_film: OpenApp, place: Path, fi
 
 @pytest.mark.parametrize(
     ("n_kept", "sentence"),
-    [(0, "pairs has no film; its snapshots are not there any more"), (1, "has one moment, step 0")],
+    [(0, "pairs has no film; its snapshots are not there any more"), (1, "has one snapshot, step 0")],
 )
 def test_a_film_that_cannot_be_played(open_film: OpenApp, place: Path, n_kept: int, sentence: str):
     for step in STEPS[n_kept:]:

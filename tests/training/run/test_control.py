@@ -133,12 +133,12 @@ def test_a_snapshot_that_was_asked_for_is_in_the_film_and_stays(tmp_path: Path, 
         ("paused", 7, asking("snapshot")),
         ("paused", 7, asking("resume")),
     )
-    assert job.directory.film.moments() == [5, 7]  # a film without room has no others
+    assert job.directory.film.snapshots() == [5, 7]  # a film without room has no others
     model, _ = job.directory.film.load(5)
     assert all(torch.equal(tensor, weights[5][name]) for name, tensor in model.state_dict().items())
 
 
-def test_who_looks_gets_the_weights_of_this_moment(tmp_path: Path, corpus: Path):
+def test_who_looks_gets_the_weights_of_this_snapshot(tmp_path: Path, corpus: Path):
     seen: list[int] = []
 
     def compare(job: Job) -> None:

@@ -1,4 +1,4 @@
-"""The film: which moments there are, what is thinned out, and that each is the model that was trained."""
+"""The film: which snapshots there are, what is thinned out, and that each is the model that was trained."""
 
 import math
 from itertools import pairwise
@@ -15,8 +15,8 @@ from transformer_core.errors import CheckpointError, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.loop import StepRecord
-from transformer_core.training.run.film import Film, planned_moments
-from transformer_core.training.run.worker import Moment
+from transformer_core.training.run.film import Film, planned_snapshots
+from transformer_core.training.run.worker import Snapshot
 from transformer_core.training.run.worker import work as work_on
 
 __all__ = ["corpus"]  # a fixture
@@ -48,40 +48,40 @@ def same(one: Transformer, other: Transformer) -> bool:
 
 
 @given(st.integers(1, 100_000), st.integers(1, 10**9), st.integers(0, 300))
-def test_planned_moments_fit_and_have_both_ends(steps: int, n_bytes: int, megabytes: int):
-    moments = planned_moments(steps, snapshot_bytes=n_bytes, megabytes=megabytes)
+def test_planned_snapshots_fit_and_have_both_ends(steps: int, n_bytes: int, megabytes: int):
+    snapshots = planned_snapshots(steps, snapshot_bytes=n_bytes, megabytes=megabytes)
     fitting = megabytes * 10**6 // n_bytes
-    assert len(moments) <= min(100, fitting)
+    assert len(snapshots) <= min(100, fitting)
     if fitting >= 2:
-        assert min(moments) == 0
-        assert max(moments) == steps
+        assert min(snapshots) == 0
+        assert max(snapshots) == steps
     else:
-        assert moments == frozenset()
+        assert snapshots == frozenset()
 
 
-def test_planned_moments_are_dense_at_the_beginning():
-    """By hand: of 2,000 steps half of a hundred moments lie before s * ((1 + 2000/s)^(1/2) - 1), s = sqrt(2000)."""
-    moments = sorted(planned_moments(2000, snapshot_bytes=1, megabytes=1))
+def test_planned_snapshots_are_dense_at_the_beginning():
+    """By hand: of 2,000 steps half of a hundred snapshots lie before s * ((1 + 2000/s)^(1/2) - 1), s = sqrt(2000)."""
+    snapshots = sorted(planned_snapshots(2000, snapshot_bytes=1, megabytes=1))
     half = math.sqrt(2000) * (math.sqrt(1 + 2000 / math.sqrt(2000)) - 1)
     assert half == pytest.approx(257.7, abs=0.5)
-    assert abs(sum(moment < half for moment in moments) - len(moments) / 2) <= 3  # early ones fall together
-    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    assert abs(sum(snapshot < half for snapshot in snapshots) - len(snapshots) / 2) <= 3  # early ones fall together
+    gaps = [later - earlier for earlier, later in pairwise(snapshots)]
     assert all(later >= earlier - 1 for earlier, later in pairwise(gaps))  # but for rounding
     assert gaps[-1] > 20 * gaps[0]
 
 
 def test_of_a_short_training_every_step_is_planned():
-    assert planned_moments(30, snapshot_bytes=1000, megabytes=1) == frozenset(range(31))
-    assert planned_moments(1, snapshot_bytes=1000, megabytes=1) == {0, 1}
+    assert planned_snapshots(30, snapshot_bytes=1000, megabytes=1) == frozenset(range(31))
+    assert planned_snapshots(1, snapshot_bytes=1000, megabytes=1) == {0, 1}
 
 
-def test_a_moment_is_the_model_as_it_was_bit_for_bit(film: Film, model: Transformer, tokenizer: Tokenizer):
-    assert film.moments() == []
+def test_a_snapshot_is_the_model_as_it_was_bit_for_bit(film: Film, model: Transformer, tokenizer: Tokenizer):
+    assert film.snapshots() == []
     film.add(0, model)
     untrained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     stir(model)
     film.add(1_000_000, model)
-    assert film.moments() == [0, 1_000_000]
+    assert film.snapshots() == [0, 1_000_000]
     assert film.n_bytes() >= 2 * snapshot_bytes(model)
     first, own_tokenizer = film.load(0)
     assert all(torch.equal(tensor, untrained[name]) for name, tensor in first.state_dict().items())
@@ -90,16 +90,16 @@ def test_a_moment_is_the_model_as_it_was_bit_for_bit(film: Film, model: Transfor
     assert not first.training
 
 
-def test_a_moment_that_is_not_there(film: Film, model: Transformer):
-    with pytest.raises(RunError, match="no moment at step 3; there are none"):
+def test_a_snapshot_that_is_not_there(film: Film, model: Transformer):
+    with pytest.raises(RunError, match="no snapshot at step 3; there are none"):
         film.load(3)
     for step in range(0, 140, 10):
         film.add(step, model)
-    with pytest.raises(RunError, match="no moment at step 3; there are 14 from 0 to 130"):
+    with pytest.raises(RunError, match="no snapshot at step 3; there are 14 from 0 to 130"):
         film.load(3)
 
 
-def test_a_damaged_moment_is_told(film: Film, model: Transformer):
+def test_a_damaged_snapshot_is_told(film: Film, model: Transformer):
     film.add(7, model)
     path = film.folder / "000007" / WEIGHTS
     path.write_bytes(path.read_bytes()[:-40])
@@ -110,26 +110,26 @@ def test_a_damaged_moment_is_told(film: Film, model: Transformer):
 def test_thinned_out_it_keeps_both_ends_what_was_asked_for_and_even_distances(film: Film, model: Transformer):
     for step in range(0, 101, 4):
         film.add(step, model, is_asked=step == 52)
-    size = film.n_bytes() / len(film.moments())
+    size = film.n_bytes() / len(film.snapshots())
     film.thin(megabytes=10**6, steps=100)
-    assert len(film.moments()) == 26
+    assert len(film.snapshots()) == 26
     n_bytes_of_ten = int(10.5 * size)
     film.thin(megabytes=math.ceil(n_bytes_of_ten / 1e6), steps=100)
     assert film.n_bytes() <= math.ceil(n_bytes_of_ten / 1e6) * 1e6
     film.thin(megabytes=0, steps=100)
-    assert film.moments() == [0, 52, 100]
+    assert film.snapshots() == [0, 52, 100]
 
 
-class ManyMoments(Film):
-    """A film whose moments weigh a megabyte each, as the size that a person chooses is in megabytes."""
+class ManySnapshots(Film):
+    """A film whose snapshots weigh a megabyte each, as the size that a person chooses is in megabytes."""
 
     def n_bytes(self) -> int:
-        return len(self.moments()) * 10**6
+        return len(self.snapshots()) * 10**6
 
 
 def test_what_is_thinned_out_is_closest_to_its_neighbours(tmp_path: Path, model: Transformer, tokenizer: Tokenizer):
-    """The oracle: of all films with one moment less, the one whose smallest gap (around a moment) went."""
-    film = ManyMoments(tmp_path)
+    """The oracle: of all films with one snapshot less, the one whose smallest gap (around a snapshot) went."""
+    film = ManySnapshots(tmp_path)
     film.begin(model, tokenizer, {})
     for step in (0, 1, 2, 10, 50, 51, 100):
         film.add(step, model)
@@ -143,12 +143,12 @@ def test_what_is_thinned_out_is_closest_to_its_neighbours(tmp_path: Path, model:
         for before, step, after in zip((0, 1, 2, 10, 50), (1, 2, 10, 50, 51), (2, 10, 50, 51, 100), strict=True)
     }
     gone = min(around, key=lambda step: around[step])
-    assert film.moments() == sorted({0, 1, 2, 10, 50, 51, 100} - {gone})
+    assert film.snapshots() == sorted({0, 1, 2, 10, 50, 51, 100} - {gone})
     assert gone == 1
     film.thin(megabytes=3, steps=100)
-    assert film.moments()[0] == 0
-    assert film.moments()[-1] == 100
-    assert len(film.moments()) == 3
+    assert film.snapshots()[0] == 0
+    assert film.snapshots()[-1] == 100
+    assert len(film.snapshots()) == 3
 
 
 def test_taken_back_it_forgets_what_came_later(film: Film, model: Transformer):
@@ -156,10 +156,10 @@ def test_taken_back_it_forgets_what_came_later(film: Film, model: Transformer):
         film.add(step, model)
         film.heads.append({"step": step})
     film.rewind(step=5)
-    assert film.moments() == [0, 5]
+    assert film.snapshots() == [0, 5]
     assert film.heads.read() == [{"step": 0}, {"step": 5}]
     film.rewind(step=-1)
-    assert film.moments() == []
+    assert film.snapshots() == []
 
 
 def test_taken_back_it_drops_what_a_killed_process_left(film: Film, model: Transformer):
@@ -173,7 +173,7 @@ def test_taken_back_it_drops_what_a_killed_process_left(film: Film, model: Trans
     film.now.rename(film.now.with_name(".now.former"))
     assert film.step_now() == 3  # whoever reads finds it all the same
     film.rewind(step=6)
-    assert film.moments() == [0, 5]
+    assert film.snapshots() == [0, 5]
     assert same(film.load(5)[0], model)
     assert [path.name for path in film.folder.iterdir() if path.name.startswith(".")] == []
     assert film.step_now() == 3
@@ -203,14 +203,14 @@ def test_now_is_what_was_looked_at_last(film: Film, model: Transformer):
     assert same(now, model)
 
 
-def test_the_moments_of_a_run_are_those_models_that_were_trained(tmp_path: Path, corpus: Path):
+def test_the_snapshots_of_a_run_are_those_models_that_were_trained(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "run", corpus)
     weights: dict[int, dict[str, Any]] = {}
     for event in work_on(job):
-        if isinstance(event, StepRecord | Moment):
+        if isinstance(event, StepRecord | Snapshot):
             weights[event.step] = {name: tensor.clone() for name, tensor in job.model.state_dict().items()}
     film = job.directory.film
-    assert film.moments() == [*range(13)]
+    assert film.snapshots() == [*range(13)]
     for step in (0, 1, 7, 12):
         model, _ = film.load(step)
         assert all(torch.equal(tensor, weights[step][name]) for name, tensor in model.state_dict().items())
@@ -223,16 +223,16 @@ def test_broken_off_and_gone_on_with_the_film_is_that_of_an_unbroken_run(tmp_pat
     told: list[int] = []
     work(begin(tmp_path / "whole", corpus))
     job = begin(tmp_path / "broken", corpus)
-    events = work_on(job, on_moment=told.append)
+    events = work_on(job, on_snapshot=told.append)
     while not isinstance(event := next(events), StepRecord) or event.step < 6:
         pass
     job.directory.release()  # what the system does for a process that is killed
     job = go_on(tmp_path / "broken")
     assert job.step == 4
-    assert job.directory.film.moments() == [*range(5)]
-    work(job, on_moment=told.append)
+    assert job.directory.film.snapshots() == [*range(5)]
+    work(job, on_snapshot=told.append)
     assert told == [0, 1, 2, 3, 4, 5, 5, 6, 7, 8, 9, 10, 11, 12]
     whole, broken = Film(tmp_path / "whole"), Film(tmp_path / "broken")
-    assert whole.moments() == broken.moments()
+    assert whole.snapshots() == broken.snapshots()
     for step in (4, 5, 12):
         assert same(whole.load(step)[0], broken.load(step)[0])

@@ -257,8 +257,8 @@ def test_the_card_says_what_differs_from_the_preset(tmp_path: Path):
     assert "norm_position" not in words  # as the preset has it
 
 
-def test_at_each_new_moment_of_the_film_the_heads_can_be_measured(tmp_path: Path):
-    """A line a moment in heads.jsonl, though the run is broken off, and a moment is asked for twice."""
+def test_at_each_new_snapshot_of_the_film_the_heads_can_be_measured(tmp_path: Path):
+    """A line a snapshot in heads.jsonl, though the run is broken off, and a snapshot is asked for twice."""
     job = begin(tmp_path / "run")
     heads = job.directory.film.heads
 
@@ -266,11 +266,11 @@ def test_at_each_new_moment_of_the_film_the_heads_can_be_measured(tmp_path: Path
         assert step == job.step
         heads.append({"step": step})
 
-    list(worker.work(job, stop_reason=lambda: "enough" if job.step == 7 else "", on_moment=measure))
+    list(worker.work(job, stop_reason=lambda: "enough" if job.step == 7 else "", on_snapshot=measure))
     job = go_on(tmp_path / "run")
     commands.ask(tmp_path / "run", "snapshot")
-    list(worker.work(job, on_moment=measure))
-    assert [record["step"] for record in heads.read()] == job.directory.film.moments() == [*range(21)]
+    list(worker.work(job, on_snapshot=measure))
+    assert [record["step"] for record in heads.read()] == job.directory.film.snapshots() == [*range(21)]
 
 
 @pytest.mark.slow
@@ -282,7 +282,7 @@ def test_what_goes_wrong_while_heads_are_measured_ends_the_run_in_a_sentence(tmp
             raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(RunError, match=r"no room left on the disk\. What was saved after step 4 is whole"):
-        list(worker.work(job, on_moment=measure))
+        list(worker.work(job, on_snapshot=measure))
     status = job.directory.standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 6)

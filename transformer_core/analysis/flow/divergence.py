@@ -60,7 +60,7 @@ def head_changes(
 
     Args:
         a: attention weights of some heads.
-        b: those of the same heads at another moment, or of as many others, on the same text.
+        b: those of the same heads at another snapshot, or of as many others, on the same text.
         mask: True = may attend. A query has a choice where at least two keys are allowed.
 
     Returns:

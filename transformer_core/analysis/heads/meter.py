@@ -1,4 +1,4 @@
-"""Measuring heads: cheap enough for every moment of a training."""
+"""Measuring heads: cheap enough for every snapshot of a training."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,6 +1,6 @@
 """A text in tokens that every model is to read alike, with what one of them says to it.
 
-Several models, or one at several moments, would each write something else. Teacher-forced on the same tokens, they
+Several models, or one at several snapshots, would each write something else. Teacher-forced on the same tokens, they
 predict from the same prefix at each position, so their patterns can be compared row by row.
 """
 
@@ -20,14 +20,14 @@ from transformer_core.text.interface import Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class FixedText:
-    """A text in tokens, and the output that is teacher-forced at all moments."""
+    """A text in tokens, and the output that is teacher-forced at all snapshots."""
 
     architecture: Architecture
     inputs: tuple[tuple[int, ...], ...]  # of the model: source and decoder's input, or its one sequence of tokens
     source: tuple[str, ...]  # labels of the encoder's tokens; () without encoder
     target: tuple[str, ...]  # labels of the decoder's input; () without decoder
-    n_given: int  # tokens at the beginning of `target` that were typed; the others, one moment wrote
-    output: str  # teacher-forced at all moments; encoder-only: the text with its blanks filled in
+    n_given: int  # tokens at the beginning of `target` that were typed; the others, one snapshot wrote
+    output: str  # teacher-forced at all snapshots; encoder-only: the text with its blanks filled in
     judged: tuple[int, ...]  # positions of the output at which a token of it is expected
     expected: tuple[int, ...]  # the token at each of them
     left_out: range  # places of the tokens of the text that were not read, for want of room
@@ -51,10 +51,10 @@ def fix_text(
     """Return a text with what a model says to it, token for token as `analysis.run_text` reads both.
 
     Args:
-        model: of the moment whose output is taken.
+        model: of the snapshot whose output is taken.
         tokenizer: the model's.
         text: the source, the prompt, or a text with blanks.
-        target: for an encoder-decoder, what is teacher-forced at all moments; None: what this model writes.
+        target: for an encoder-decoder, what is teacher-forced at all snapshots; None: what this model writes.
         max_tokens: as for `analysis.run_text`.
         max_new_tokens: as for `analysis.run_text`.
 

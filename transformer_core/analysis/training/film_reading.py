@@ -1,4 +1,4 @@
-"""One text at the moments of a training: the same tokens each time, so that patterns can be laid side by side."""
+"""One text at the snapshots of a training: the same tokens each time, so that patterns can be laid side by side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ from transformer_core.training.run.film import Film
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MomentReading:
-    """What the model of one moment made of a fixed text."""
+class SnapshotReading:
+    """What the model of one snapshot made of a fixed text."""
 
     step: int
     log_probs: Float[np.ndarray, " judged"]  # nats, of the expected tokens
@@ -29,15 +29,15 @@ class MomentReading:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DamagedMoment:
+class DamagedSnapshot:
     """A snapshot that cannot be read."""
 
     step: int
     reason: Message
 
 
-def read_moments(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator[MomentReading | DamagedMoment]:
-    """Run the model of each moment once over the same tokens, watched; one moment after the other, as it is asked for.
+def read_snapshots(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator[SnapshotReading | DamagedSnapshot]:
+    """Run the model of each snapshot once over the same tokens, watched; one after the other, as it is asked for.
 
     The weights go into one model, which takes a tenth of the time of loading each anew.
 
@@ -57,69 +57,69 @@ def read_moments(film: Film, steps: Iterable[int], fixed: FixedText) -> Iterator
             continue
         except CheckpointError as error:
             if _weights(film, step).exists():
-                yield DamagedMoment(step=step, reason=error.message)
+                yield DamagedSnapshot(step=step, reason=error.message)
             continue
         watched = watch(model, fixed.inputs)
         log_probs = watched.log_probs_at(fixed.judged)[range(len(fixed.judged)), [*fixed.expected]].cpu().numpy()
         if not all(np.isfinite(values).all() for values in (log_probs, *watched.patterns.values())):
-            yield DamagedMoment(
+            yield DamagedSnapshot(
                 step=step, reason=Message("what it computes are no finite numbers: the training had diverged")
             )
             continue
-        yield MomentReading(step=step, log_probs=log_probs, patterns=watched.patterns, masks=watched.masks)
+        yield SnapshotReading(step=step, log_probs=log_probs, patterns=watched.patterns, masks=watched.masks)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FilmReading:
-    """What the models of several moments made of a fixed text."""
+    """What the models of several snapshots made of a fixed text."""
 
     fixed: FixedText
-    steps: Int[np.ndarray, " moment"]  # ascending
-    log_probs: Float[np.ndarray, "moment judged"]  # nats, of the expected tokens
-    patterns: Mapping[str, Float[np.ndarray, "moment layer head query key"]]  # by name of attention
+    steps: Int[np.ndarray, " snapshot"]  # ascending
+    log_probs: Float[np.ndarray, "snapshot judged"]  # nats, of the expected tokens
+    patterns: Mapping[str, Float[np.ndarray, "snapshot layer head query key"]]  # by name of attention
     masks: Mapping[str, Bool[np.ndarray, "query key"]]  # by name of attention; True = may attend
 
     @classmethod
-    def of(cls, fixed: FixedText, moments: Sequence[MomentReading]) -> Self:
-        """Return moments side by side.
+    def of(cls, fixed: FixedText, snapshots: Sequence[SnapshotReading]) -> Self:
+        """Return snapshots side by side.
 
         Args:
             fixed: what they read.
-            moments: one or more, in any order.
+            snapshots: one or more, in any order.
         """
-        in_order = sorted(moments, key=lambda moment: moment.step)
+        in_order = sorted(snapshots, key=lambda snapshot: snapshot.step)
         first = in_order[0]
         return cls(
             fixed=fixed,
-            steps=np.array([moment.step for moment in in_order], dtype=np.int64),
-            log_probs=np.stack([moment.log_probs for moment in in_order]),
-            patterns={name: np.stack([moment.patterns[name] for moment in in_order]) for name in first.patterns},
+            steps=np.array([snapshot.step for snapshot in in_order], dtype=np.int64),
+            log_probs=np.stack([snapshot.log_probs for snapshot in in_order]),
+            patterns={name: np.stack([snapshot.patterns[name] for snapshot in in_order]) for name in first.patterns},
             masks=first.masks,
         )
 
     @property
-    def loss(self) -> Float[np.ndarray, " moment"]:
-        """Nats per expected token, at each moment; NaN where nothing is expected: a text without a blank."""
+    def loss(self) -> Float[np.ndarray, " snapshot"]:
+        """Nats per expected token, at each snapshot; NaN where nothing is expected: a text without a blank."""
         n_judged = self.log_probs.shape[1]
         return -self.log_probs.sum(axis=1) / (n_judged or np.nan)
 
     @property
-    def mean_probability(self) -> Float[np.ndarray, " moment"]:
-        """How probable each moment finds an expected token, in [0, 1]: the geometric mean; NaN where there is none."""
+    def mean_probability(self) -> Float[np.ndarray, " snapshot"]:
+        """Return the geometric mean of the expected tokens' probabilities per snapshot, in [0, 1]; NaN without any."""
         return np.exp(-self.loss)
 
     def place(self, step: int) -> int:
-        """Return the place among the moments of the one that is nearest to a step; of two, the earlier."""
+        """Return the place among the snapshots of the one that is nearest to a step; of two, the earlier."""
         steps = self.steps.tolist()
         return min(range(len(steps)), key=lambda place: abs(steps[place] - step))
 
 
-def values_at(curve: Curve, steps: Int[np.ndarray, " moment"]) -> Float[np.ndarray, " moment"]:
-    """Return a curve at the moments of a film: between two points on the way from one to the other.
+def values_at(curve: Curve, steps: Int[np.ndarray, " snapshot"]) -> Float[np.ndarray, " snapshot"]:
+    """Return a curve at the snapshots of a film: between two points on the way from one to the other.
 
     Args:
         curve: of at least one point; before its first and after its last it stays what it is there.
-        steps: of the moments.
+        steps: of the snapshots.
     """
     return np.interp(steps, curve.steps, curve.values)
 
@@ -140,15 +140,15 @@ _SHAPE = ("architecture", "n_encoder_layers", "n_decoder_layers", "n_heads", "ma
 
 
 def _take_weights(model: Transformer, film: Film, step: int) -> None:
-    """Put the weights of a moment into a model of the same film.
+    """Put the weights of a snapshot into a model of the same film.
 
     Raises:
-        RunError: there is no such moment.
+        RunError: there is no such snapshot.
         CheckpointError: it is damaged.
     """
     path = _weights(film, step)
     if not path.is_file():
-        raise RunError("the film has no moment at step {step:,}", step=step)
+        raise RunError("the film has no snapshot at step {step:,}", step=step)
     files = TensorFiles([path])
     parameters = dict(model.named_parameters())
     if {name: files.shape(name) for name in files} != {name: values.shape for name, values in parameters.items()}:

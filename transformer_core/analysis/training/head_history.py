@@ -15,7 +15,7 @@ _DIGITS = 4  # after the point, as measures are written to a file
 
 LEAST_SHARE = 0.3  # of a head's attention, for it to have a habit
 N_SPREADS = 4  # standard deviations above chance, for it to be no accident
-N_MOMENTS = 2  # in a row, for it to stay
+N_SNAPSHOTS = 2  # in a row, for it to stay
 _HABITS = {
     "previous": (mark("a previous-token head"), mark("the token before")),
     "induction": (mark("an induction head"), mark("the token that followed the same token earlier")),
@@ -26,9 +26,9 @@ _HABITS = {
 def rule() -> Message:
     """Return when a head is said to appear."""
     return Message(
-        "A head appears at the first of {n} moments in a row at which at least {share} of its attention lies where "
+        "A head appears at the first of {n} snapshots in a row at which at least {share} of its attention lies where "
         "its habit lays it, {spreads} standard deviations or more above what shuffled tokens would get.",
-        n=N_MOMENTS,
+        n=N_SNAPSHOTS,
         share=LEAST_SHARE,
         spreads=N_SPREADS,
     )
@@ -39,12 +39,12 @@ HABITS = tuple(_HABITS)  # the measures by which heads appear
 
 @dataclass(frozen=True, kw_only=True)
 class Appearance:
-    """The moment at which a head took up a habit."""
+    """The snapshot at which a head took up a habit."""
 
     name: HeadName
     measure: str  # one of HABITS
     step: int
-    score: float  # share of its attention, in [0, 1], at that moment
+    score: float  # share of its attention, in [0, 1], at that snapshot
     chance: float  # what shuffled tokens would get
     is_from_start: bool  # the head had the habit already when it was first measured
 
@@ -68,24 +68,24 @@ class Appearance:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HeadHistory:
-    """The measures of all heads at the moments of a training."""
+    """The measures of all heads at the snapshots of a training."""
 
-    steps: Int[np.ndarray, " moment"]  # ascending
+    steps: Int[np.ndarray, " snapshot"]  # ascending
     heads: tuple[HeadName, ...]  # in the order of the forward pass
-    values: Mapping[tuple[str, str], Float[np.ndarray, "head moment"]]  # by (measure, part); NaN where there is none
+    values: Mapping[tuple[str, str], Float[np.ndarray, "head snapshot"]]  # by (measure, part); NaN where there is none
 
     @classmethod
-    def of(cls, moments: Iterable[tuple[int, Sequence[HeadMeasures]]]) -> Self:
-        """Return the history of measured moments, (step, measures of all heads).
+    def of(cls, snapshots: Iterable[tuple[int, Sequence[HeadMeasures]]]) -> Self:
+        """Return the history of measured snapshots, (step, measures of all heads).
 
         Raises:
-            RunError: the moments are not of the same heads.
+            RunError: the snapshots are not of the same heads.
         """
-        return cls.from_records([_record(step, measures) for step, measures in moments])
+        return cls.from_records([_record(step, measures) for step, measures in snapshots])
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Self:
-        """Return the history that `to_record` wrote a line of at each moment; of two of one step, the later counts.
+        """Return the history that `to_record` wrote a line of at each snapshot; of two of one step, the later counts.
 
         Raises:
             RunError: a record is damaged, or is of other heads than the first.
@@ -95,7 +95,7 @@ class HeadHistory:
             in_order = [by_step[step] for step in sorted(by_step)]
             counts = [dict(record["heads"]) for record in in_order]
             if any(other != counts[0] for other in counts):
-                raise RunError("the moments are not of the same heads; measure all of them on one model's snapshots")
+                raise RunError("the snapshots are not of the same heads; measure all of them on one model's snapshots")
             heads = _names(counts)
             values = {
                 (measure, part): np.array(
@@ -116,11 +116,11 @@ class HeadHistory:
 
     @staticmethod
     def to_record(step: int, measures: Sequence[HeadMeasures]) -> dict[str, Any]:
-        """Return a moment as plain values for one line of JSON, each number with four digits after the point."""
+        """Return a snapshot as plain values for one line of JSON, each number with four digits after the point."""
         return _record(step, measures, digits=_DIGITS)
 
-    def series(self, measure: str, head: HeadName, part: str = "score") -> Float[np.ndarray, " moment"]:
-        """Return one number of one head over the moments; NaN where it has none.
+    def series(self, measure: str, head: HeadName, part: str = "score") -> Float[np.ndarray, " snapshot"]:
+        """Return one number of one head over the snapshots; NaN where it has none.
 
         Args:
             measure: of ENTROPIES or SHARES.
@@ -129,8 +129,8 @@ class HeadHistory:
         """
         return self.values[measure, part][self.heads.index(head)]
 
-    def by_attention(self, measure: str, part: str = "score") -> dict[str, Float[np.ndarray, "layer head moment"]]:
-        """Return one number of all heads over the moments, by the name of their attention.
+    def by_attention(self, measure: str, part: str = "score") -> dict[str, Float[np.ndarray, "layer head snapshot"]]:
+        """Return one number of all heads over the snapshots, by the name of their attention.
 
         Attentions in which the measure has no meaning, or was never found, are left out.
         """
@@ -163,26 +163,26 @@ def appearances(
     for measure in measures if history.heads else ():
         score, chance, spread = (history.values[measure, part] for part in PARTS)
         with np.errstate(invalid="ignore"):
-            holds = (score >= least_share) & (score >= chance + n_spreads * spread)  # head, moment; never where NaN
-        n_starts = max(0, len(history.steps) - N_MOMENTS + 1)
-        stays = np.all([holds[:, i : i + n_starts] for i in range(N_MOMENTS)], axis=0)
+            holds = (score >= least_share) & (score >= chance + n_spreads * spread)  # head, snapshot; never where NaN
+        n_starts = max(0, len(history.steps) - N_SNAPSHOTS + 1)
+        stays = np.all([holds[:, i : i + n_starts] for i in range(N_SNAPSHOTS)], axis=0)
         for row in np.flatnonzero(stays.any(axis=1)):
-            moment = int(stays[row].argmax())
+            snapshot = int(stays[row].argmax())
             found.append(
                 Appearance(
                     name=history.heads[row],
                     measure=measure,
-                    step=int(history.steps[moment]),
-                    score=float(score[row, moment]),
-                    chance=float(chance[row, moment]),
-                    is_from_start=moment == 0,
+                    step=int(history.steps[snapshot]),
+                    score=float(score[row, snapshot]),
+                    chance=float(chance[row, snapshot]),
+                    is_from_start=snapshot == 0,
                 )
             )
     return sorted(found, key=lambda appearance: appearance.step)  # stable: heads in the order of the forward pass
 
 
 def _record(step: int, measures: Sequence[HeadMeasures], *, digits: int | None = None) -> dict[str, Any]:
-    """Return a moment as plain values: of each measure, one number a head."""
+    """Return a snapshot as plain values: of each measure, one number a head."""
 
     def plain(number: float | None) -> float | None:
         return number if number is None or digits is None else round(number, digits)

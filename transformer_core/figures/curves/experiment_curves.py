@@ -77,7 +77,7 @@ def experiment_curves(
         panels,
         ends=(0, n_steps),
         log=False,
-        moment=None,
+        snapshot=None,
         hovermode="x unified",
         theme=theme,
         width=width,

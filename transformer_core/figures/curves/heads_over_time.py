@@ -21,7 +21,7 @@ Head = tuple[str, int, int]
 """Its attention's name in ATTENTIONS, its layer, its number."""
 
 Scores = Mapping[str, Float[np.ndarray, "_ _ _"]]
-"""By attention: [layer, head, moment]; NaN where there is none."""
+"""By attention: [layer, head, snapshot]; NaN where there is none."""
 
 _HEIGHT = 150  # px of a panel
 _N_POINTS = 300  # of a line: there are many lines
@@ -29,7 +29,7 @@ _CHANCE = mark("shuffled tokens")
 
 
 def heads_over_time(
-    steps: Int[np.ndarray, " moment"],
+    steps: Int[np.ndarray, " snapshot"],
     scores: Scores,
     *,
     chances: Scores | None = None,
@@ -37,7 +37,7 @@ def heads_over_time(
     threshold: float | None = None,
     chosen: Head | None = None,
     appearances: Sequence[tuple[Head, int, str]] = (),
-    moment: int | None = None,
+    snapshot: int | None = None,
     n_steps: int | None = None,
     log_steps: bool = False,
     theme: Theme = LIGHT,
@@ -47,14 +47,14 @@ def heads_over_time(
     """Draw a line for each head, in a panel for each attention; the hue tells the layer.
 
     Args:
-        steps: of the moments, ascending.
+        steps: of the snapshots, ascending.
         scores: what was measured, as `HeadHistory.by_attention` gives it.
         chances: what shuffled tokens get: a band over all heads, and a dotted line for the chosen one.
         unit: what stands after a number in words.
         threshold: a dashed line.
         chosen: a head whose line is strong.
         appearances: heads that took up a habit, each with the step and a sentence about it.
-        moment: a step to mark with a line.
+        snapshot: a step to mark with a line.
         n_steps: how long the training is to be: the axis goes so far from the beginning on.
         log_steps: steps on a logarithmic axis, to see the early ones.
         theme: light or dark.
@@ -86,14 +86,16 @@ def heads_over_time(
         )
     if not panels or not steps.size:
         blank = {"showticklabels": False, "showgrid": False}
-        panels = [Panel(title="", height=_HEIGHT, axis=blank, traces=[], note=say("No moment has been measured yet."))]
+        panels = [
+            Panel(title="", height=_HEIGHT, axis=blank, traces=[], note=say("No snapshot has been measured yet."))
+        ]
     _name_once(panels)
-    moments = [*steps.tolist(), *([] if moment is None else [moment])]
+    snapshots = [*steps.tolist(), *([] if snapshot is None else [snapshot])]
     return panels_over_steps(
         panels,
-        ends=(min(moments, default=0) if log_steps else 0, max([n_steps or 1, *moments])),
+        ends=(min(snapshots, default=0) if log_steps else 0, max([n_steps or 1, *snapshots])),
         log=log_steps,
-        moment=moment,
+        snapshot=snapshot,
         hovermode="closest",
         theme=theme,
         width=width,
@@ -103,9 +105,9 @@ def heads_over_time(
 
 def _lines(
     attention: str,
-    steps: Int[np.ndarray, " moment"],
-    scores: Float[np.ndarray, "layer head moment"],
-    chances: Float[np.ndarray, "layer head moment"] | None,
+    steps: Int[np.ndarray, " snapshot"],
+    scores: Float[np.ndarray, "layer head snapshot"],
+    chances: Float[np.ndarray, "layer head snapshot"] | None,
     unit: str,
     hues: Sequence[str],
     chosen: Head | None,
@@ -154,7 +156,7 @@ def _name_once(panels: Sequence[Panel]) -> None:
 
 
 def _band(
-    steps: Int[np.ndarray, " moment"], chances: Float[np.ndarray, "layer head moment"], *, log: bool
+    steps: Int[np.ndarray, " snapshot"], chances: Float[np.ndarray, "layer head snapshot"], *, log: bool
 ) -> list[go.Scatter]:
     """Return the band between the lowest and the highest that shuffled tokens get in any head."""
     by_head = chances.reshape(-1, len(steps))
@@ -180,8 +182,8 @@ def _band(
 
 def _marks(
     attention: str,
-    steps: Int[np.ndarray, " moment"],
-    scores: Float[np.ndarray, "layer head moment"],
+    steps: Int[np.ndarray, " snapshot"],
+    scores: Float[np.ndarray, "layer head snapshot"],
     hues: Sequence[str],
     appearances: Sequence[tuple[Head, int, str]],
     *,
@@ -210,7 +212,7 @@ def _marks(
     ]
 
 
-def _end(attention: str, scores: Float[np.ndarray, "layer head moment"], chosen: Head | None) -> dict[str, float]:
+def _end(attention: str, scores: Float[np.ndarray, "layer head snapshot"], chosen: Head | None) -> dict[str, float]:
     """Return the name of the chosen head, at the height at which its line ends."""
     if chosen is None or chosen[0] != attention:
         return {}

@@ -51,7 +51,7 @@ def panels_over_steps(
     *,
     ends: tuple[int, int],
     log: bool,
-    moment: int | None,
+    snapshot: int | None,
     hovermode: Literal["x unified", "closest"],
     theme: Theme,
     width: int,
@@ -63,7 +63,7 @@ def panels_over_steps(
         panels: from top to bottom, one at least.
         ends: the first and the last step of the axis.
         log: whether the axis is logarithmic.
-        moment: a step to mark with a line through all panels.
+        snapshot: a step to mark with a line through all panels.
         hovermode: whether a hover text tells of all panels at one step, or of one point.
         theme: light or dark.
         width: px that the headers and labels are laid out for.
@@ -75,7 +75,7 @@ def panels_over_steps(
     legends = [_legend_height(panel, room_across) for panel in panels]
     headers = [_LINE + 6 + legend for legend in legends]
     room = sum(panel.height for panel in panels) + sum(headers[1:])
-    margin = {"l": _LEFT, "r": right, "t": 6 + headers[0] + (0 if moment is None else _LINE), "b": 46}
+    margin = {"l": _LEFT, "r": right, "t": 6 + headers[0] + (0 if snapshot is None else _LINE), "b": 46}
     layout: dict[str, Any] = {
         "template": template(theme),
         "height": height or room + margin["t"] + margin["b"],
@@ -105,8 +105,8 @@ def panels_over_steps(
             )
         for trace in panel.traces:
             trace.update(yaxis=axis, legend=f"legend{i + 2}")
-    if moment is not None:
-        (x,) = places(np.array([moment]), log=log).tolist()
+    if snapshot is not None:
+        (x,) = places(np.array([snapshot]), log=log).tolist()
         line = {
             "type": "line",
             "xref": "x",
@@ -117,13 +117,13 @@ def panels_over_steps(
             "line": {"color": STRONG, "width": 1.5},
         }
         layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
-        layout["annotations"].append(_moment_label(moment, layout["xaxis"], headers[0], legends[0]))
+        layout["annotations"].append(_snapshot_label(snapshot, layout["xaxis"], headers[0], legends[0]))
     return go.Figure(data=[trace for panel in panels for trace in panel.traces], layout=layout)
 
 
-def _moment_label(moment: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:
-    """Return the label of a marked moment: above all panels; on the right, where buttons may be, beside the title."""
-    (x,) = places(np.array([moment]), log="type" in axis).tolist()
+def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend: int) -> dict[str, Any]:
+    """Return the label of a marked snapshot: above all panels; on the right, where buttons may be, beside the title."""
+    (x,) = places(np.array([snapshot]), log="type" in axis).tolist()
     x = math.log10(x) if "type" in axis else x  # annotations, other than shapes, are placed by the logarithm
     low, high = axis["range"]
     fraction = (x - low) / (high - low)
@@ -135,7 +135,7 @@ def _moment_label(moment: int, axis: Mapping[str, Any], header: int, legend: int
         "xanchor": "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center",
         "yanchor": "bottom",
         "yshift": legend if fraction > 0.5 else header,
-        "text": f"<b>{say('step {step:,}', step=moment)}</b>",
+        "text": f"<b>{say('step {step:,}', step=snapshot)}</b>",
         "font": {"size": 12, "color": STRONG},
         "showarrow": False,
     }

@@ -39,7 +39,7 @@ def training_curves(
     accuracies: Mapping[str, str] | None = None,
     references: Mapping[str, float] | None = None,
     appearances: Sequence[tuple[int, str]] = (),
-    moment: int | None = None,
+    snapshot: int | None = None,
     n_steps: int | None = None,
     log_steps: bool = False,
     theme: Theme = LIGHT,
@@ -54,7 +54,7 @@ def training_curves(
         accuracies: which measurements to show, each with its name for the screen; None: all that lie in [0, 1].
         references: losses in nats per token to compare with, by their names: horizontal lines.
         appearances: steps at which a head took up a habit, each with a sentence about it.
-        moment: a step to mark with a line through all panels.
+        snapshot: a step to mark with a line through all panels.
         n_steps: how long the training is to be: the axis goes so far from the beginning on.
         log_steps: steps on a logarithmic axis, to see the early ones.
         theme: light or dark.
@@ -63,8 +63,8 @@ def training_curves(
     """
     steps = _seen(curves, log=log_steps)
     drawn = {name: Curve(*(part[np.isin(curve.steps, steps)] for part in curve)) for name, curve in curves.items()}
-    moments = [*steps[[0, -1] if steps.size else []].tolist(), *(step for step, _ in appearances)]
-    moments += [] if moment is None else [moment]
+    snapshots = [*steps[[0, -1] if steps.size else []].tolist(), *(step for step, _ in appearances)]
+    snapshots += [] if snapshot is None else [snapshot]
     panels = [
         *_appearances(appearances, log=log_steps),
         _loss(curves, drawn, references or {}, log=log_steps),
@@ -75,9 +75,9 @@ def training_curves(
     ]
     return panels_over_steps(
         panels,
-        ends=(min(moments, default=0) if log_steps else 0, max([n_steps or 1, *moments])),
+        ends=(min(snapshots, default=0) if log_steps else 0, max([n_steps or 1, *snapshots])),
         log=log_steps,
-        moment=moment,
+        snapshot=snapshot,
         hovermode="x unified",
         theme=theme,
         width=width,

@@ -24,7 +24,7 @@ class Control:
     Args:
         job: at work.
         stop_reason: asked after each step; a text means: stop for that reason.
-        take_snapshot: adds this moment to the film.
+        take_snapshot: adds this snapshot to the film.
         log: logs the last step, unless that was done: where a run rests, all that is told of it is of one step.
     """
 

@@ -1,10 +1,10 @@
 """The film of a training: snapshots of the weights, dense early and thinning out, within a size that was chosen.
 
 ```
-film/config.json, tokenizer.json   what all moments have in common; card.json, with examples to try
-film/000123/model.safetensors      the weights after step 123; `asked` beside them: a person wanted just this moment
-film/heads.jsonl                   a line a moment: what was measured of the heads
-now/model.safetensors              the weights a moment ago, and moment.json, which step that was
+film/config.json, tokenizer.json   what all snapshots have in common; card.json, with examples to try
+film/000123/model.safetensors      the weights after step 123; `asked` beside them: a person wanted just this snapshot
+film/heads.jsonl                   a line a snapshot: what was measured of the heads
+now/model.safetensors              the weights a moment ago, and snapshot.json, which step that was
 ```
 """
 
@@ -26,12 +26,12 @@ from transformer_core.text.interface import Tokenizer
 from transformer_core.training.run.metrics import RecordFile
 from transformer_core.training.run.status import read_object
 
-_MOST_MOMENTS = 100  # that a person looks through
-_ASKED, _MOMENT = "asked", "moment.json"
+_MOST_SNAPSHOTS = 100  # that a person looks through
+_ASKED, _SNAPSHOT = "asked", "snapshot.json"
 
 
 class Film:
-    """The moments of one run.
+    """The snapshots of one run.
 
     Args:
         run: the run's folder.
@@ -43,7 +43,7 @@ class Film:
         self.heads = RecordFile(self.folder / "heads.jsonl")
 
     def begin(self, model: Transformer, tokenizer: Tokenizer, card: Mapping[str, Any]) -> None:
-        """Write what all moments have in common, unless it is there.
+        """Write what all snapshots have in common, unless it is there.
 
         Raises:
             OSError: the folder cannot be written.
@@ -56,7 +56,7 @@ class Film:
             tokenizer.save(new)
             new.replace(self.folder / TOKENIZER)  # the last one: where it is, all is there
 
-    def moments(self) -> list[int]:
+    def snapshots(self) -> list[int]:
         """Return the steps of which there is a snapshot, ascending."""
         return sorted(int(place.name) for place in self.folder.glob("[0-9]*") if (place / WEIGHTS).is_file())
 
@@ -69,10 +69,10 @@ class Film:
         return n_bytes
 
     def add(self, step: int, model: Transformer, *, is_asked: bool = False) -> None:
-        """Add the moment after a step; one that was asked for is never thinned out.
+        """Add the snapshot after a step; one that was asked for is never thinned out.
 
         Raises:
-            OSError: no room, or the folder cannot be written; the other moments are as they were.
+            OSError: no room, or the folder cannot be written; the other snapshots are as they were.
         """
         with replacing(self._place(step), is_durable=False) as new:
             write_weights(new / WEIGHTS, model)
@@ -80,44 +80,44 @@ class Film:
                 (new / _ASKED).touch()
 
     def thin(self, *, megabytes: int, steps: int) -> None:
-        """Leave out moments until the film fits into its size: always that which is closest to its neighbours.
+        """Leave out snapshots until the film fits into its size: always that which is closest to its neighbours.
 
         The first, the last and those that were asked for stay.
         """
-        while len(moments := self.moments()) > 2 and self.n_bytes() > megabytes * 1e6:
-            free = [i for i in range(1, len(moments) - 1) if not (self._place(moments[i]) / _ASKED).exists()]
+        while len(snapshots := self.snapshots()) > 2 and self.n_bytes() > megabytes * 1e6:
+            free = [i for i in range(1, len(snapshots) - 1) if not (self._place(snapshots[i]) / _ASKED).exists()]
             if not free:
                 return
-            spread = [_spread(step, steps) for step in moments]
+            spread = [_spread(step, steps) for step in snapshots]
             closest = min(free, key=lambda i: spread[i + 1] - spread[i - 1])
-            shutil.rmtree(self._place(moments[closest]))
+            shutil.rmtree(self._place(snapshots[closest]))
 
     def rewind(self, *, step: int) -> None:
-        """Forget the moments after a step, and what a killed process left half done: the run comes by again."""
+        """Forget the snapshots after a step, and what a killed process left half done: the run comes by again."""
         for left_over in self.folder.glob(".*"):
             if left_over.is_file():
                 left_over.unlink()
-            else:  # of a moment, which may have been about to be replaced
+            else:  # of a snapshot, which may have been about to be replaced
                 settle(self.folder / left_over.name[1:].partition(".")[0])
         settle(self.now)
-        for moment in self.moments():
-            if moment > step:
-                shutil.rmtree(self._place(moment))
+        for snapshot in self.snapshots():
+            if snapshot > step:
+                shutil.rmtree(self._place(snapshot))
         self.heads.rewind(step=step)
 
     def look(self, step: int, model: Transformer) -> None:
-        """Replace `now/` by the weights of this moment.
+        """Replace `now/` by the weights of this snapshot.
 
         Raises:
             OSError: no room, or the folder cannot be written.
         """
         with replacing(self.now, is_durable=False) as new:
             write_weights(new / WEIGHTS, model)
-            write_json(new / _MOMENT, {"step": step}, is_durable=False)
+            write_json(new / _SNAPSHOT, {"step": step}, is_durable=False)
 
     def step_now(self) -> int | None:
         """Return the step of which `now/` holds the weights; None before the first look."""
-        values = reading(self.now, lambda place: read_object(place / _MOMENT))
+        values = reading(self.now, lambda place: read_object(place / _SNAPSHOT))
         return None if values is None else int(values["step"])
 
     def load(
@@ -126,14 +126,16 @@ class Film:
         """Return the model as it was after a step, ready for use, and its tokenizer.
 
         Raises:
-            RunError: there is no such moment.
+            RunError: there is no such snapshot.
             CheckpointError: it is damaged.
             ConfigError: a device or precision that is not there.
         """
         weights = self._place(step) / WEIGHTS
         if not weights.is_file():
             raise RunError(
-                "the film has no moment at step {step:,}; there are {steps}", step=step, steps=_listed(self.moments())
+                "the film has no snapshot at step {step:,}; there are {steps}",
+                step=step,
+                steps=_listed(self.snapshots()),
             )
         return read_checkpoint(self.folder, device=device, dtype=dtype, weights=weights)
 
@@ -146,7 +148,7 @@ class Film:
         """
 
         def read(place: Path) -> tuple[int, Transformer, Tokenizer]:
-            values = read_object(place / _MOMENT)
+            values = read_object(place / _SNAPSHOT)
             if values is None:
                 raise RunError("{folder} holds no weights yet; ask the run to `look` first", folder=self.now)
             return int(values["step"]), *read_checkpoint(
@@ -162,29 +164,29 @@ class Film:
         return self.folder / f"{step:06}"
 
 
-def planned_moments(steps: int, *, snapshot_bytes: int, megabytes: int) -> frozenset[int]:
+def planned_snapshots(steps: int, *, snapshot_bytes: int, megabytes: int) -> frozenset[int]:
     """Return the steps after which a film takes a snapshot: at most a hundred, and as many as there is room for.
 
     Their distance grows with the step: m(i) = s * ((1 + steps / s)^(i / n) - 1) with s = sqrt(steps), so that of 2,000
-    steps half of the moments lie before step 260. The first moment is the untrained model, the last the trained one.
+    steps half of the snapshots lie before step 260. The first is the untrained model, the last the trained one.
     """
-    n_most = min(_MOST_MOMENTS, int(megabytes * 1e6) // max(1, snapshot_bytes))
+    n_most = min(_MOST_SNAPSHOTS, int(megabytes * 1e6) // max(1, snapshot_bytes))
     if n_most < 2:
         return frozenset()
     scale = math.sqrt(steps)
     whole = _spread(steps, steps)
-    moments = (round(scale * math.expm1(whole * i / (n_most - 1))) for i in range(n_most))
-    return frozenset(min(moment, steps) for moment in moments)
+    snapshots = (round(scale * math.expm1(whole * i / (n_most - 1))) for i in range(n_most))
+    return frozenset(min(snapshot, steps) for snapshot in snapshots)
 
 
 def _spread(step: int, steps: int) -> float:
-    """Return where a step lies on the scale on which planned moments are equally far from each other."""
+    """Return where a step lies on the scale on which planned snapshots are equally far from each other."""
     return math.log1p(step / math.sqrt(steps))
 
 
-def _listed(moments: Sequence[int]) -> Message:
-    if not moments:
+def _listed(snapshots: Sequence[int]) -> Message:
+    if not snapshots:
         return Message("none")
-    if len(moments) <= 12:
-        return Message(", ".join(map(str, moments)))
-    return Message("{n} from {first:,} to {last:,}", n=len(moments), first=moments[0], last=moments[-1])
+    if len(snapshots) <= 12:
+        return Message(", ".join(map(str, snapshots)))
+    return Message("{n} from {first:,} to {last:,}", n=len(snapshots), first=snapshots[0], last=snapshots[-1])

@@ -17,7 +17,7 @@ from transformer_core.training.run import commands, failures
 from transformer_core.training.run.begin import asked_further
 from transformer_core.training.run.control import Control, ControlSignal
 from transformer_core.training.run.directory import RunDirectory
-from transformer_core.training.run.film import planned_moments
+from transformer_core.training.run.film import planned_snapshots
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
 from transformer_core.training.run.status import RunState
@@ -44,13 +44,13 @@ class Measurement:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Moment:
+class Snapshot:
     """The film has a snapshot of the model as it is now."""
 
     step: int
 
 
-Event = StepRecord | Measurement | Moment
+Event = StepRecord | Measurement | Snapshot
 
 
 def work(
@@ -58,7 +58,7 @@ def work(
     *,
     stop_reason: Callable[[], str] = lambda: "",
     waits: bool = False,
-    on_moment: Callable[[int], None] = lambda step: None,
+    on_snapshot: Callable[[int], None] = lambda step: None,
 ) -> Iterator[Event]:
     """Train until all steps are done or a stop is requested; log, measure, film and save on the way.
 
@@ -66,11 +66,11 @@ def work(
         job: from `begin` or `go_on`; changed in place.
         stop_reason: asked after each step; a text means: save, and stop for that reason.
         waits: whether the run waits in the queue while the machine trains enough others.
-        on_moment: called by the first process after each new moment of the film, with its step; what it raises ends
+        on_snapshot: called by the first process after each new snapshot of the film, with its step; what it raises ends
             the run.
 
     Yields:
-        Each step, each measurement, each moment of the film.
+        Each step, each measurement, each snapshot of the film.
 
     Raises:
         RunError: the loss is not a number any more, or has exploded; or nothing can be saved, or there is too little
@@ -87,7 +87,7 @@ def work(
         if job.processes.agree(waits and job.processes.is_first and place is None):
             _tell(job, "stopped", reason=Message("it was stopped while it waited"))
             return
-        yield from _train(job, stop_reason, on_moment)
+        yield from _train(job, stop_reason, on_snapshot)
     except Exception as error:
         failure = failures.told(error, directory, step=job.step)
         with suppress(OSError):  # of the two, the first failure is the one to tell
@@ -102,7 +102,7 @@ def work(
             directory.release()
 
 
-def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], None]) -> Iterator[Event]:
+def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int], None]) -> Iterator[Event]:
     torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
     directory, first = job.directory, job.processes.is_first
     unlogged: dict[str, Any] = {}  # the last step, as long as it is not logged
@@ -115,13 +115,13 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
             unlogged.clear()
             last_logged = perf_counter()
 
-    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_moment, is_asked=True), log)
+    control = Control(job, stop_reason, lambda: _take_snapshot(job, on_snapshot, is_asked=True), log)
     if first:
         directory.film.begin(job.model, job.tokenizer, job.card())
     _tell(job, "running")
-    moments = _planned(job)
-    if job.step in moments and job.step not in directory.film.moments():
-        yield from _film(job, on_moment)
+    snapshots = _planned(job)
+    if job.step in snapshots and job.step not in directory.film.snapshots():
+        yield from _film(job, on_snapshot)
     session_start, seconds_before = perf_counter(), job.seconds
 
     def clock() -> float:
@@ -144,8 +144,8 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
                 if is_due or perf_counter() - last_logged > _LOG_SECONDS:
                     log()
             yield record
-            if job.step in moments:
-                yield from _film(job, on_moment)
+            if job.step in snapshots:
+                yield from _film(job, on_snapshot)
             if is_measured:
                 yield _measure(job)
             signal = ControlSignal()
@@ -162,8 +162,8 @@ def _train(job: Job, stop_reason: Callable[[], str], on_moment: Callable[[int], 
                 break
         steps.close()
     if signal.stop:
-        if moments and job.step not in moments:  # the film ends with the model that is saved
-            yield from _film(job, on_moment)
+        if snapshots and job.step not in snapshots:  # the film ends with the model that is saved
+            yield from _film(job, on_snapshot)
         _tell(job, "stopped", reason=signal.stop)
     else:
         _tell(job, "finished")
@@ -188,23 +188,23 @@ def _planned(job: Job) -> frozenset[int]:
     """Return the steps after which the film takes a snapshot."""
     training = job.directory.request.training
     n_bytes = sum(parameter.numel() * parameter.element_size() for parameter in job.model.parameters())
-    return planned_moments(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
+    return planned_snapshots(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
 
 
-def _film(job: Job, on_moment: Callable[[int], None]) -> Iterator[Moment]:
-    _take_snapshot(job, on_moment)
-    yield Moment(step=job.step)
+def _film(job: Job, on_snapshot: Callable[[int], None]) -> Iterator[Snapshot]:
+    _take_snapshot(job, on_snapshot)
+    yield Snapshot(step=job.step)
 
 
-def _take_snapshot(job: Job, on_moment: Callable[[int], None], *, is_asked: bool = False) -> None:
-    """Add this moment to the film, within its size."""
+def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bool = False) -> None:
+    """Add this snapshot to the film, within its size."""
     if job.processes.is_first:
         film, training = job.directory.film, job.directory.request.training
-        is_new = job.step not in film.moments()
+        is_new = job.step not in film.snapshots()
         film.add(job.step, job.model, is_asked=is_asked)
         film.thin(megabytes=training.film_megabytes, steps=training.steps)
         if is_new:
-            on_moment(job.step)
+            on_snapshot(job.step)
 
 
 def _measure(job: Job) -> Measurement:
