@@ -185,6 +185,7 @@ def test_a_save_that_fails_leaves_the_older_one(folder: Path):
 
 FULL_DISK = """
 import resource, sys
+sys.dont_write_bytecode = True  # Python keeps what it compiles even where half of it could be written
 from transformer_core.checkpoints.checkpoint import load, save
 model, tokenizer = load(sys.argv[1])
 for n_bytes in map(int, sys.argv[2:]):  # a file can be no longer

@@ -4,6 +4,7 @@ import errno
 import os
 import resource
 import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -69,8 +70,8 @@ def check_whole(run: Path) -> int:
     """Read what was saved; return its step."""
     directory = RunDirectory.open(run)
     directory.metrics.read()
-    for moment in directory.film.snapshots():
-        directory.film.load(moment)
+    for step in directory.film.snapshots():
+        directory.film.load(step)
     saved = directory.read_last()
     if saved is None:
         return 0
@@ -132,6 +133,7 @@ def test_no_room_to_go_on(small_disk: Path, corpus: Path):
 
 def limit_files(job: Job, n_bytes: int) -> None:
     """From now on no file grows beyond this size; as a full disk, it fails in the middle of a file."""
+    sys.dont_write_bytecode = True  # Python keeps what it compiles even where half of it could be written
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, resource.RLIM_INFINITY))
 
 
