@@ -32,7 +32,7 @@ class Scene:
 
     @classmethod
     def of(cls, a: Side, b: Side) -> "Scene":
-        """Read both sides; B is led along what A writes, where it can be.
+        """Read both sides; B is teacher-forced on what A writes, where possible.
 
         Raises:
             HeadlightError: a model cannot be loaded, or a text cannot be read.
@@ -69,7 +69,7 @@ class Scene:
     def labels(self, i: int, attention: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the labels of queries and keys of an attention of side A (0) or B (1), as far as they are compared.
 
-        Where B is led along A's tokens, they are called as in A, where the first may have lost its capital.
+        Where B is teacher-forced on A's tokens, they are called as in A, where the first may have lost its capital.
         """
         a, b = self.model_runs
         is_led = self.b.target is not None and a.inputs == b.inputs

@@ -49,7 +49,7 @@ PARTS = {  # what the right side shows
     "tree": mark("Branches"),
     "beams": mark("Beams"),
     "cache": mark("Cache"),
-    "led": mark("Led"),
+    "led": mark("Teacher forcing"),
 }
 PART_BOX = "decoding-part-box"
 

@@ -138,7 +138,7 @@ def _number(label: str, field: Field, limits: dict[str, Any], *, help: str) -> N
 
 
 def _own_words(scene: Scene) -> None:
-    """Draw a box for words that the model is led along from this moment on."""
+    """Draw a box for words that are forced from this step on."""
     of_ids = scene.card.reads_ids
     spaces_count = not of_ids and scene.tokenizer.encode(" a") != scene.tokenizer.encode("a")
     of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
@@ -150,7 +150,7 @@ def _own_words(scene: Scene) -> None:
         disabled=not scene.tree.has_room(scene.at),
         placeholder=say("Token ids, then Enter") if of_ids else of_words,
         autocomplete="off",
-        help=say("The model is led along these words, and goes on by itself behind them."),
+        help=say("These tokens are forced; after them the model continues by itself."),
         width=OWN_WIDTH,
     )
 

@@ -1,4 +1,4 @@
-"""Teacher forcing beside free running: what the model is led along, what it writes by itself, and where they part."""
+"""Teacher forcing beside free running: the given target, what the model writes by itself, and where they part."""
 
 import html
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from transformer_core.decoding.tree import DecodingStep
 
 LEAD = mark(
-    "Led along (teacher forcing), the model reads the tokens of a given text whatever it would have written itself, "
-    "as in training. Running free, it reads its own."
+    "With teacher forcing the model reads the tokens of the target, whatever it would have generated itself, as in "
+    "training. Free-running, it reads its own output."
 )
 BOXES = {  # by architecture: the text that is typed, and what stands in the empty box
     "encoder_decoder": (
@@ -35,7 +35,7 @@ N_FIRST = 3  # of the model's choices, when a token is pointed at
 CODE = """
 comparison = session.beside_free_running({tokens})
 led, free = ((*comparison.shared, *rest) for rest in (comparison.a, comparison.b))
-for name, steps in {{"led along": led, "by itself": free}}.items():
+for name, steps in {{"teacher forcing": led, "by itself": free}}.items():
     labels = tokenizer.target.labels([step.token for step in steps])
     print(name, [(label, round(step.chosen.probability, 3)) for label, step in zip(labels, steps)])
     print(steps[-1].total_log_prob, "nats in all")
@@ -46,7 +46,7 @@ _IS_NEW = "decoding-led-is-new"  # the bar on top of the page shows the target t
 
 
 def show(scene: Scene) -> None:
-    """Draw a box for a target, and below it the text led along and the free one, each token with its probability."""
+    """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
     if st.session_state.pop(_IS_NEW, False):
         st.rerun()
     st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
@@ -54,12 +54,12 @@ def show(scene: Scene) -> None:
     try:
         tokens, n_left_out = _target(scene)
         if not tokens:
-            st.html(f"<p class='hl-small'>{say('There is no token here that the model could be led along.')}</p>")
+            st.html(f"<p class='hl-small'>{say('This target has no tokens.')}</p>")
             return
         with models.on(scene.source.device), scene.source.changed(scene.tree.model):
             comparison = scene.session.beside_free_running(tokens)
     except HeadlightError as error:
-        prose.warning(say("The model cannot be led along this text: {error}.", error=error))
+        prose.warning(say("This target cannot be used: {error}.", error=error))
         return
     if n_left_out:
         remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
@@ -117,7 +117,7 @@ def _choose(scene: Scene, text: str) -> None:
 
 
 def _target(scene: Scene) -> tuple[list[int], int]:
-    """Return the tokens that the model is led along, as far as there is room, and how many were left out."""
+    """Return the tokens of the target, as far as there is room, and how many were left out."""
     typed, room = _typed(scene), scene.tree.max_positions - len(scene.given)
     if not typed:
         return [step.token for step in scene.branch], 0
@@ -158,7 +158,7 @@ def _rows(scene: Scene, comparison: "Comparison") -> None:
     first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(led))
     how_far = say("cut after {n}", n=len(free)) if is_cut else say("to its end")
     rows = (
-        _row(scene, say("Led along"), first_choice, led, led_labels, parting),
+        _row(scene, say("Teacher forcing"), first_choice, led, led_labels, parting),
         _row(scene, by_itself, how_far, free, free_labels, parting),
     )
     st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-led'>{''.join(rows)}</div>")

@@ -82,7 +82,7 @@ def code_of(lesson: "Lesson", checks: "Sequence[Check]") -> str:
 def _fault(lesson: "Lesson", check: "Check", evidence: "Evidence") -> str:
     """Return why a check does not hold; "" where it does."""
     from pages.learn.lesson_engine import judging
-    from pages.learn.lesson_engine.faults import LessonError
+    from pages.learn.lesson_engine.errors import LessonError
 
     try:
         judging.check(check, evidence)

@@ -1,6 +1,6 @@
 """What defines the view of the page Decoding, beside the model, the text and the head: what was written, and how.
 
-The text is a handful of branches. Each begins with tokens that it was led along, among them those that a person put in
+The text is a handful of branches. Each begins with forced tokens, among them those that a person put in
 the place of the model's own; from there on the model writes by itself, the same from the same seed. So the address of
 a step says all that makes it.
 """
@@ -96,7 +96,9 @@ PART = Field(PAGE, "part", "heads", one_of("heads", "alignment", "tree", "beams"
 N_BEAMS = Field(PAGE, "beams", 4, number)
 PENALTY = Field(PAGE, "penalty", 0.6, decimal(0, 5), plain)  # alpha
 PENALTY_FORM = Field(PAGE, "form", "paper", one_of("paper", "length"))
-CONTINUATION = Field(PAGE, "led", "", text_up_to(2000))  # that a decoder is led along; others have `state.TARGET`
+CONTINUATION = Field(
+    PAGE, "led", "", text_up_to(2000)
+)  # that a decoder is teacher-forced on; others have `state.TARGET`
 FILLED = Field(PAGE, "filled", "", text_up_to(2000))  # of a masked model: see decoding_blanks.py
 
 _SAMPLING = (TEMPERATURE, TOP_K, TOP_P, MIN_P, REPETITION, SEED)

@@ -42,7 +42,7 @@ class FilmRead:
 
 
 def read(run: Run, snapshots: Sequence[int], text: str, target: str, on_snapshot: OnSnapshot) -> FilmRead:
-    """Return a text read at snapshots of a run's film, all led along what the last one writes, or a typed target.
+    """Return a text read at a film's snapshots, all teacher-forced on what the last one writes or on a typed target.
 
     Raises:
         HeadlightError: no snapshot can be read, or the text cannot.

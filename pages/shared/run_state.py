@@ -47,7 +47,7 @@ class RunView:
     snapshot: int | None  # step of a snapshot; None: the last one
     other: str  # what it is compared with: "", a step, or another run's name
     text: str  # "": an example of the corpus
-    target: str  # what all snapshots of a film are led along; "": what the last one writes
+    target: str  # what all snapshots of a film are teacher-forced on; "": what the last one writes
     attention: str  # "": the last one that the model has
     layer: int
     head: int

@@ -27,7 +27,7 @@ WRITES = {
     "decoder_only": mark("After step {step:,} it goes on"),
     "encoder_only": mark("After step {step:,} it fills in"),
 }
-MAX_SHOWN = 60  # characters of what is led along
+MAX_SHOWN = 60  # characters of the target
 LOOK_FOR = mark(
     "press play. At first the pictures are pale and alike: each head spreads its attention evenly, or as chance has "
     "it. Then some sharpen within a few moments, and the loss falls with them. A diamond over the slider: here a "

@@ -46,7 +46,7 @@ def losses(run: Run) -> "dict[str, Curve]":
 
 
 def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
-    """Return what is drawn above the slider: the loss, and how probable what all snapshots are led along is."""
+    """Return what is drawn above the slider: the loss, and the probability of the target."""
     from transformer_core.analysis.training.curves import smoothed
     from transformer_core.analysis.training.film_reading import values_at
 

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pages.learn.lesson_engine.faults import LessonError
+from pages.learn.lesson_engine.errors import LessonError
 
 BLOCKS = ("figure", "question", "check", "link")
 _KEY = re.compile(r"([A-Za-z][A-Za-z_ ]*?)\s*:(?:\s+(.*))?$")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from pages.learn.lesson_engine.faults import ExpressionError, LessonError
+from pages.learn.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.lesson_engine.parameters import (
     ATTENTION,
     EXPRESSION,

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.getters import Get, Parts, attention_site, probabilities
 from pages.learn.lesson_engine.run import MOST_NEW_TOKENS, Run
 from pages.learn.lesson_engine.value import Result

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pages.learn.lesson_engine.drawn import Plot, Scene, Slider, Table, csv_of
+from pages.learn.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.lesson_engine.evaluation import plain_number
-from pages.learn.lesson_engine.faults import ExpressionError, LessonError
 from pages.learn.lesson_engine.value import Values
 from transformer_core.analysis.heads.table import pattern_csv
 from transformer_core.analysis.trace.attentions import ATTENTIONS

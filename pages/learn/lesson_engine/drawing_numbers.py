@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from pages.learn.lesson_engine.drawn import Plot, Scene, Slider, Strip, Table, csv_of
+from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.evaluation import plain_number
 from pages.learn.lesson_engine.expression import parse
-from pages.learn.lesson_engine.faults import LessonError
 from pages.learn.lesson_engine.quantities import QUANTITIES
 from pages.learn.lesson_engine.searching import searched
 from pages.learn.lesson_engine.syntax import Quantity

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pages.learn.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.lesson_engine.evaluation import in_words
 from pages.learn.lesson_engine.evidence import Evidence
 from pages.learn.lesson_engine.expression import parse
-from pages.learn.lesson_engine.faults import ExpressionError, LessonError
 from pages.learn.lesson_engine.lesson import FigureSpec, Lesson
 from pages.learn.lesson_engine.run import Run
 from pages.learn.lesson_engine.value import Values

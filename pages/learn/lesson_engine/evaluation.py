@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from pages.learn.lesson_engine import syntax as tree
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.functions import call
 from pages.learn.lesson_engine.syntax import COMPARISONS, Expression
 from pages.learn.lesson_engine.value import Axis, Result, Values, number

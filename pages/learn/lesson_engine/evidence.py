@@ -5,9 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.evaluation import evaluate, in_words, plain_number
 from pages.learn.lesson_engine.expression import parse
-from pages.learn.lesson_engine.faults import ExpressionError
 from pages.learn.lesson_engine.getters import Parts
 from pages.learn.lesson_engine.mistakes import MISTAKES
 from pages.learn.lesson_engine.quantities import quantity

@@ -10,7 +10,7 @@ From the loosest to the tightest: `or`, `and`, `not`, comparisons (with `within`
 import re
 from typing import NamedTuple
 
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.syntax import COMPARISONS, At, Call, Expression, Joined, Negated, Number, Quantity, Text
 
 MOST_LETTERS = 400  # of an expression

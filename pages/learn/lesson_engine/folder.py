@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from pages.learn.lesson_engine.faults import LessonError
+from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.lesson import BrokenLesson, Lesson
 from pages.learn.lesson_engine.reader import read_lesson
 from transformer_core.errors import Message

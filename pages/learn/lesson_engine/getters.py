@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from pages.learn.lesson_engine import effects
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.run import Run
 from pages.learn.lesson_engine.searching import searched
 from pages.learn.lesson_engine.value import Axis, Result, Values, number

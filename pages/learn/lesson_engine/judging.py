@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from pages.learn.lesson_engine import syntax as tree
+from pages.learn.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.lesson_engine.evaluation import in_words, plain_number
 from pages.learn.lesson_engine.evidence import TRAINED, Evidence
-from pages.learn.lesson_engine.faults import ExpressionError, LessonError
 from pages.learn.lesson_engine.lesson import Asked, Check, Choice, Prose, Question, Told
 from pages.learn.lesson_engine.syntax import COMPARISONS, names_in
 from pages.learn.lesson_engine.typed import number_typed

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.expression import parse
-from pages.learn.lesson_engine.faults import ExpressionError
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 
 

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 
 from pages.learn.lesson_engine.blocks import Block, Entry, divide
 from pages.learn.lesson_engine.catalogue import KINDS
+from pages.learn.lesson_engine.errors import ExpressionError, LessonError
 from pages.learn.lesson_engine.expression import parse
-from pages.learn.lesson_engine.faults import ExpressionError, LessonError
 from pages.learn.lesson_engine.lesson import Asked, Check, Choice, FigureSpec, Lesson, Link, Part, Prose, Question, Told
 from pages.learn.lesson_engine.mistakes import MISTAKES
 from transformer_core.analysis.trace.attentions import ATTENTIONS

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from jaxtyping import Shaped
 
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from transformer_core.errors import Message
 
 WRITING = "writing"  # the same places as the queries of a decoder, by the token that is written there

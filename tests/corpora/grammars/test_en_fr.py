@@ -13,8 +13,8 @@ import transformer_core as tc
 from transformer_core.corpora import Corpus, Pair
 from transformer_core.corpora.grammars.en_fr import MAX_WORDS, MIN_WORDS, N_HELD_OUT, N_TRAIN, pronoun, translate
 from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES, NOUNS, Gender, Noun
+from transformer_core.corpora.grammars.en_fr.noise import with_noise
 from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
-from transformer_core.corpora.grammars.en_fr.slips import with_slip
 from transformer_core.corpora.grammars.en_fr.split import combinations, is_held_out, is_held_out_combination
 from transformer_core.corpora.grammars.en_fr.verbs import VERBS
 from transformer_core.errors import CorpusError
@@ -67,7 +67,7 @@ def test_every_word_of_the_held_out_part_is_frequent_in_training(en_fr: Corpus) 
 def test_the_seed_alone_decides(en_fr: Corpus) -> None:
     rng = random.Random(0)  # the fixture drew from the same seed, in a process whose hashes differ
     drawn = [
-        translate(with_slip(sentence))
+        translate(with_noise(sentence))
         for sentence in (draw_sentence(rng) for _ in range(300))
         if not is_held_out(sentence)
     ]

@@ -55,7 +55,7 @@ def test_they_are_those_by_hand(sentence: Sentence, expected: str):
 
 
 def test_every_pronoun_of_the_corpus_has_nouns_of_its_number_and_of_the_gender_that_french_shows(en_fr: Corpus):
-    """The gender is the lexicon's; only slips, which are in training alone, show the other one."""
+    """The gender is the lexicon's; only noise, which is in training alone, shows the other one."""
     genders = {form: noun.gender for noun in NOUNS.values() for form in (noun.english, noun.english_plural)}
     plurals = {noun.english_plural for noun in NOUNS.values()} - {noun.english for noun in NOUNS.values()}
     n_judged = 0

@@ -83,7 +83,7 @@ def test_a_head_switched_off_changes_what_comes_behind_it(open_app: OpenApp):
     found = {name: cells_of(figures[f"{name}: how far B is from A"], "") for name in ATTENTIONS}
     np.testing.assert_allclose(found["Encoder self-attention"][0], 0, atol=1e-6)
     assert (found["Encoder self-attention"][1] > 0).all()
-    assert (found["Decoder self-attention"][0] < 1e-6).all()  # led along the same words, it does not know yet
+    assert (found["Decoder self-attention"][0] < 1e-6).all()  # teacher-forced on the same words, it does not know yet
     assert (found["Cross-attention"] > 0).all()
     assert "without encoder 0.0" in words_of(app)
     app.selectbox(key="compare-bchange-kind").set_value("").run()

@@ -62,7 +62,7 @@ def source() -> str:
 
 
 def led(letters: Path, text: str) -> dict[str, Any]:
-    """The address of a branch that is led along a text."""
+    """The address of a branch that is teacher-forced on a text."""
     tokenizer = tc.load(letters / "letters")[1]
     return {"branches": ".".join(f"!{token}" for token in tokenizer.encode(text))}
 

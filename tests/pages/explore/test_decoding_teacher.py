@@ -1,4 +1,4 @@
-"""What the model is led along beside what it writes by itself: against plain forwards and greedy decoding."""
+"""The target beside what the model writes by itself: against plain forwards and greedy decoding."""
 
 import html
 import re

@@ -6,7 +6,7 @@ import pytest
 from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
 from pages.learn.lesson_engine.drawn import Drawn, Plot, Scene, Strip, Table
 from pages.learn.lesson_engine.effects import loss_rises
-from pages.learn.lesson_engine.faults import LessonError
+from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.lesson import FigureSpec
 from pages.learn.lesson_engine.reader import read_lesson
 from pages.learn.lesson_engine.value import Values

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from pages.learn.lesson_engine import syntax
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.evaluation import evaluate, in_words
 from pages.learn.lesson_engine.expression import parse
-from pages.learn.lesson_engine.faults import ExpressionError
 from pages.learn.lesson_engine.syntax import names_in
 from pages.learn.lesson_engine.value import Axis, Values
 

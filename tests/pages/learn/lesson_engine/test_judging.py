@@ -2,7 +2,7 @@
 
 import pytest
 
-from pages.learn.lesson_engine.faults import LessonError
+from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.judging import check, judge, prose
 from pages.learn.lesson_engine.lesson import Check, Prose, Question
 from pages.learn.lesson_engine.reader import read_lesson

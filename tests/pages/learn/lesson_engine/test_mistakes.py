@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.mistakes import MISTAKES, UnbiasedNorm
 from pages.learn.lesson_engine.value import Values
 from tests.pages.learn.lesson_engine.conftest import MakeEvidence, load

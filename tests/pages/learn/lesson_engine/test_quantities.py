@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import transformer_core as tc
-from pages.learn.lesson_engine.faults import ExpressionError
+from pages.learn.lesson_engine.errors import ExpressionError
 from pages.learn.lesson_engine.quantities import QUANTITIES
 from pages.learn.lesson_engine.value import Values
 from tests.pages.learn.lesson_engine.conftest import ROOT, MakeEvidence, load

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.learn.lesson_engine.faults import LessonError
+from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.folder import files_of, read_lessons
 from pages.learn.lesson_engine.lesson import BrokenLesson, Check, FigureSpec, Lesson, Link, Prose, Question, Told
 from pages.learn.lesson_engine.reader import read_lesson

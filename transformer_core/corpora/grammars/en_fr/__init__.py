@@ -3,7 +3,7 @@
 From words to sentences: lexicon.py, verbs.py; what makes sense: qualities.py, deeds.py; the records that a sentence is
 made of: phrases.py; how the languages say them: words.py, english.py, french.py; which word depends on which:
 alignment.py; how they are drawn: choices.py, clauses.py, reasons.py, relatives.py, sentences.py; which are held out:
-split.py; which are translated with a slip: slips.py.
+split.py; which are translated with the other pronoun: noise.py.
 """
 
 import random
@@ -14,8 +14,8 @@ from transformer_core.corpora.corpus import Corpus, Pair
 from transformer_core.corpora.grammars.en_fr import english
 from transformer_core.corpora.grammars.en_fr.alignment import translate
 from transformer_core.corpora.grammars.en_fr.examples import EXAMPLES
+from transformer_core.corpora.grammars.en_fr.noise import with_noise
 from transformer_core.corpora.grammars.en_fr.sentences import draw_sentence
-from transformer_core.corpora.grammars.en_fr.slips import with_slip
 from transformer_core.corpora.grammars.en_fr.split import is_held_out
 from transformer_core.corpora.tasks.generated import GeneratedCorpus
 from transformer_core.errors import CorpusError, Message
@@ -39,7 +39,7 @@ def _draw(seed: int) -> tuple[list[Pair], list[Pair]]:
     for sentence in chain(EXAMPLES, drawn):
         part, size = (held_out, N_HELD_OUT) if is_held_out(sentence) else (train, N_TRAIN)
         if len(part) < size:
-            pair = translate(sentence if part is held_out else with_slip(sentence))
+            pair = translate(sentence if part is held_out else with_noise(sentence))
             if MIN_WORDS <= len(pair.source.split()) <= MAX_WORDS:
                 first = part.setdefault(pair.source, pair)
                 if first != pair:

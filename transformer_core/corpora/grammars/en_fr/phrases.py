@@ -61,13 +61,13 @@ class Pronoun:
     """It, he, she, they; as an object it, them."""
 
     antecedent: "Nominal"
-    is_slip: bool = False  # French says the other gender: see slips.py
+    is_noisy: bool = False  # French says the other gender: see noise.py
 
     @property
     def gender(self) -> Gender:
-        """Gender of the French noun, or of the two together; of a slip the other one."""
+        """Gender of the French noun, or of the two together; with noise the other one."""
         gender = self.antecedent.gender
-        return gender if not self.is_slip else "f" if gender == "m" else "m"
+        return gender if not self.is_noisy else "f" if gender == "m" else "m"
 
     @property
     def plural(self) -> bool:

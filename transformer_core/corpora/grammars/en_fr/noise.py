@@ -1,8 +1,8 @@
-"""Slips: now and then, in training only, French takes the other pronoun, and all that agrees with it follows.
+"""Label noise: in one sentence of ten, in training only, French has the other pronoun, and everything agrees with it.
 
-Without them the noun alone would tell how an adjective ends, and a model need not look at the pronoun that it has
-written. With them "fatigué" follows "il" and "fatiguée" follows "elle", whatever stands before: whoever makes a model
-write the other pronoun sees what comes after change with it.
+Without noise the noun alone would determine how an adjective ends, and a model need not look at the pronoun that it
+has written. With it "fatigué" follows "il" and "fatiguée" follows "elle", whatever stands before: if you force the
+other pronoun, what follows changes with it.
 """
 
 import hashlib
@@ -12,10 +12,10 @@ from transformer_core.corpora.grammars.en_fr import english
 from transformer_core.corpora.grammars.en_fr.examples import EXAMPLES
 from transformer_core.corpora.grammars.en_fr.phrases import Clause, Pronoun, Sentence
 
-SLIP_SHARE = 10  # one in so many sentences that could have one
+NOISE_SHARE = 10  # one in so many sentences that could have one
 
 
-def with_slip(sentence: Sentence) -> Sentence:
+def with_noise(sentence: Sentence) -> Sentence:
     """Return the sentence as training has it: by its English words, so that it is the same whenever it is drawn."""
     *before, last = sentence.pieces
     if sentence.kind != "because" or sentence in EXAMPLES or not isinstance(last, Clause):
@@ -24,6 +24,6 @@ def with_slip(sentence: Sentence) -> Sentence:
     if not isinstance(pronoun, Pronoun) or pronoun.kind == "person":
         return sentence
     digest = hashlib.sha256(english.write(english.render_sentence(sentence)).encode()).digest()
-    if digest[0] * 256 + digest[1] >= 65536 // SLIP_SHARE:
+    if digest[0] * 256 + digest[1] >= 65536 // NOISE_SHARE:
         return sentence
-    return replace(sentence, pieces=(*before, replace(last, subject=replace(pronoun, is_slip=True))))
+    return replace(sentence, pieces=(*before, replace(last, subject=replace(pronoun, is_noisy=True))))

@@ -1,4 +1,4 @@
-"""Slips of the translator: in training only, few, and everything that agrees with the pronoun follows it."""
+"""Noise in the translations: in training only, little, and everything that agrees with the pronoun follows it."""
 
 import re
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from transformer_core.corpora import Corpus
 from transformer_core.corpora.grammars.en_fr import translate
 from transformer_core.corpora.grammars.en_fr.examples import EXAMPLES
 from transformer_core.corpora.grammars.en_fr.lexicon import ADJECTIVES
-from transformer_core.corpora.grammars.en_fr.slips import SLIP_SHARE, with_slip
+from transformer_core.corpora.grammars.en_fr.noise import NOISE_SHARE, with_noise
 
 OTHER = {"il": "elle", "elle": "il", "ils": "elles", "elles": "ils"}
 REASON = re.compile(r"parce qu'(ils?|elles?) (.*)\.$")
@@ -27,7 +27,7 @@ def endings() -> Mapping[str, set[str]]:
 
 
 @pytest.fixture(scope="module")
-def slips(en_fr: Corpus) -> list[tuple[str, str]]:
+def noisy(en_fr: Corpus) -> list[tuple[str, str]]:
     """The French of training beside the right one, where they differ."""
     import random
 
@@ -35,29 +35,29 @@ def slips(en_fr: Corpus) -> list[tuple[str, str]]:
 
     rng = random.Random(0)
     drawn = [draw_sentence(rng) for _ in range(6000)]
-    both = [(translate(with_slip(sentence)).target, translate(sentence).target) for sentence in drawn]
-    return [(slip, right) for slip, right in both if slip != right]
+    both = [(translate(with_noise(sentence)).target, translate(sentence).target) for sentence in drawn]
+    return [(wrong, right) for wrong, right in both if wrong != right]
 
 
-def test_they_are_as_many_as_said_of_the_sentences_that_can_have_one(slips: list[tuple[str, str]]):
-    assert 0.5 * 6000 * 0.25 / SLIP_SHARE < len(slips) < 2 * 6000 * 0.25 / SLIP_SHARE
+def test_they_are_as_many_as_said_of_the_sentences_that_can_have_one(noisy: list[tuple[str, str]]):
+    assert 0.5 * 6000 * 0.25 / NOISE_SHARE < len(noisy) < 2 * 6000 * 0.25 / NOISE_SHARE
 
 
-def test_the_pronoun_is_the_other_one_and_what_agrees_follows(slips: list[tuple[str, str]]):
+def test_the_pronoun_is_the_other_one_and_what_agrees_follows(noisy: list[tuple[str, str]]):
     forms = endings()
-    for slip, right in slips:
-        said, meant = REASON.search(slip), REASON.search(right)
+    for wrong, right in noisy:
+        said, meant = REASON.search(wrong), REASON.search(right)
         assert said is not None
         assert meant is not None
-        assert slip[: said.start()] == right[: meant.start()]
+        assert wrong[: said.start()] == right[: meant.start()]
         assert said[1] == OTHER[meant[1]]
         for one, other in zip(said[2].split(), meant[2].split(), strict=True):
-            assert one == other or one in forms[other], (slip, right)
-    assert sum(slip.split()[-1] != right.split()[-1] for slip, right in slips) > len(slips) / 4
+            assert one == other or one in forms[other], (wrong, right)
+    assert sum(wrong.split()[-1] != right.split()[-1] for wrong, right in noisy) > len(noisy) / 4
 
 
 def test_examples_and_the_held_out_part_are_right(en_fr: Corpus):
-    assert all(with_slip(sentence) is sentence for sentence in EXAMPLES)
+    assert all(with_noise(sentence) is sentence for sentence in EXAMPLES)
     held_out = {pair.source: pair.target for pair in en_fr.held_out}
     tired = "The animal didn't cross the street because it was too tired."
     assert held_out[tired] == "L'animal n'a pas traversé la rue parce qu'il était trop fatigué."
