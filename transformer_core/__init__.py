@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from transformer_core.checkpoints.load import load
     from transformer_core.config import ModelConfig
     from transformer_core.decoding.beam import beam_search
+    from transformer_core.decoding.decoding_step import DecodingStep
     from transformer_core.decoding.greedy import Decoding, greedy_decode
     from transformer_core.decoding.session import DecodingSession
     from transformer_core.decoding.settings import Sampling
-    from transformer_core.decoding.tree import DecodingStep, DecodingTree
+    from transformer_core.decoding.tree import DecodingTree
     from transformer_core.instrument.capture import Activations, LazyActivations, capture
     from transformer_core.instrument.head_weights import HeadWeights, weights
     from transformer_core.instrument.intervene import intervene
@@ -91,7 +92,8 @@ _HOMES = {
     "decoding.greedy": ("Decoding", "greedy_decode"),
     "decoding.session": ("DecodingSession",),
     "decoding.settings": ("Sampling",),
-    "decoding.tree": ("DecodingStep", "DecodingTree"),
+    "decoding.decoding_step": ("DecodingStep",),
+    "decoding.tree": ("DecodingTree",),
     "instrument.capture": ("Activations", "LazyActivations", "capture"),
     "instrument.head_weights": ("HeadWeights", "weights"),
     "instrument.intervene": ("intervene",),

@@ -14,12 +14,11 @@ from transformer_core.checked_fields import (
     Count,
     CountOrZero,
     Probability,
-    Refusal,
     at_least,
     check_fields,
     check_together,
-    needs,
 )
+from transformer_core.config_rules import EVEN_HEADS, RULES
 from transformer_core.errors import ConfigError, Message
 
 Architecture = Literal["encoder_decoder", "decoder_only", "encoder_only"]
@@ -39,6 +38,8 @@ NormPosition = Literal["post", "pre"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
 Tying = Literal["three_way", "target", "none"]
+
+_ONCE_NULL = ("d_head", "n_kv_heads")  # in files: null where they follow from other fields
 
 _IN_WORDS: dict[Architecture, Message] = {
     "encoder_decoder": Message("an encoder-decoder model"),
@@ -113,11 +114,11 @@ class ModelConfig:
         """Check every field, and the fields against each other."""
         check_fields(self)
         if not self.d_head:
-            check_together(self, [_EVEN_HEADS])
+            check_together(self, [EVEN_HEADS])
             object.__setattr__(self, "d_head", self.d_model // self.n_heads)
         if not self.n_kv_heads:
             object.__setattr__(self, "n_kv_heads", self.n_heads)
-        check_together(self, _RULES)
+        check_together(self, RULES)
 
     def at_layer(self, layer: int) -> Self:
         """Return the configuration as it holds in one layer, where layers with a window and without alternate."""
@@ -209,143 +210,3 @@ class ModelConfig:
         if isinstance(values.get("attention_bias"), bool):  # as it was written when there were two choices only
             values = {**values, "attention_bias": "all" if values["attention_bias"] else "none"}
         return cls(**values)
-
-
-def _nearest_divisor(number: int, wanted: int) -> int:
-    """Return the divisor of `number` that is nearest to `wanted`."""
-    return min((d for d in range(1, number + 1) if number % d == 0), key=lambda d: abs(d - wanted))
-
-
-def _token(name: str) -> Refusal:
-    """Return the rule of a special token, which is in the vocabulary."""
-
-    def value(config: ModelConfig) -> Any:
-        return getattr(config, name)
-
-    return Refusal(
-        lambda c: not (type(value(c)) is int and 0 <= value(c) < c.vocab_size) and (name, value(c)) != ("pad_id", None),
-        Message("{name} ({value!r}) must be a token of the vocabulary, 0 to {last}", name=name),
-        {"value": value, "last": lambda c: c.vocab_size - 1},
-    )
-
-
-def _layers(stack: Message) -> tuple[Refusal, Refusal]:
-    """Return the rules of a stack: it has layers in the architectures that have it, and none in the others."""
-    name = f"n_{stack}_layers"
-
-    def n_layers(config: ModelConfig) -> Any:
-        return getattr(config, name)
-
-    def is_there(config: ModelConfig) -> Any:
-        return getattr(config, f"has_{stack}")
-
-    lacking = Message("{name} must be at least 1 in {kind}, got 0", name=name)
-    idle = Message("{kind} has no {stack}: {name} must be 0, got {n_layers}", stack=stack, name=name)
-    return (
-        Refusal(lambda c: is_there(c) and not n_layers(c), lacking),
-        Refusal(lambda c: n_layers(c) and not is_there(c), idle, {"n_layers": n_layers}),
-    )
-
-
-_ONCE_NULL = ("d_head", "n_kv_heads")  # in files: null where they follow from other fields
-_FEED_FORWARD = Message("a feed-forward network, so d_ff above 0")
-_ROTARY = ("base", "fraction", "scaling", "scaling_factor", "low_freq_factor", "high_freq_factor", "original_len")
-
-_EVEN_HEADS = Refusal(
-    lambda c: c.d_model % c.n_heads,
-    Message("d_model ({d_model}) must be divisible by n_heads ({n_heads}); use {fitting} heads, or set d_head"),
-    {"fitting": lambda c: _nearest_divisor(c.d_model, c.n_heads)},
-)
-
-_RULES: tuple[Refusal, ...] = (
-    *map(_token, ("pad_id", "bos_id", "eos_id")),
-    *_layers(Message("encoder")),
-    *_layers(Message("decoder")),
-    Refusal(
-        lambda c: c.architecture != "encoder_decoder" and c.tie_embeddings == "three_way",
-        Message(
-            "{kind} has one embedding, so nothing to tie three ways; use tie_embeddings target (the "
-            "embedding is also the last layer's matrix) or none"
-        ),
-    ),
-    Refusal(
-        lambda c: c.architecture != "encoder_only" and c.n_segments,
-        Message("segments belong to encoder-only models; n_segments must be 0 in {kind}"),
-    ),
-    Refusal(
-        lambda c: c.architecture != "encoder_only" and c.unembed_transform,
-        Message("unembed_transform belongs to encoder-only models; it must be false in {kind}"),
-    ),
-    Refusal(
-        lambda c: c.has_decoder and not c.unembed,
-        Message("{kind} writes by its last layer; unembed must be true in it"),
-    ),
-    needs("tie_embeddings", lambda c: c.unembed, "unembed", idle="none"),
-    *(needs(name, lambda c: c.unembed, "unembed") for name in ("unembed_transform", "unembed_bias", "scale_logits")),
-    Refusal(
-        lambda c: c.n_heads % c.n_kv_heads,
-        Message(
-            "n_heads ({n_heads}) must be divisible by n_kv_heads ({n_kv_heads}), so that each head of keys "
-            "and values serves as many queries; use {fitting}"
-        ),
-        {"fitting": lambda c: _nearest_divisor(c.n_heads, c.n_kv_heads)},
-    ),
-    Refusal(
-        lambda c: c.positions.startswith("sinusoidal") and c.d_model % 2,
-        Message("sinusoidal positions come in pairs of sine and cosine: d_model ({d_model}) must be even"),
-    ),
-    *(
-        needs(
-            f"rotary_{name}",
-            lambda c: c.has_rotary_positions,
-            Message("positions rotary_halves or rotary_interleaved"),
-        )
-        for name in _ROTARY
-    ),
-    Refusal(
-        lambda c: c.rotary_fraction > 1,
-        Message("rotary_fraction is a part of each head and must lie in (0, 1], got {rotary_fraction}"),
-    ),
-    Refusal(
-        lambda c: c.has_rotary_positions and (c.n_rotated < 2 or c.n_rotated % 2),
-        Message(
-            "rotation turns pairs of numbers: the rotated part of a head, {n_rotated} of {d_head}, must be "
-            "even and at least 2; change d_head or rotary_fraction"
-        ),
-    ),
-    needs("rotary_scaling_factor", lambda c: c.rotary_scaling != "none", Message("rotary_scaling linear or llama3")),
-    *(needs(f"rotary_{name}", lambda c: c.rotary_scaling == "llama3", "rotary_scaling llama3") for name in _ROTARY[4:]),
-    Refusal(
-        lambda c: c.rotary_high_freq_factor <= c.rotary_low_freq_factor,
-        Message(
-            "rotary_high_freq_factor ({rotary_high_freq_factor}) must be above rotary_low_freq_factor "
-            "({rotary_low_freq_factor})"
-        ),
-    ),
-    *(
-        needs(name, lambda c: c.positions == "relative_buckets", "positions relative_buckets")
-        for name in ("n_relative_buckets", "relative_max_distance")
-    ),
-    Refusal(
-        lambda c: c.relative_max_distance <= c.n_relative_buckets // 2,
-        Message(
-            "relative_max_distance ({relative_max_distance}) must be above half of n_relative_buckets "
-            "({n_relative_buckets}): the nearest distances have a bucket each"
-        ),
-    ),
-    needs("full_attention_every", lambda c: c.sliding_window is not None, "sliding_window"),
-    needs("rotary_base_in_window", lambda c: c.full_attention_every is not None, "full_attention_every"),
-    needs("final_norm", lambda c: c.norm_position == "post", "norm_position post"),
-    needs("first_norm", lambda c: c.norm_position == "pre", "norm_position pre"),
-    needs("parallel_residual", lambda c: c.norm_position == "pre", "norm_position pre"),
-    Refusal(
-        lambda c: c.parallel_residual and (c.d_ff == 0 or c.architecture == "encoder_decoder"),
-        Message(
-            "parallel_residual is for blocks of self-attention and a feed-forward network; set d_ff above 0 "
-            "and one stack, or parallel_residual to false"
-        ),
-    ),
-    needs("gated", lambda c: c.d_ff, _FEED_FORWARD),
-    needs("feed_forward_bias", lambda c: c.d_ff, _FEED_FORWARD),
-    needs("activation", lambda c: c.d_ff or c.unembed_transform, _FEED_FORWARD),  # either has one
-)

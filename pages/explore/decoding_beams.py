@@ -17,7 +17,7 @@ from transformer_core.language import say
 
 if TYPE_CHECKING:
     from transformer_core.decoding.beam_tree import BeamCandidate
-    from transformer_core.decoding.tree import DecodingStep
+    from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-beam-tree"
 MOST_MIB = 32  # of all searches

@@ -19,8 +19,8 @@ from transformer_core.figures.heatmaps.kv_cache import cost_lines, kv_cache_grid
 from transformer_core.language import grouped, say
 
 if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
     from transformer_core.decoding.prediction import NextTokenPrediction
-    from transformer_core.decoding.tree import DecodingStep
 
 KIB = 1 << 10
 LOOK_FOR = mark(

@@ -16,7 +16,7 @@ from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.tree import DecodingStep
+    from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-candidates"
 OWN = "decoding-own"  # the box for one's own words

@@ -18,10 +18,11 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     import numpy as np
 
+    from transformer_core.decoding.decoding_step import DecodingStep
     from transformer_core.decoding.looking import Aim, Kind
     from transformer_core.decoding.prediction import NextTokenPrediction
     from transformer_core.decoding.session import DecodingSession
-    from transformer_core.decoding.tree import DecodingStep, DecodingTree
+    from transformer_core.decoding.tree import DecodingTree
     from transformer_core.text.interface import Tokenizer
 
 MOST_MIB = 512  # of all trees

@@ -14,9 +14,9 @@ from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
     from transformer_core.decoding.prediction import Candidate
     from transformer_core.decoding.session import Comparison
-    from transformer_core.decoding.tree import DecodingStep
 
 LEAD = mark(
     "With teacher forcing the model reads the tokens of the target, whatever it would have generated itself, as in "

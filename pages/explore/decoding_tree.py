@@ -15,8 +15,8 @@ from transformer_core.figures import isolate
 from transformer_core.language import say
 
 if TYPE_CHECKING:
+    from transformer_core.decoding.decoding_step import DecodingStep
     from transformer_core.decoding.session import Comparison
-    from transformer_core.decoding.tree import DecodingStep
 
 KEY = "decoding-branch-tree"
 N_BEFORE = 2  # tokens before the place where branches part that their row in the table begins with

@@ -9,7 +9,7 @@ from pages.shared import decoding_state
 from pages.shared.components.writing import Looked, Token, sent_at, sent_forward, writing
 
 if TYPE_CHECKING:
-    from transformer_core.decoding.tree import DecodingStep
+    from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-writing"
 N_NEARBY = 4  # moments before and behind this one that a step shows at once

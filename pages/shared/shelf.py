@@ -252,7 +252,7 @@ def delete(name: str) -> None:
     Raises:
         CheckpointError: it belongs to Headlight, is not there any more, or cannot be deleted.
     """
-    from transformer_core.checkpoints.archive import remove
+    from transformer_core.checkpoints.remove import remove
 
     if models.is_shipped(name):
         raise CheckpointError(

@@ -16,7 +16,8 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import odd_config, random_tokens, shaken_model
-from transformer_core.checkpoints.placement import connect_devices, part_sizes, plan, spread
+from transformer_core.checkpoints.parameter_loader import connect_devices
+from transformer_core.checkpoints.placement import part_sizes, plan, spread
 from transformer_core.errors import CheckpointError, ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]

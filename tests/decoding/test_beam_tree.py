@@ -11,7 +11,8 @@ import transformer_core as tc
 from tests.model.building import DECODER, random_tokens, shaken_model, small_config
 from transformer_core.decoding.beam import PenaltyForm
 from transformer_core.decoding.beam_tree import BeamCandidate, BeamTree, search_beams
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import ConfigError, TextError
 
 EOS = 2

@@ -12,10 +12,11 @@ from torch import Tensor
 import transformer_core as tc
 from tests.model.building import DECODER, random_tokens, shaken_model, small_config
 from transformer_core.decoding.contrast import contrasted
+from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import GREEDY, Sampling
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.hooks import active_hooks, named_hook_points
 

@@ -16,7 +16,8 @@ from torch import Tensor
 
 import transformer_core as tc
 from tests.model.building import DECODER, ENCODER, VARIATIONS, odd_config, random_tokens, shaken_model, varied_model
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.hooks import active_hooks, named_hook_points
 

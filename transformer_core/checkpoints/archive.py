@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from io import BufferedIOBase, BytesIO
 from pathlib import Path, PurePosixPath
-from uuid import uuid4
+from typing import IO
 
 from transformer_core.checkpoints.bring_in import card_of
 from transformer_core.checkpoints.checkpoint import (
@@ -41,6 +41,8 @@ _TORCH = "data.pkl"  # what lies in every file of torch.save, which is a zip fil
 _MAX_READ = 2**20  # bytes; only a list of very many files is read in one larger piece
 _PIECE = 2**16  # bytes unpacked at a time
 _THIS = Message("this model")
+_TOO_LARGE = Message("this file takes more than {most}; bring it in by its path instead")
+_LARGER = Message("unpacked, {name} is larger than this file says; pack the model's folder again")
 
 
 def pack(folder: Path) -> bytes:
@@ -90,9 +92,12 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
                 unpacked.mkdir()
                 left = max_bytes
                 for member in members:
-                    left -= _write(archive, member, unpacked, left)
+                    name = PurePosixPath(member.filename).name
+                    with archive.open(member) as packed:
+                        left -= _copy(packed, unpacked / name, min(left, member.file_size), Message(_LARGER, name=name))
                 if is_of_torch:
-                    _copy(file, unpacked / "weights.pt", left)
+                    file.seek(0)
+                    _copy(file, unpacked / "weights.pt", left, Message(_TOO_LARGE, most=in_words(max_bytes)))
                 _take_in(unpacked, new, folder.name)
                 shutil.rmtree(unpacked)
     except HeadlightError:
@@ -104,27 +109,6 @@ def unpack(file: BufferedIOBase, folder: Path, *, max_bytes: int = MAX_BYTES) ->
     except OSError as error:
         raise CheckpointError(
             "the model cannot be written ({error}); make room, then try again", error=reason(error)
-        ) from error
-
-
-def remove(folder: Path) -> None:
-    """Delete a folder with a model: it is out of sight at once, and then its files go. Of a link only the link goes.
-
-    Raises:
-        CheckpointError: it holds no model, or cannot be deleted.
-    """
-    going = folder.with_name(f".{folder.name}.{uuid4().hex}.new")  # as a write that was cut off, which is cleared away
-    try:
-        if not (folder / CONFIG).is_file():
-            raise CheckpointError("there is no model in {folder}, so nothing was deleted", folder=folder)
-        if folder.is_symlink():
-            folder.unlink()
-        else:
-            folder.rename(going)
-            shutil.rmtree(going)  # follows no link
-    except OSError as error:
-        raise CheckpointError(
-            "{folder} cannot be deleted ({error}); delete it by hand", folder=folder, error=reason(error)
         ) from error
 
 
@@ -227,24 +211,6 @@ def _is_of_a_model(path: PurePosixPath, suffixes: Sequence[str]) -> bool:
     return path.suffix in suffixes and not path.name.startswith(".")
 
 
-def _copy(file: BufferedIOBase, path: Path, room: int) -> None:
-    """Write a file as it is.
-
-    Raises:
-        CheckpointError: there is no room for it.
-    """
-    file.seek(0)
-    n_bytes = 0
-    with path.open("wb") as copy:
-        while part := file.read(_PIECE):
-            n_bytes += len(part)
-            if n_bytes > room:
-                raise CheckpointError(
-                    "this file takes more than {most}; bring it in by its path instead", most=in_words(room)
-                )
-            copy.write(part)
-
-
 def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
     """Check that all files can be unpacked one beside the other.
 
@@ -278,22 +244,19 @@ def _refuse_bad_members(members: Sequence[zipfile.ZipInfo]) -> None:
             )
 
 
-def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, room: int) -> int:
-    """Unpack one file into a folder, and return its size.
+def _copy(source: IO[bytes] | BufferedIOBase, path: Path, room: int, too_large: Message) -> int:
+    """Write a file, a piece at a time, and return its size.
 
     Raises:
-        CheckpointError: it is larger than it says, so that there is no room for it.
+        CheckpointError: `too_large`: it takes more than `room`.
     """
-    name = PurePosixPath(member.filename).name
     n_bytes = 0
-    with archive.open(member) as packed, (folder / name).open("wb") as unpacked:
-        while part := packed.read(_PIECE):
+    with path.open("wb") as copy:
+        while part := source.read(_PIECE):
             n_bytes += len(part)
-            if n_bytes > min(room, member.file_size):
-                raise CheckpointError(
-                    "unpacked, {name} is larger than this file says; pack the model's folder again", name=name
-                )
-            unpacked.write(part)
+            if n_bytes > room:
+                raise CheckpointError(too_large)
+            copy.write(part)
     return n_bytes
 
 

@@ -13,7 +13,8 @@ from safetensors.torch import save_file
 from torch import nn
 
 from transformer_core.checkpoints.folder import reading, replacing, write_json
-from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan, put
+from transformer_core.checkpoints.parameter_loader import ParameterLoader, put
+from transformer_core.checkpoints.placement import DeviceMap, plan
 from transformer_core.checkpoints.tensor_files import PICKLES, OnProgress, TensorFiles, weight_files
 from transformer_core.config import ModelConfig
 from transformer_core.devices import choose_precision

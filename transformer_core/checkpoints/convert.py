@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from transformer_core.checkpoints.families import FAMILIES
 from transformer_core.checkpoints.family import Entry, Family, Ignored
-from transformer_core.checkpoints.placement import put
+from transformer_core.checkpoints.parameter_loader import put
 from transformer_core.config import ModelConfig
 from transformer_core.errors import CheckpointError, Message
 from transformer_core.model.transformer import Transformer, assemble

@@ -16,7 +16,8 @@ from transformer_core.checkpoints.checkpoint import (
 )
 from transformer_core.checkpoints.convert import convert, family_of
 from transformer_core.checkpoints.foreign import open_foreign
-from transformer_core.checkpoints.placement import DeviceMap, ParameterLoader, plan
+from transformer_core.checkpoints.parameter_loader import ParameterLoader
+from transformer_core.checkpoints.placement import DeviceMap, plan
 from transformer_core.checkpoints.tensor_files import OnProgress
 from transformer_core.devices import choose_precision
 from transformer_core.errors import CheckpointError, Message

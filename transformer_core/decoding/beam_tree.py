@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from transformer_core.decoding.beam import Fate, Longer, PenaltyForm, Search
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import ConfigError, TextError
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
+from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.prediction import NextTokenPrediction
-from transformer_core.decoding.tree import DecodingStep
 
 Kind = Literal["decoder", "cross"]  # over what was written so far, or over the source
 

@@ -15,10 +15,11 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.contrast import contrasted
+from transformer_core.decoding.decoding_step import DecodingStep
 from transformer_core.decoding.prediction import NextTokenPrediction
 from transformer_core.decoding.sampling import draw, next_log_probs
 from transformer_core.decoding.settings import GREEDY, Sampling
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.tree import DecodingTree
 from transformer_core.errors import ConfigError, TextError
 from transformer_core.model.transformer import Transformer
 

@@ -6,7 +6,6 @@ tree can be gone on with: a cache is put together from the steps on the way, and
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -19,64 +18,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer_core.decoding.cache import KeyValueCache
-from transformer_core.decoding.prediction import Candidate, NextTokenPrediction
-from transformer_core.decoding.settings import Sampling
+from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.prediction import NextTokenPrediction
 from transformer_core.decoding.steps import check_writes, room_for
 from transformer_core.decoding.threads import threads_for
 from transformer_core.errors import TextError
 from transformer_core.hooks import HookPoint, active_hooks, named_hook_points
 from transformer_core.model.transformer import Transformer
-
-
-@dataclass(kw_only=True, eq=False)
-class DecodingStep:
-    """A token after another one: its source, its probability, and the attention that preceded it."""
-
-    token: int
-    position: int  # among the decoder's tokens, from 0
-    parent: "DecodingStep | None" = field(repr=False)
-    is_given: bool  # <bos>, or a token of the prompt
-    # by token; another user of the tree may add one at any time, so iterate over `list(children.values())`
-    children: "dict[int, DecodingStep]" = field(default_factory=dict, repr=False)
-    prediction: NextTokenPrediction | None = field(default=None, repr=False)  # of the next token; None until read
-    kept: Float[Tensor, "layer both_heads d_head"] | None = field(default=None, repr=False)  # keys, after them values
-    choices: dict[Sampling, int] = field(default_factory=dict, repr=False)  # what sessions chose after it, by sampling
-    _chosen: Candidate | None = field(default=None, init=False, repr=False)
-
-    @property
-    def decision(self) -> NextTokenPrediction | None:
-        """What the model said before this token, and looked at; None for the first one, or before it was read."""
-        return None if self.parent is None else self.parent.prediction
-
-    @property
-    def chosen(self) -> Candidate | None:
-        """This token as a candidate of that decision."""
-        if self._chosen is None and self.decision is not None:
-            self._chosen = self.decision.candidate(self.token)
-        return self._chosen
-
-    @property
-    def log_prob(self) -> float:
-        """In nats, after the tokens before it; 0 where it was not for the model to say."""
-        return 0.0 if self.chosen is None else self.chosen.log_prob
-
-    def path(self) -> "list[DecodingStep]":
-        """Return all steps from the first token to this one."""
-        backwards: list[DecodingStep] = []
-        step: DecodingStep | None = self
-        while step is not None:
-            backwards.append(step)
-            step = step.parent
-        return backwards[::-1]
-
-    def written(self) -> "list[DecodingStep]":
-        """Return the steps of the path that were not given."""
-        return [step for step in self.path() if not step.is_given]
-
-    @property
-    def total_log_prob(self) -> float:
-        """Of all that was written up to here, in nats."""
-        return math.fsum(step.log_prob for step in self.written())
 
 
 class DecodingTree:
@@ -265,7 +213,7 @@ class DecodingTree:
                 self.n_bytes += step.prediction.n_bytes + step.kept.nbytes
         self._live = cache, [row[-1] for row in rows]
 
-    def _cache_after(self, ends: "list[DecodingStep | None]") -> KeyValueCache:
+    def _cache_after(self, ends: list[DecodingStep | None]) -> KeyValueCache:
         """Return a cache that goes on after these steps: the last one, or one put together from what steps keep."""
         if self._live is not None and self._live[1] == ends:
             return self._live[0]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pages.learn.lesson_engine.run import Run
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.decoding.beam_tree import search_beams
-from transformer_core.decoding.tree import DecodingStep, DecodingTree
+from transformer_core.decoding.decoding_step import DecodingStep
+from transformer_core.decoding.tree import DecodingTree
 
 
 @dataclass(frozen=True, kw_only=True)

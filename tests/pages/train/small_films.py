@@ -11,7 +11,8 @@ from transformer_core.analysis.training.head_history import HeadHistory
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run.directory import RunDirectory, RunRequest
+from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.request import RunRequest
 
 TEXTS = ("The cat sees the dog.", "The dog doesn't see the cat.", "The cat sleeps.")
 EXAMPLES: dict[Architecture, tuple[str, ...]] = {

@@ -24,7 +24,8 @@ from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run.directory import Progress, RunDirectory, RunRequest
+from transformer_core.training.run.directory import Progress, RunDirectory
+from transformer_core.training.run.request import RunRequest
 
 WRITTEN = json.dumps(
     RunRequest(

@@ -28,9 +28,10 @@ from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import refuse_unguidable
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.processes import ALONE, Processes
-from transformer_core.training.run.directory import Progress, RunDirectory, RunRequest
+from transformer_core.training.run.directory import Progress, RunDirectory
 from transformer_core.training.run.failures import is_short_of_memory, told
 from transformer_core.training.run.job import Job
+from transformer_core.training.run.request import RunRequest
 
 _CORPUS_SEED = 0  # the generated corpora are the same for every run; `--seed` is the training's
 

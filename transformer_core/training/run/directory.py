@@ -15,7 +15,7 @@ or appended to.
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,60 +25,18 @@ from torch import Tensor
 
 from transformer_core.checkpoints.checkpoint import load, read_card, write_parts
 from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
-from transformer_core.config import ModelConfig
 from transformer_core.corpora.batching import BatchPosition
-from transformer_core.corpora.reading import CorpusReading
-from transformer_core.errors import NO_MESSAGE, ConfigError, HeadlightError, Message, RunError
+from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
-from transformer_core.training.config import TrainingConfig
 from transformer_core.training.run import commands
 from transformer_core.training.run.film import Film
 from transformer_core.training.run.metrics import RecordFile
+from transformer_core.training.run.request import RunRequest
 from transformer_core.training.run.status import RunClaim, RunState, RunStatus, read_object, read_status, standing
 
-_KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, where no configuration checks them
-    str: ("corpus", "corpus_fingerprint", "preset", "command"),
-    int: ("corpus_seed",),
-    dict: ("model", "training", "versions"),
-}
 _BEFORE_A_RUN = (".lock", ".reserve", ".run.json.")  # what one that was killed before it began may leave
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """What was asked of a run: all that its losses depend on, and what it was made with."""
-
-    corpus: str  # name, as `load_corpus` takes it
-    corpus_seed: int
-    corpus_fingerprint: str  # sha256 of all pairs
-    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of `CorpusReading`
-    tokenizer_fingerprint: str = ""  # of a tokenizer from elsewhere, as it is saved with the model; "": made here
-    preset: str  # name of the model preset and of its training
-    model: ModelConfig
-    training: TrainingConfig
-    command: str  # makes the same run again
-    versions: Mapping[str, str]  # of Python and the packages that the numbers depend on
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the request as plain values, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a request from plain values.
-
-        Raises:
-            KeyError, TypeError, ValueError: a value is missing, unknown, or makes no sense.
-        """
-        for kind, names in _KINDS.items():
-            for name in names:
-                if not isinstance(values[name], kind):
-                    raise HeadlightError("{name} is {value!r}", name=name, value=values[name])
-        CorpusReading(**values.get("reading", {}))
-        model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
-        return cls(**{**values, "model": model, "training": training})
 
 
 @dataclass(frozen=True, kw_only=True)

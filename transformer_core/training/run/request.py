@@ -1,0 +1,51 @@
+"""What was asked of a run: run.json."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.reading import CorpusReading
+from transformer_core.errors import HeadlightError
+from transformer_core.training.config import TrainingConfig
+
+_KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, where no configuration checks them
+    str: ("corpus", "corpus_fingerprint", "preset", "command"),
+    int: ("corpus_seed",),
+    dict: ("model", "training", "versions"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What was asked of a run: all that its losses depend on, and what it was made with."""
+
+    corpus: str  # name, as `load_corpus` takes it
+    corpus_seed: int
+    corpus_fingerprint: str  # sha256 of all pairs
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of `CorpusReading`
+    tokenizer_fingerprint: str = ""  # of a tokenizer from elsewhere, as it is saved with the model; "": made here
+    preset: str  # name of the model preset and of its training
+    model: ModelConfig
+    training: TrainingConfig
+    command: str  # makes the same run again
+    versions: Mapping[str, str]  # of Python and the packages that the numbers depend on
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the request as plain values, for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Build a request from plain values.
+
+        Raises:
+            KeyError, TypeError, ValueError: a value is missing, unknown, or makes no sense.
+        """
+        for kind, names in _KINDS.items():
+            for name in names:
+                if not isinstance(values[name], kind):
+                    raise HeadlightError("{name} is {value!r}", name=name, value=values[name])
+        CorpusReading(**values.get("reading", {}))
+        model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
+        return cls(**{**values, "model": model, "training": training})
