@@ -10,6 +10,7 @@ CORE = Path(transformer_core.__file__).parent
 NO_MATTER = {
     "checked_fields.py",
     "config.py",
+    "config_rules.py",
     "errors.py",
     "language.py",
 }  # names of architectures, classes of errors, and the words that people read
