@@ -30,6 +30,7 @@ FLOORS = [
     (
         "transformer_core.hooks",
         "transformer_core.checked_fields",
+        "transformer_core.config_rules",
         "transformer_core.config",
         "transformer_core.devices",
         "transformer_core.errors",

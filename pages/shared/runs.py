@@ -248,7 +248,7 @@ def saved_step(run: Run) -> int | None:
 
 
 def records(run: Run) -> list[dict[str, Any]]:
-    """Return what was measured up to the step at which the run was found: all that is told of it is of one snapshot.
+    """Return what was measured up to the step at which the run was found, so that everything shown is of one step.
 
     Raises:
         RunError: a line in the middle is damaged.

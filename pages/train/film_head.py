@@ -19,7 +19,7 @@ from transformer_core.language import grouped, say
 TITLE = mark("Attention pattern after step {step}: {head}")
 LED = {  # how the snapshots are made alike
     "encoder_decoder": mark("All snapshots are teacher-forced on “{output}”, {whose};"),
-    "decoder_only": mark("All snapshots read the text with “{output}” behind it, which the last one wrote;"),
+    "decoder_only": mark("All snapshots read the text followed by “{output}”, which the last one wrote;"),
     "encoder_only": mark("All snapshots are asked for the words that the last one fills in, “{output}”;"),
 }
 WRITES = {

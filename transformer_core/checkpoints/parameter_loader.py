@@ -122,7 +122,7 @@ def _computes_on(place: Place) -> torch.device:
 
 
 def put(model: nn.Module, names: Sequence[str], parameter: nn.Parameter) -> None:
-    """Put a parameter in the place of an empty one, under each of the names by which it is tied."""
+    """Replace an empty parameter, under every name that it is tied to."""
     for name in names:
         path, _, attribute = name.rpartition(".")
         setattr(model.get_submodule(path), attribute, parameter)

@@ -161,7 +161,7 @@ def test_of_a_run_that_was_killed_before_it_began_nothing_is_in_the_way(tmp_path
     assert sorted(path.name for path in run.iterdir()) == [".lock", ".reserve", "run.json", "status.json"]
 
 
-def test_of_two_that_begin_at_the_same_snapshot_one_does(tmp_path: Path, request_: RunRequest):
+def test_of_two_that_begin_at_the_same_time_one_does(tmp_path: Path, request_: RunRequest):
     n_at_once = 6
     together, outcomes = Barrier(n_at_once), []
 

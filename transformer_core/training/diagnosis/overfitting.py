@@ -7,7 +7,7 @@ from transformer_core.training.diagnosis.finding import Finding
 from transformer_core.training.diagnosis.wording import nats, number, setting, times
 
 _RISE_NATS, _RISE_SHARE = 0.1, 0.05  # of a held-out loss over its best: more than one set of texts differs from another
-_ENOUGH_BEHIND = 2  # measurements after the best while the training goes on: a single one may be a bad snapshot
+_ENOUGH_BEHIND = 2  # measurements after the best while the training goes on: a single one may be an outlier
 _FEWEST_AROUND = 4  # logged losses that make a mean, around the best measurement and at the end
 _GAP_NATS, _GAP_SHARE = 0.5, 0.5  # training loss below the held-out loss by so much, and below this share of it
 _GAP_EPOCHS = 3.0  # nothing is learnt by heart at first sight

@@ -141,7 +141,7 @@ def _still_waits(directory: ExperimentDirectory, n_before: int, stop_reason: Cal
 
 
 def _told(error: Exception, directory: ExperimentDirectory) -> Exception:
-    """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours."""
+    """Return the error to report: a clear message for a known cause, otherwise the error itself."""
     if is_short_of_memory(error):
         return RunError("there is too little memory for this experiment; choose fewer variants, or end other programs")
     if isinstance(error, OSError):

@@ -13,7 +13,7 @@ from transformer_core.errors import RunError
 from transformer_core.reasons import reason
 
 CommandName = Literal["pause", "resume", "step", "stop", "snapshot", "look", "learning-rate"]
-"""`look` wants the weights of this snapshot in `now/`; `learning-rate` says by what the scheduled one is multiplied."""
+"""`look` asks for the current weights in `now/`; `learning-rate` says by what the scheduled one is multiplied."""
 
 _NAMES: tuple[CommandName, ...] = get_args(CommandName)
 _FOLDER = "commands"

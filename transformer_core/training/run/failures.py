@@ -20,7 +20,7 @@ def is_short_of_memory(error: Exception) -> bool:
 
 
 def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
-    """Return what a person is told of an error; the error itself, where it says all, or is a defect of ours.
+    """Return the error to report: a clear message for a known cause, otherwise the error itself.
 
     Args:
         error: what ended the training.
