@@ -244,7 +244,21 @@ def test_the_result_can_be_read_with_gradients():
     """Whoever decodes, then looks at gradients of what was written, needs ordinary tensors."""
     model = random_model(3)
     src = torch.tensor([[4, 5, 2]])
-    model(src, greedy_decode(model, src).tokens[:, :-1]).sum().backward()
+    decoding = greedy_decode(model, src)
+    assert not decoding.log_probs.is_inference()
+    model(src, decoding.tokens[:, :-1]).sum().backward()
+
+
+def test_what_is_captured_can_be_computed_with():
+    """Without a capture torch's inference mode is on, whose tensors take part in no gradients."""
+    model = random_model(3)
+    with capture(model, "*") as acts:
+        greedy_decode(model, torch.tensor([[4, 5, 2]]))
+    pattern = acts["decoder.blocks.0.self_attn.hook_pattern"]
+    probe = torch.ones(pattern.shape[-1], requires_grad=True)
+    (pattern @ probe).square().sum().backward()
+    assert probe.grad is not None
+    assert probe.grad.abs().sum() > 0
 
 
 def test_padding_is_never_written():

@@ -24,7 +24,7 @@ class GrowingStore:
         """Add keys and values [batch, head, new, d_head], and return those of all positions so far."""
         first, n_new = self.n_positions, k.shape[2]
         self.n_positions += n_new
-        if self.k_v is None or self.k_v.shape[2] < self.n_positions:
+        if self.k_v is None or self.k_v.shape[2] < self.n_positions or not _is_writable(self.k_v):
             room = (self.n_positions + _CHUNK - 1) // _CHUNK * _CHUNK
             grown = k.new_empty(k.shape[0], 2 * k.shape[1], room, k.shape[3])
             if self.k_v is not None:
@@ -49,6 +49,11 @@ class GrowingStore:
         """Go on with these rows in this order."""
         assert self.k_v is not None, "nothing was read yet"
         self.k_v = self.k_v.index_select(0, rows)
+
+
+def _is_writable(x: Tensor) -> bool:
+    """Whether torch lets `x` be written to in place here: one of its inference mode only there."""
+    return torch.is_inference_mode_enabled() or not x.is_inference()
 
 
 class FixedStore:
