@@ -23,6 +23,8 @@ from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwr
 
 ROOT = Path(__file__).resolve().parents[2]
 
+HEALTH = "/_stcore/health"  # where the app says that it is up
+
 # The shell is Chromium without windows: the same pages take a tenth less time in it.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PLACES = ("/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",)
@@ -89,6 +91,8 @@ def launch(playwright: Playwright) -> Browser:
 def launch_with_profile(playwright: Playwright, folder: Path, **options: Any) -> BrowserContext:
     """Start one like `launch` does, that keeps in a folder what pages it read: it reads them much faster then.
 
+    All its pages are of one process, which keeps the app's code compiled as long as one page of the app is open.
+
     Args:
         playwright: it starts the browser.
         folder: made where it is not there.
@@ -97,7 +101,9 @@ def launch_with_profile(playwright: Playwright, folder: Path, **options: Any) ->
     Raises:
         FileNotFoundError: there is no Chromium.
     """
-    return playwright.chromium.launch_persistent_context(folder, **_how_to_start(playwright), **options)
+    how = _how_to_start(playwright)
+    how["args"] += ["--renderer-process-limit=1", "--process-per-site"]
+    return playwright.chromium.launch_persistent_context(folder, **how, **options)
 
 
 def _how_to_start(playwright: Playwright) -> dict[str, Any]:
@@ -136,7 +142,7 @@ def is_healthy(url: str) -> bool:
     """Whether the app at this address answers that it is up."""
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=2)
     try:
-        connection.request("GET", "/_stcore/health")
+        connection.request("GET", HEALTH)
         return connection.getresponse().status == 200
     except (OSError, http.client.HTTPException):
         return False

@@ -19,7 +19,7 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-from tests.e2e.browser import Server, launch, launch_with_profile, serve
+from tests.e2e.browser import HEALTH, Server, launch, launch_with_profile, serve
 
 VIEWPORT = {"width": 1440, "height": 900}
 LOCAL_SCHEMES = ("data", "blob", "about")
@@ -128,6 +128,7 @@ def new_page(
                 profile = profiles / sha256(name.encode()).hexdigest()
                 contexts[name] = launch_with_profile(playwright, profile, **options)
                 contexts[name].set_default_timeout(PATIENCE)
+                contexts[name].pages[0].goto(server_url + HEALTH)  # its process stays as long as this page does
             page = contexts[name].new_page()
             if name not in fresh:  # what an earlier test left in the browser is no visitor's of this one
                 fresh.add(name)

@@ -9,8 +9,14 @@ from playwright.sync_api import Page
 _LOOK = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 _CANVASES = Path(__file__).with_name("looking_at_canvases.js")
 _GO = """address => {
-  History.prototype.pushState.call(history, null, "", address); // the app's own asks who acted
-  dispatchEvent(new PopStateEvent("popstate"));
+  const button = Object.assign(document.createElement("button"), { style: "position: fixed; opacity: 0" });
+  button.addEventListener("keydown", () => {
+    History.prototype.pushState.call(history, null, "", address); // the app's own asks who acted
+    dispatchEvent(new PopStateEvent("popstate"));
+  });
+  button.addEventListener("click", () => button.remove());
+  document.body.append(button);
+  button.focus();
 }"""
 _IDLE = """([text]) => {
   const app = document.querySelector('[data-testid="stApp"]');
@@ -49,12 +55,12 @@ def wait(page: Page, text: str | None = None) -> None:
 def open_address(page: Page, address: str) -> None:
     """Open an address, in place where the app is open already, as the browser does for Back; and wait for the page.
 
-    That takes less than half of what reading the app anew takes. The key stands for an act of the person: after Back
-    alone a page leaves the address as it is.
+    That takes less than half of what reading the app anew takes. After Back alone a page leaves the address as it is;
+    so a key is pressed, and what it does goes on until the click that ends it: an act of the person, before any answer.
     """
     if page.url.startswith("http"):
         page.evaluate(_GO, f"/{address}")
-        page.keyboard.press("Shift")
+        page.keyboard.press("Enter")
     else:
         page.goto(f"/{address}")
     wait(page)
