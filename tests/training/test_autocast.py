@@ -1,0 +1,63 @@
+"""Trained under bfloat16, every kind of model has the loss and the gradients that it has in float32, watched or not."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from transformer_core.config import ModelConfig
+from transformer_core.corpora.batching import IGNORED
+from transformer_core.instrument.capture import capture
+from transformer_core.model.transformer import Transformer, build
+from transformer_core.training.objective import TrainingLoss
+
+TOKENS = torch.tensor([[1, 5, 6, 7, 8], [1, 5, 0, 0, 0]])  # the second is short, and padded
+TARGETS = torch.tensor([[5, 6, 7, 8, 2], [5, 2, IGNORED, IGNORED, IGNORED]])
+CLOSE = 0.05  # bfloat16 has eight bits: a relative error of 0.4 % for each of some ten roundings
+
+
+def small_model(*, dropout: float, **changes: Any) -> Transformer:
+    sizes: dict[str, Any] = {"vocab_size": 20, "d_model": 16, "d_ff": 32, "n_heads": 2, "max_seq_len": 32}
+    layers: dict[str, Any] = {"architecture": "decoder_only", "n_encoder_layers": 0, "n_decoder_layers": 2}
+    shape: dict[str, Any] = {"tie_embeddings": "target", "norm_position": "pre", "dropout": dropout}
+    return build(ModelConfig(**sizes, **layers, **shape, **changes), seed=3).train()
+
+
+def loss_and_gradients(model: Transformer, *, bfloat16: bool, is_watched: bool = False) -> tuple[Tensor, list[Tensor]]:
+    model.zero_grad()
+    loss_of = TrainingLoss(model, smoothing=0.1)
+    with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
+        if is_watched:
+            with capture(model, "*"):
+                loss = loss_of((TOKENS,), TARGETS)
+        else:
+            loss = loss_of((TOKENS,), TARGETS)
+    loss.backward()
+    gradients = [parameter.grad for parameter in model.parameters()]
+    assert all(gradient is not None for gradient in gradients)
+    return loss.detach(), [gradient.clone() for gradient in gradients if gradient is not None]
+
+
+@pytest.mark.parametrize("positions", ["alibi", "relative_buckets", "rotary_halves"])
+@pytest.mark.parametrize("qk_norm", [False, True], ids=["", "q/k norm"])
+@pytest.mark.parametrize("norm", ["layer", "rms"])
+@pytest.mark.parametrize("window", [None, 2], ids=["", "window"])
+@pytest.mark.parametrize("is_watched", [False, True], ids=["", "watched"])
+def test_it_is_float32_but_for_rounding(positions: str, qk_norm: bool, norm: str, window: int | None, is_watched: bool):
+    model = small_model(dropout=0.0, positions=positions, qk_norm=qk_norm, norm=norm, sliding_window=window)
+    expected, true = loss_and_gradients(model, bfloat16=False)
+    loss, gradients = loss_and_gradients(model, bfloat16=True, is_watched=is_watched)
+    torch.testing.assert_close(loss, expected, rtol=CLOSE, atol=0)
+    found, right = (torch.cat([gradient.flatten() for gradient in one]) for one in (gradients, true))
+    assert (found - right).norm() < CLOSE * right.norm()
+
+
+@pytest.mark.parametrize("dropout_pattern", [0.0, 0.1])
+@pytest.mark.parametrize("is_watched", [False, True], ids=["", "watched"])
+def test_with_dropout_nothing_overflows(dropout_pattern: float, is_watched: bool):
+    model = small_model(dropout=0.1, dropout_pattern=dropout_pattern, positions="alibi", qk_norm=True, norm="rms")
+    for _ in range(5):
+        loss, gradients = loss_and_gradients(model, bfloat16=True, is_watched=is_watched)
+        assert loss.isfinite()
+        assert all(gradient.isfinite().all() for gradient in gradients)
