@@ -13,6 +13,7 @@ BENCHMARKS = (
     "generate",
     "against_transformers",
     "lazy_capture",
+    "kept_tokens",
     "in_browser",
     "explore_in_browser",
     "against_bertviz",
