@@ -62,7 +62,7 @@ class ModelConfig:
     architecture: Architecture = "encoder_decoder"  # which stacks there are
     d_model: Count = 512  # width of the residual stream
     d_ff: CountOrZero = 2048  # width of the feed-forward layer; 0: blocks of attention alone (Elhage et al. 2021)
-    n_heads: Count = 8  # attention heads a layer; the paper's h
+    n_heads: Count = 8  # attention heads per layer; the paper's h
     d_head: CountOrZero = 0  # width of one head; where 0 is given, it becomes d_model / n_heads, as in the paper
     n_kv_heads: CountOrZero = 0  # heads of keys and values, each for a group of heads (Ainslie et al. 2023); 0: n_heads
     n_encoder_layers: CountOrZero = 6  # the paper's N; 0 where there is no encoder
@@ -101,7 +101,7 @@ class ModelConfig:
     tie_embeddings: Tying = "three_way"  # source, target, last matrix shared (sec. 3.4); "target": the last two
     unembed: bool = True  # the last linear layer, which makes logits; False: final states only, and no predictions
     unembed_transform: bool = False  # a layer and a normalization before the last one (Devlin et al. 2019, code)
-    unembed_bias: bool = False  # one number a token, added to the logits
+    unembed_bias: bool = False  # one number per token, added to the logits
     scale_logits: bool = False  # final states times d_model^-0.5 (Raffel et al. 2020, code)
 
     dropout: Probability = 0.1  # probability, on each sub-layer's output and on embedding + positions (sec. 5.4)

@@ -181,7 +181,7 @@ def _matrix(scene: Scene, pair: StackPair, likeness: np.ndarray) -> None:
     rows, columns = (
         [say("embedding"), *(say("layer {layer}", layer=layer) for layer in range(n - 1))] for n in likeness.shape
     )
-    name = say("{stacks}: how alike the states behind the layers are (CKA)", stacks=pair.in_words())
+    name = say("{stacks}: CKA of the hidden states after each layer", stacks=pair.in_words())
     figure = layer_matrix(
         likeness,
         names=(f"A: {scene.a.name}", f"B: {scene.b.name}"),

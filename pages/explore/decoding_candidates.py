@@ -1,4 +1,4 @@
-"""What may come next at this moment: the candidates as bars, how one of them is chosen, and a person's own words."""
+"""The next-token distribution at this step: the candidates as bars, how one is chosen, and a person's own words."""
 
 import hashlib
 import math
@@ -43,7 +43,7 @@ def show(scene: Scene) -> None:
         if scene.tree.has_ended(scene.at)
         else say("token {n}, {behind}", n=scene.n_written, behind=_behind(scene, scene.at))
     )
-    prose.subheading(say("What may come next"), place)
+    prose.subheading(say("Next-token distribution"), place)
     if scene.ended:
         prose.note(scene.ended)
     if scene.prediction is None:
@@ -54,7 +54,7 @@ def show(scene: Scene) -> None:
     _bars(scene)
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
         _number(
-            say("Repetition"),
+            say("Repetition penalty"),
             decoding_state.REPETITION,
             {"min_value": min(LEAST_PENALTY, decoding_state.REPETITION.value), "max_value": MOST_PENALTY, "step": 0.1},
             help=say(ABOUT_PENALTY),
@@ -180,7 +180,7 @@ def _lead(scene: Scene) -> None:
 
 
 def _behind(scene: Scene, step: "DecodingStep") -> str:
-    return say("behind “{token}”", token=isolate(scene.labels([step])[0]))
+    return say("after “{token}”", token=isolate(scene.labels([step])[0]))
 
 
 def _version(scene: Scene, step: "DecodingStep") -> str:

@@ -65,7 +65,7 @@ def _table(scene: Scene) -> None:
         "branch": _ends(scene),
         "tokens": lengths,
         "nats": totals,
-        "nats a token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
+        "nats per token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
     }
     st.dataframe(
         columns,
@@ -84,8 +84,8 @@ def _table(scene: Scene) -> None:
                 format="%.2f",
                 help=say("Log-probability of all that was written on it: the sum over its tokens"),
             ),
-            "nats a token": st.column_config.NumberColumn(
-                say("nats a token"), width=95, format="%.3f", help=say("The mean over its tokens")
+            "nats per token": st.column_config.NumberColumn(
+                say("nats per token"), width=95, format="%.3f", help=say("The mean over its tokens")
             ),
         },
     )

@@ -102,7 +102,7 @@ def _tokens(scene: Scene) -> None:
     box = f"{heads_state.HIDDEN.key}-box"
     st.session_state[box] = [part for part in heads_state.HIDDEN.value.split("+") if part]
     st.multiselect(
-        say("Hide"),
+        say("Exclude"),
         [*HIDDEN_NAMES],
         key=box,
         format_func=lambda name: say(HIDDEN_NAMES[name]),
@@ -114,7 +114,7 @@ def _tokens(scene: Scene) -> None:
     if heads_state.HIDDEN.value:
         st.session_state["heads-rest-box"] = heads_state.REST.value == "share"
         st.toggle(
-            say("Rows sum to 1 again"),
+            say("Renormalize rows"),
             key="heads-rest-box",
             on_change=lambda: heads_state.REST.set("share" if st.session_state["heads-rest-box"] else ""),
             help=say("Divide what is left of each row by its sum"),

@@ -25,7 +25,7 @@ PARTS = {
     "drawing": mark("Drawing"),
     "parameters": mark("Parameters"),
     "cost": mark("Cost"),
-    "stream": mark("Stream"),
+    "stream": mark("Residual stream"),
 }
 LOOK = mark(
     "the stream runs straight up; each sub-layer reads it and adds what it found to what goes around it. Point at "

@@ -87,7 +87,7 @@ def _sub(config: ModelConfig, box: Box) -> str:
         case "positions" if has_added_positions(config):
             return "sin, cos"
         case "positions" if config.has_rotary_positions:
-            return say("turn Q and K")
+            return say("apply RoPE")
         case "positions":
             return say("added to scores")
         case "segments":

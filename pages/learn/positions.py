@@ -18,8 +18,8 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Attention by itself sees a heap of tokens without an order. What tells it where each one stands is put in by an "
-    "encoding of positions: added to the embeddings, turned into queries and keys, or added to the scores."
+    "Attention alone treats its tokens as a set without an order. A positional encoding tells it where each token "
+    "stands: it is added to the embeddings, rotates queries and keys, or is added to the scores."
 )
 DRAWN_BY = {
     "table": positions_table.show,

@@ -13,12 +13,12 @@ from transformer_core.language import say
 PART_NAMES = {
     "table": mark("Table"),
     "waves": mark("Waves"),
-    "products": mark("Products"),
+    "products": mark("Dot products"),
     "shift": mark("Shift"),
-    "dials": mark("Dials"),
+    "dials": mark("Rotary angles"),
     "bias": mark("Bias"),
     "model": mark("In this model"),
-    "retrain": mark("Swap and retrain"),
+    "retrain": mark("Ablate the encoding"),
 }
 FORMULAS = {
     "sinusoidal_halves": mark(
@@ -98,7 +98,7 @@ def _tables(scene: Scene) -> None:
     with st.container(key="hl-positions-tables", horizontal=True, gap="small", vertical_alignment="center"):
         st.html(f"<span class='hl-try'>{html.escape(say('Try'))}</span>", width="content")
         for key, label, told in (
-            ("known", say("The well-known picture"), ("sinusoidal_halves", 20, 512)),
+            ("known", say("The classic 20 × 512 plot"), ("sinusoidal_halves", 20, 512)),
             ("published", say("A published table, 10 × 6"), ("sinusoidal_interleaved", 10, 6)),
             ("own", own, (config.positions, n, width)),
         ):

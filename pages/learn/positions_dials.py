@@ -39,7 +39,7 @@ def show(scene: Scene) -> None:
     with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
         if has_own:
             st.segmented_control(
-                say("What is turned"),
+                say("What is rotated"),
                 ["same", "model"],
                 format_func={"same": say("one vector twice"), "model": say("the head’s query and key")}.__getitem__,
                 required=True,

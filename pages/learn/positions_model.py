@@ -31,8 +31,8 @@ PART_NAMES = {
     "content_position": mark("content → position"),
     "position_content": mark("position → content"),
     "position_position": mark("position → position"),
-    "unturned": mark("as if nothing were turned"),
-    "turning": mark("what the turns change"),
+    "unturned": mark("without rotation"),
+    "turning": mark("effect of the rotation"),
     "distance": mark("the bias of the distance"),
     "rest": mark("rest: biases, segments"),
 }

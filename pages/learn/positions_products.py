@@ -161,8 +161,8 @@ def _residual(scene: Scene, turned: np.ndarray, unturned: np.ndarray, k: int) ->
         scene,
         np.arange(len(turned)),
         [
-            Line(name=say("without the turn"), values=np.maximum(unturned, floor), hue=FAINT),
-            Line(name=say("after the turn"), values=np.maximum(turned, floor), hue=STRONG),
+            Line(name=say("without rotation"), values=np.maximum(unturned, floor), hue=FAINT),
+            Line(name=say("after rotation"), values=np.maximum(turned, floor), hue=STRONG),
         ],
         name="residual",
         axis="position",

@@ -1,4 +1,4 @@
-"""Swap and retrain, a part of the page Positions: the same task and seed under chosen encodings, side by side."""
+"""Ablate the encoding, a part of the page Positions: the same task and seed under chosen encodings, side by side."""
 
 import html
 from typing import TYPE_CHECKING

@@ -54,7 +54,7 @@ def _asked(lesson: "Lesson", question: "Question", number: int, evidence: "Evide
             with st.popover(say("A hint"), type="tertiary"):
                 prose.markdown(question.hint)
         st.button(
-            say("Show it to me"),
+            say("Reveal answer"),
             key=f"{key}-show",
             type="tertiary",
             on_click=tour_state.answer,
@@ -127,7 +127,7 @@ def _answered(lesson: "Lesson", question: "Question", number: int, given: str | 
         told += f"<p class='hl-small hl-tour-computed'>{how}</p>"
     st.html(told)
     st.button(
-        say("Ask me again"),
+        say("Try again"),
         key=f"tour-{lesson.name}-{number}-again",
         type="tertiary",
         on_click=tour_state.ask_again,

@@ -30,13 +30,17 @@ MADE_HERE: Mapping[str, tuple[str, bool]] = {  # by name: in words, and whether 
     "stories": (mark("Stories: short tales, told on"), False),
 }
 FOREIGN = mark("tokens of the chosen tokenizer")
-TOKENS = {"byte_bpe": mark("pieces of words"), "character": mark("characters"), "word": mark("words")}
+TOKENS = {"byte_bpe": mark("subwords (BPE)"), "character": mark("characters"), "word": mark("words")}
 _TO_TRAIN_ON = {
     "pairs": mark("pairs to train on"),
     "texts": mark("texts to train on"),
     "stretches": mark("stretches to train on"),
 }
-_TOKENS_A = {"source": mark("tokens a source"), "target": mark("tokens a target"), "text": mark("tokens a text")}
+_LENGTHS = {
+    "source": mark("source length (tokens)"),
+    "target": mark("target length (tokens)"),
+    "text": mark("text length (tokens)"),
+}
 _WATCHED = "corpus-analysis"  # session key: the folder of the analysis that was looked at last
 _CANCELLED = "corpus-cancelled"  # session key: what is not to be analysed
 _TICK = 1.0  # seconds between two looks at an analysis
@@ -104,7 +108,7 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
     """Return what there is to know of a corpus, each thing with its number."""
     lengths = [
         (
-            say(_TOKENS_A[side]),
+            say(_LENGTHS[side]),
             say(
                 "{median} (95% up to {percentile}, longest {longest})",
                 median=of.median,
@@ -123,7 +127,7 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
             say("{n:,} {tokens}", n=stats.vocab_size, tokens=say(TOKENS.get(stats.tokenizer_kind, FOREIGN))),
         ),
         *lengths,
-        (say("unknown in what is held out"), f"{stats.unknown_share:.1%}"),
+        (say("unknown tokens in the validation set"), f"{stats.unknown_share:.1%}"),
         (say("loss of guessing by frequency"), say("{n:.2f} nats", n=stats.unigram_loss)),
         (say("loss of looking one token back"), say("{n:.2f} nats", n=stats.bigram_loss)),
     ]

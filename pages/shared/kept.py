@@ -130,7 +130,7 @@ def in_words() -> str:
         )
         for name, kept in [*_stores().items()]
     ]
-    return say("Kept in memory for all who look: {what}.", what="; ".join(parts)) if parts else ""
+    return say("Server cache: {what}.", what="; ".join(parts)) if parts else ""
 
 
 @st.cache_resource(show_spinner=False)

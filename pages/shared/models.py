@@ -347,9 +347,9 @@ def _config(text: str) -> ModelConfig:
 
 
 _SUCCESSES = {  # the measures of held-out texts that say most, the most telling first
-    "exact_match": mark("{share:.1%} of held-out texts exactly right"),
-    "coherent": mark("{share:.1%} of the tales that it tells hang together"),
-    "continued": mark("{share:.1%} of what can be known said again"),
+    "exact_match": mark("{share:.1%} exact match on held-out texts"),
+    "coherent": mark("{share:.1%} of generated stories are coherent"),
+    "continued": mark("{share:.1%} accuracy on repeated tokens"),
 }
 _OF_BLANKS = {"accuracy": mark("{share:.1%} of masked tokens right")}
 

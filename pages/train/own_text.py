@@ -14,7 +14,7 @@ from transformer_core.errors import CorpusError, HeadlightError, mark
 from transformer_core.language import say, say_message, say_number
 
 OWN = "train-own"  # session key: the text that is chosen; None after one was refused
-DIVISIONS = {"auto": mark("as it is divided"), "lines": mark("each line a text"), "stream": mark("one running text")}
+DIVISIONS = {"auto": mark("as in the file"), "lines": mark("each line a text"), "stream": mark("one running text")}
 _FOREIGN = "foreign"
 _TOKENS = {**TOKENS, _FOREIGN: mark("From a folder or the Hub")}
 _UPLOADS = "train-uploads"  # how many files have come

@@ -166,7 +166,7 @@ def _seconds(model: ModelConfig, training: TrainingConfig, stats: Any) -> float:
 def _shape(fields: settings.Fields, usual: ModelConfig) -> ModelConfig:
     with st.container(key="hl-train-shape"):
         n_layers = fields.whole("n_layers", mark("Layers"), max(usual.n_encoder_layers, usual.n_decoder_layers), 1, 48)
-        n_heads = fields.whole("n_heads", mark("Heads a layer"), usual.n_heads, 1, 64)
+        n_heads = fields.whole("n_heads", mark("Heads per layer"), usual.n_heads, 1, 64)
         d_model = fields.whole("d_model", mark("Width (d_model)"), usual.d_model, 8, 4096)
         d_ff = fields.whole("d_ff", mark("Feed-forward width"), usual.d_ff, 0, 16384)
         positions = fields.one_of("positions", mark("Positions"), get_args(Positions), usual.positions)
@@ -213,15 +213,17 @@ def _pace(
         steps = fields.whole("steps", mark("Steps"), usual.steps, 1, 10_000_000)
         batch_size = fields.whole("batch_size", mark("Batch size"), usual.batch_size, 1, 100_000)
         factor = fields.positive(
-            "learning_rate_factor", mark("Learning rate, times the paper's"), usual.learning_rate_factor
+            "learning_rate_factor",
+            mark("Learning rate multiplier"),
+            usual.learning_rate_factor,
         )
         schedule = fields.one_of("schedule", mark("Schedule"), get_args(Schedule), usual.schedule)
         warmup_steps = fields.whole("warmup_steps", mark("Warm-up steps"), usual.warmup_steps, 1, 1_000_000)
-        clip_norm = fields.fraction("clip_norm", mark("Clip norm (0: any)"), usual.clip_norm or 0.0, 0.0, 1e6)
+        clip_norm = fields.fraction("clip_norm", mark("Gradient clipping (0 = off)"), usual.clip_norm or 0.0, 0.0, 1e6)
         optimizer = fields.one_of("optimizer", mark("Optimizer"), get_args(OptimizerName), usual.optimizer)
-        weight_decay = fields.fraction("weight_decay", mark("Weight decay (adamw)"), usual.weight_decay, 0.0, 1.0)
+        weight_decay = fields.fraction("weight_decay", mark("Weight decay (AdamW only)"), usual.weight_decay, 0.0, 1.0)
         smoothing = fields.fraction("label_smoothing", mark("Label smoothing"), usual.label_smoothing, 0.0, 0.9)
-        accumulate = fields.whole("accumulate", mark("Parts of a batch"), usual.accumulate, 1, 1024)
+        accumulate = fields.whole("accumulate", mark("Gradient accumulation steps"), usual.accumulate, 1, 1024)
         if has_windows:
             stride = fields.whole("stride", mark("Stride of windows (0: their length)"), usual.stride or 0, 0, 4096)
         seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)

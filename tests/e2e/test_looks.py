@@ -172,7 +172,7 @@ def test_pages_without_a_text(width: int, new_page: Callable[..., Page]):
 
 def answered(page: Page) -> list[str]:
     """Ask for the answer of each question of a chapter, and return what is wrong then."""
-    reveal, again = (page.get_by_role("button", name=name) for name in ("Show it to me", "Ask me again"))
+    reveal, again = (page.get_by_role("button", name=name) for name in ("Reveal answer", "Try again"))
     while reveal.count():  # an answer may lead to another question
         n_answered = again.count()
         reveal.first.click()

@@ -65,7 +65,7 @@ def test_the_contents_the_keys_and_a_narrow_window(page: Page):
 def test_in_a_narrow_window_figures_stand_beside_the_text_with_whole_titles(new_page: Callable[..., Page]):
     page = new_page(viewport={"width": 1024, "height": 768})
     open_tour(page, "/tour?lesson=why-attention&language=de")
-    page.get_by_role("button", name="Zeig es mir").click()
+    page.get_by_role("button", name="Antwort zeigen").click()
     titles = page.locator("[class*=st-key-hl-tour-figure-] .gtitle")
     expect(titles).to_have_count(2)
     expect(titles.last).to_contain_text("Encoder-Selbst-Attention")
@@ -113,7 +113,7 @@ def test_what_was_answered_is_there_after_a_reload_and_in_a_new_tab(page: Page):
     expect(title(tab)).to_have_text("What lies around attention")
     assert heights(tab) == before, "an entry takes as much room when it is open"
     tab.get_by_role("button", name=re.compile(r"\b5\s+What must not be seen")).click()
-    tab.get_by_role("button", name="Ask me again").click()
+    tab.get_by_role("button", name="Try again").click()
     expect(tab.get_by_label("Your number")).to_be_visible()
     page.reload()
     expect(page.get_by_label("Your number")).to_be_visible()

@@ -172,7 +172,7 @@ def test_all_sessions_share_the_stores_and_the_page_says_how_full_they_are():
     assert kept.store("texts", most_mib=8, n_bytes=len) is texts
     texts.get("a", mebibytes(1.6))
     texts.get("b", mebibytes(2))
-    assert kept.in_words() == "Kept in memory for all who look: texts: 2, 4 of 8 MiB; models: 0, 0 of 2,048 MiB."
+    assert kept.in_words() == "Server cache: texts: 2, 4 of 8 MiB; models: 0, 0 of 2,048 MiB."
     models.get("large", mebibytes(1))
     assert kept.in_words().endswith("models: 1, 1 of 2,048 MiB.")
 

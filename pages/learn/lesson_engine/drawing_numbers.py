@@ -163,7 +163,7 @@ def draw_positions(scene: Scene) -> Plot:
     layout = scene.given.get("layout", "interleaved")
     table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
     with_numbers = scene.given.get("numbers", width <= 12)
-    told = say("sines left, cosines right") if layout == "halves" else say("sine and cosine in turn")
+    told = say("sines left, cosines right") if layout == "halves" else say("interleaved sine and cosine")
     figure = number_panels(
         {"": table},
         (),

@@ -208,7 +208,7 @@ QUANTITIES: Mapping[str, Quantity] = {
         for name, meaning in {
             "d_model": mark("the width of the residual stream"),
             "d_ff": mark("the width of the feed-forward network"),
-            "n_heads": mark("heads a layer"),
+            "n_heads": mark("heads per layer"),
             "n_encoder_layers": mark("layers of the encoder"),
             "n_decoder_layers": mark("layers of the decoder"),
             "vocab_size": mark("tokens of the vocabulary"),

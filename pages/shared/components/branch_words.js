@@ -34,7 +34,7 @@ function probabilityInWords({ p, rank }) {
 }
 
 function endInWords({ total, n_tokens: n, score }) {
-  const mean = total === null || n === 0 ? "" : say("{nats} a token", { nats: nats(total / n) });
+  const mean = total === null || n === 0 ? "" : say("{nats} per token", { nats: nats(total / n) });
   const parts = [`${nats(total)} nats`, mean, score !== null && say("score {score}", { score: nats(score) })];
   return parts.filter(Boolean).join(" · ");
 }

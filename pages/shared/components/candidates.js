@@ -1,4 +1,4 @@
-// What may come next: the most probable tokens, each with what the model says of it (an outline) and what the sliders
+// The next-token distribution: the most probable tokens, each with what the model says of it (an outline) and what the sliders
 // make of that (a filled bar). Moving a slider draws anew here; letting it go tells the server.
 //
 // data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
@@ -34,7 +34,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 
 function show(view, moment) {
   Object.assign(view, { header: moment, scores: moment.scores });
-  view.root.setAttribute("aria-label", say("What may come next {place}", { place: moment.name }).trim());
+  view.root.setAttribute("aria-label", say("Next-token distribution {place}", { place: moment.name }).trim());
   draw(view);
 }
 

@@ -1,4 +1,4 @@
-"""What may come next: the most probable tokens as bars, and sliders for how one of them is chosen.
+"""The next-token distribution: the most probable tokens as bars, and sliders for how one of them is chosen.
 
 What the sliders do to the distribution is worked out in the browser, over the whole vocabulary, by the same arithmetic
 as `transformer_core.decoding.sampling.next_log_probs`. What a person chooses comes back as triggers of the component's
@@ -25,7 +25,7 @@ MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Moment:
-    """What may come next at one moment of a text."""
+    """The next-token distribution at one step of a text."""
 
     n_written: int  # tokens at that moment
     scores: Float[np.ndarray, " vocab"]  # logits after the repetition penalty, up to a number; -inf: never written
@@ -33,7 +33,7 @@ class Moment:
     entropy: float  # of the model's own distribution, in nats
     next_token: int | None  # the one that is taken next by the settings; None: nobody knows
     version: str  # of the moment; it comes back with a chosen token
-    name: str = ""  # behind the words "What may come next", for who cannot see the page
+    name: str = ""  # behind the words "Next-token distribution", for who cannot see the page
 
 
 def candidates(

@@ -34,7 +34,7 @@ function makeView(root) {
 function build(view) {
   stop(view);
   const { data, bar, grid, root } = view;
-  root.setAttribute("aria-label", say("Dials of rotary positions"));
+  root.setAttribute("aria-label", say("Rotary angles"));
   view.play = element("button", "play");
   view.play.type = "button";
   view.play.addEventListener("click", () => (view.frame ? pause(view) : start(view)));
@@ -97,7 +97,7 @@ function makeDial(view, pair, speed, longest) {
   const length = thousands(wave, { maximumFractionDigits: digits, minimumFractionDigits: digits });
   words.append(element("span", "wave", `${pair}: λ ${length}`), number, bar);
   figure.append(face, words);
-  figure.title = say("Pair {pair} turns by {speed} radians a position; drag a hand to move", {
+  figure.title = say("Pair {pair} rotates by {speed} radians per position; drag a hand to move", {
     pair,
     speed: speed.toPrecision(3),
   });

@@ -7,8 +7,8 @@
 const MOMENT = "headlight-moment"; // what candidates.js listens to
 const SPEEDS = [
   { name: say("slow"), title: say("1 token a second"), period: 1000, most: 1 },
-  { name: say("normal"), title: say("3 tokens a second"), period: 333, most: 1 },
-  { name: say("fast"), title: say("10 tokens a second"), period: 100, most: 1 },
+  { name: say("normal"), title: say("3 tokens per second"), period: 333, most: 1 },
+  { name: say("fast"), title: say("10 tokens per second"), period: 100, most: 1 },
   { name: say("as fast as it goes"), title: say("as fast as it goes"), period: 0, most: 8 },
 ];
 const USUAL = 1; // of the speeds

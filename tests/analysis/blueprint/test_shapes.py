@@ -82,7 +82,7 @@ def test_the_second_published_example():
     """Batch 32, source 128, target 64, d_model 512, 8 heads of 64."""
     config = tc.ModelConfig(vocab_size=5000)
     how = {"batch": 32, "encoder": 128, "decoder": 64}
-    assert published(config, "unembed", **how)["logits, one a token of the vocabulary"] == (32, 64, 5000)
+    assert published(config, "unembed", **how)["logits, one per token of the vocabulary"] == (32, 64, 5000)
     shapes = published(config, "decoder.5.cross_attn", **how)
     assert shapes["queries"] == (32, 8, 64, 64)
     assert shapes["keys"] == shapes["values"] == (32, 8, 128, 64)

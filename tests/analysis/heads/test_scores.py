@@ -160,9 +160,9 @@ def test_a_card_names_what_stands_out_the_most_needed_first():
     assert [head["head"] for head in known] == [2, 1, 6, 5, 3, 4]
     assert [head["does"].partition(f"head {head['head']}: ")[2] for head in known] == [
         "has none of the plain habits and is needed all the same; without it the loss rises by 2.00 nats.",
-        "looks at what determines the next token with 93% of its attention; without it the loss rises by 0.50 nats.",
+        "puts 93% of its attention on the token that determines the next one; without it the loss rises by 0.50 nats.",
         "has none of the plain habits and is needed all the same; without it the loss rises by 0.20 nats.",
-        "looks at the token before with 50% of its attention; without it the loss rises by 0.10 nats.",
+        "puts 50% of its attention on the previous token; without it the loss rises by 0.10 nats.",
         "rests on the first token with 80% of its attention; without it the loss stays as it is.",
         "stays within 3 tokens with 67% of its attention; without it the loss falls by 0.30 nats.",
     ]

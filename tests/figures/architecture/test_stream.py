@@ -23,7 +23,7 @@ def test_the_stream_is_drawn_position_by_position_or_as_a_band(n_positions: int)
         places=["embedding", "0 self-attention", "0 feed-forward"],
         hues=["#112233", "#445566"],
         tokens=[f"t{i}" for i in range(n_positions)],
-        title="Stream",
+        title="Residual stream",
         read=sums / 2,
     )
     found = traces_of(figure)

@@ -1,4 +1,4 @@
-"""What may come next on the page Decoding: against the model's own numbers, and what a person can put in its place."""
+"""The next-token distribution on the page Decoding: against the model's own numbers, and what a person writes."""
 
 import json
 import struct

@@ -111,7 +111,7 @@ def test_a_table_says_what_branches_have_together_and_where_they_part(three_kind
     table = app.dataframe[0].value
     tree = json.loads(component(app, "branches").json)
     assert table["nats"].tolist() == pytest.approx([end["total"] for end in tree["ends"]])
-    assert (table["nats a token"] * table["tokens"]).tolist() == pytest.approx(table["nats"].tolist())
+    assert (table["nats per token"] * table["tokens"]).tolist() == pytest.approx(table["nats"].tolist())
     first, forced = (node["label"] for node in tree["nodes"] if node["position"] == 1)
     assert table["parts"].tolist() == ["", f"from 1 at token 1: {forced} for {first}"]
 

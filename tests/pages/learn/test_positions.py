@@ -133,7 +133,7 @@ def test_every_encoding_has_its_parts_and_each_is_drawn(open_positions: OpenApp)
             go_to(app, encoding=encoding, part=part, n="12", **model)
             assert figures_of(app), (encoding, part)
             assert "What to look for:" in words_of(app)
-            assert app.segmented_control[0].options[-1] == "Swap and retrain"
+            assert app.segmented_control[0].options[-1] == "Ablate the encoding"
             run_lines(app)
     go_to(app, encoding="alibi", part="table")
     assert app.segmented_control[0].value == "bias"

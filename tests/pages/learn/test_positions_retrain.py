@@ -1,4 +1,4 @@
-"""Swap and retrain under AppTest: what is promised before, what is started, and what a finished experiment shows."""
+"""Ablate the encoding under AppTest: what is promised before, what is started, and what a finished experiment shows."""
 
 import csv
 import io

@@ -57,11 +57,11 @@ def test_a_chapter_is_predicted_then_revealed(open_tour: Callable[..., AppTest])
     assert "1 + 2 + … + 7 = 28" in prose_of(app)
     assert "1 of 20 done" in html_of(app)
     assert url_of(app)["lesson"] == "masks"
-    button(app, "Ask me again").click().run()
+    button(app, "Try again").click().run()
     assert "1 + 2 + … + 7" not in prose_of(app)
     app.text_input(key="tour-masks-0").set_value("twenty").run()
     assert "Please enter a number" in html_of(app)
-    button(app, "Show it to me").click().run()
+    button(app, "Reveal answer").click().run()
     assert "It is 28." in html_of(app)
 
 
@@ -120,7 +120,7 @@ def test_the_example_for_teachers_is_a_lesson(
 
 def test_the_code_that_is_shown_checks_the_same(open_tour: Callable[..., AppTest], tmp_path: Path):
     app = open_tour("masks")
-    button(app, "Show it to me").click().run()
+    button(app, "Reveal answer").click().run()
     script = tmp_path / "shown.py"
     script.write_text(shown_code(app))
     ran = subprocess.run(

@@ -40,9 +40,11 @@ class HeadScore:
                     "looks from pronouns at what they stand for with {share:.0%} of its attention", share=share
                 )
             if name == "aligned":
-                return Message("looks at what determines the next token with {share:.0%} of its attention", share=share)
+                return Message(
+                    "puts {share:.0%} of its attention on the token that determines the next one", share=share
+                )
             if name == "previous":
-                return Message("looks at the token before with {share:.0%} of its attention", share=share)
+                return Message("puts {share:.0%} of its attention on the previous token", share=share)
             return Message("rests on the first token with {share:.0%} of its attention", share=share)
         if self.near is not None and self.near >= _NOTABLE_SHARE_NEAR:
             return Message("stays within {n} tokens with {share:.0%} of its attention", n=NEAR, share=self.near)
