@@ -57,7 +57,7 @@ def page() -> None:
         entropy=float(-(allowed.exp() * allowed).sum()),
         next_token=draw(next_log_probs(logits, (), sampling), seed=3, position=moment),
         version=str(moment),
-        name="behind “once”",
+        name="after “once”",
     )
     bars.candidates(
         shown,

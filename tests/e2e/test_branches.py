@@ -95,7 +95,7 @@ def test_a_branch_ends_with_its_text_and_its_log_probability(open_tree: Callable
     page = open_tree("/?tree=forks")
     end = page.locator(".end").nth(1)
     expect(end).to_contain_text("son petit frère <img·src=x> . <eos>")
-    expect(end).to_contain_text("−9.00 nats · −1.50 a token")
+    expect(end).to_contain_text("−9.00 nats · −1.50 per token")
     end.hover()
     expect(tip(page)).to_contain_text("6 tokens, together −9.00 nats")
     last = page.locator("button.ended").nth(1)

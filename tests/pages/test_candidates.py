@@ -100,10 +100,10 @@ def test_all_scores_are_sent_and_the_rows_are_the_first_of_them():
 
 
 def test_the_header_says_what_holds():
-    header, _ = data_of(run(name="behind “once”", height=400))
+    header, _ = data_of(run(name="after “once”", height=400))
     assert header["sampling"] == {"temperature": 0.5, "top_k": 0, "top_p": 1.0, "min_p": 0.0}
     assert (header["entropy"], header["next"], header["version"]) == (2.5, 3, "12")
-    assert (header["name"], header["height"]) == ("behind “once”", 400)
+    assert (header["name"], header["height"]) == ("after “once”", 400)
 
 
 def test_the_next_token_has_a_row_wherever_it_stands():

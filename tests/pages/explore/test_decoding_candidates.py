@@ -52,7 +52,7 @@ def test_bars_are_what_the_model_says(three_kinds: Path):
     shifts = [scores[row["place"]] - float(logits[row["token"]]) for row in header["rows"]]
     assert np.ptp(shifts) < 1e-4  # the logits, but for a constant
     assert header["next"] == header["rows"][0]["token"]  # greedy
-    assert header["name"].startswith("behind “")
+    assert header["name"].startswith("after “")
 
 
 def test_the_moments_before_and_behind_this_one_are_sent_as_well(three_kinds: Path):
