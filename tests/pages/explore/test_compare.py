@@ -133,7 +133,7 @@ def test_a_model_of_another_shape_has_layers_and_a_map(open_app: OpenApp):
     app = open_compare(open_app, **{"with": "other"}, view="changed")
     assert "other layers, heads or attentions" in words_of(app)
     app.segmented_control(key="compare-view-box").set_value("layers").run()
-    figure = next(figure for title, figure in figures_of(app).items() if title.startswith("Encoder: how alike"))
+    figure = next(figure for title, figure in figures_of(app).items() if title.startswith("Encoder: CKA"))
     np.testing.assert_equal(cells_of(figure, "similarity").shape, (3, 2))
 
 
