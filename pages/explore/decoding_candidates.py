@@ -41,7 +41,7 @@ def show(scene: Scene) -> None:
     place = (
         ""
         if scene.tree.has_ended(scene.at)
-        else say("token {n}, {behind}", n=scene.n_written, behind=_behind(scene, scene.at))
+        else say("token {n}, {after}", n=scene.n_written, after=_after(scene, scene.at))
     )
     prose.subheading(say("Next-token distribution"), place)
     if scene.ended:
@@ -100,7 +100,7 @@ def _moment(scene: Scene, step: "DecodingStep") -> Moment:
         entropy=step.prediction.entropy,
         next_token=scene.session.choice(step) if scene.tree.has_room(step) else None,
         version=_version(scene, step),
-        name=_behind(scene, step),
+        name=_after(scene, step),
     )
 
 
@@ -179,7 +179,7 @@ def _lead(scene: Scene) -> None:
         decoding_state.fork(tokens)
 
 
-def _behind(scene: Scene, step: "DecodingStep") -> str:
+def _after(scene: Scene, step: "DecodingStep") -> str:
     return say("after “{token}”", token=isolate(scene.labels([step])[0]))
 
 

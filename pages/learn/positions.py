@@ -18,7 +18,7 @@ from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
 LEAD = mark(
-    "Attention alone treats its tokens as a set without an order. A positional encoding tells it where each token "
+    "Attention alone treats its tokens as an unordered set. A positional encoding tells it where each token "
     "stands: it is added to the embeddings, rotates queries and keys, or is added to the scores."
 )
 DRAWN_BY = {

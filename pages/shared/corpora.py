@@ -127,7 +127,7 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
             say("{n:,} {tokens}", n=stats.vocab_size, tokens=say(TOKENS.get(stats.tokenizer_kind, FOREIGN))),
         ),
         *lengths,
-        (say("unknown tokens in the validation set"), f"{stats.unknown_share:.1%}"),
+        (say("unknown tokens in held-out data"), f"{stats.unknown_share:.1%}"),
         (say("loss of guessing by frequency"), say("{n:.2f} nats", n=stats.unigram_loss)),
         (say("loss of looking one token back"), say("{n:.2f} nats", n=stats.bigram_loss)),
     ]

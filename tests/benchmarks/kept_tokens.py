@@ -1,6 +1,6 @@
 """Texts on disk as tokens, and batches of them, against the library `datasets`, with the same tokenizer.
 
-Of a running text `datasets` keeps a row a token, so that a window may begin anywhere.
+`datasets` keeps one row per token of a running text, so that a window may begin anywhere.
 """
 
 from collections.abc import Callable

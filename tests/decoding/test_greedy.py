@@ -249,14 +249,21 @@ def test_the_result_can_be_read_with_gradients():
     model(src, decoding.tokens[:, :-1]).sum().backward()
 
 
-def test_what_is_captured_can_be_computed_with():
-    """Without a capture torch's inference mode is on, whose tensors take part in no gradients."""
-    model = random_model(3)
-    with capture(model, "*") as acts:
-        greedy_decode(model, torch.tensor([[4, 5, 2]]))
-    pattern = acts["decoder.blocks.0.self_attn.hook_pattern"]
-    probe = torch.ones(pattern.shape[-1], requires_grad=True)
-    (pattern @ probe).square().sum().backward()
+@pytest.mark.parametrize("hook", ["capture", "torch's own"])
+def test_what_a_hook_keeps_can_be_used_in_gradients(hook: str):
+    """Without hooks the model runs in torch's inference mode, whose tensors cannot be."""
+    model, src = random_model(3), torch.tensor([[4, 5, 2]])
+    kept: list[Tensor] = []
+    if hook == "capture":
+        with capture(model, "*") as acts:
+            greedy_decode(model, src)
+        kept.append(acts["decoder.blocks.0.hook_resid_post"])
+    else:
+        block = model.get_submodule("decoder.blocks.0")
+        block.register_forward_hook(lambda module, given, out: kept.append(out))
+        greedy_decode(model, src)
+    probe = torch.ones(kept[-1].shape[-1], requires_grad=True)
+    (kept[-1] @ probe).square().sum().backward()
     assert probe.grad is not None
     assert probe.grad.abs().sum() > 0
 

@@ -91,7 +91,7 @@ def launch(playwright: Playwright) -> Browser:
 def launch_with_profile(playwright: Playwright, folder: Path, **options: Any) -> BrowserContext:
     """Start one like `launch` does, that keeps in a folder what pages it read: it reads them much faster then.
 
-    All its pages are of one process, which keeps the app's code compiled as long as one page of the app is open.
+    All its pages share one process, which keeps the app's code compiled while at least one of them is open.
 
     Args:
         playwright: it starts the browser.

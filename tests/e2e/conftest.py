@@ -128,7 +128,7 @@ def new_page(
                 profile = profiles / sha256(name.encode()).hexdigest()
                 contexts[name] = launch_with_profile(playwright, profile, **options)
                 contexts[name].set_default_timeout(PATIENCE)
-                contexts[name].pages[0].goto(server_url + HEALTH)  # its process stays as long as this page does
+                contexts[name].pages[0].goto(server_url + HEALTH)  # keeps the process of its pages alive
             page = contexts[name].new_page()
             if name not in fresh:  # what an earlier test left in the browser is no visitor's of this one
                 fresh.add(name)

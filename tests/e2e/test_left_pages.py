@@ -96,8 +96,8 @@ def test_what_leaves_the_page_is_set_free(page: Page, devtools: CDPSession):
     assert not collected(page, devtools, "Models")["alive"]
 
 
-def test_what_waits_for_an_answer_pales_without_a_transition(page: Page):
-    """One that is cut short, since its element leaves, is held for good by a library of Streamlit's."""
+def test_stale_elements_fade_without_a_transition(page: Page):
+    """react-aria, a library of Streamlit's, keeps every element that is removed during a transition."""
     page.add_init_script(TRANSITIONS)
     page.goto("/heads?model=stories")
     wait(page)

@@ -1,8 +1,8 @@
 """Models of the Hugging Face Hub, by their ids: fetched into its cache, and from then on there without a network.
 
-Only configuration, weights in safetensors files and tokenizers are fetched; code never. Each file is fetched by
-`hf_hub_download`, and not all by `snapshot_download`: that takes a file of the cache that was cut off for whole, and
-fetches in no order, so that what is there would no longer tell that all of it is.
+Only configuration, weights in safetensors files and tokenizers are fetched; code never. `snapshot_download` is
+not used: it trusts a truncated file in its cache, and it fetches in no fixed order, while here the weights come last,
+so that a folder with weights is complete.
 """
 
 import hashlib

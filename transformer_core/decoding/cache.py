@@ -52,7 +52,7 @@ class GrowingStore:
 
 
 def _is_writable(x: Tensor) -> bool:
-    """Whether torch lets `x` be written to in place here: one of its inference mode only there."""
+    """Return whether `x` may be changed in place here; a tensor made in inference mode may only be changed in it."""
     return torch.is_inference_mode_enabled() or not x.is_inference()
 
 

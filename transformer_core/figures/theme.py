@@ -93,7 +93,7 @@ def template(theme: Theme) -> go.layout.Template:
         "linecolor": theme.border,
         "tickcolor": theme.border,
         "tickfont": {"color": theme.text},
-        "ticklabeloverflow": "allow",  # otherwise Plotly measures every label for each drawing
+        "ticklabeloverflow": "allow",  # otherwise Plotly measures every label each time it draws
         "title": {"font": {"color": theme.muted}},
         "zeroline": False,
         "showgrid": False,

@@ -4,7 +4,7 @@
 >>> sum(pattern[encoder, 0, 0] at query 2) == 1 within 1e-5
 >>> entropy(softmax(scores[decoder, 0, 1] at query 4) over key) < 1 and n_heads == 4
 
-It is not Python: `ast` cannot read `at query 2` and `within`, and asteval would run whatever a stranger's lesson holds.
+It is not Python, so neither `ast` nor asteval can read `at query 2`, `over key` and `within`.
 
 From the loosest to the tightest: `or`, `and`, `not`, comparisons (with `within`), + and -, * and /, ^, `at`.
 """

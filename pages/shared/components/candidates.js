@@ -1,4 +1,4 @@
-// The next-token distribution: the most probable tokens, each with what the model says of it (an outline) and what the sliders
+// The next-token distribution: the most probable tokens, each with its raw probability (an outline) and what the sliders
 // make of that (a filled bar). Moving a slider draws anew here; letting it go tells the server.
 //
 // data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the

@@ -33,7 +33,7 @@ class Moment:
     entropy: float  # of the model's own distribution, in nats
     next_token: int | None  # the one that is taken next by the settings; None: nobody knows
     version: str  # of the moment; it comes back with a chosen token
-    name: str = ""  # behind the words "Next-token distribution", for who cannot see the page
+    name: str = ""  # follows "Next-token distribution" in the label for screen readers
 
 
 def candidates(

@@ -3,8 +3,8 @@ r"""The notation of the stages' formulas, and its reading as MathML, which brows
 A formula is written as in TeX, with a little of it only: `_` and `^` after a symbol, braces for groups,
 `\frac{a}{b}`, `\sqrt{a}`, and `\mathrm{word}` for upright words. Every other character stands for itself.
 
-Differs: latex2mathml 3 reads all of TeX, but makes of `\mathrm{softmax}` seven elements, which are drawn as seven
-variables, and variables of ∑, ⊙, − and ‖.
+latex2mathml 3 reads far more of TeX, but it splits `\mathrm{softmax}` into seven elements and marks ∑, ⊙, − and ‖ as
+variables.
 """
 
 from typing import Any, TypeAlias

@@ -1,6 +1,7 @@
 """Trainings as processes of their own, started at once: one process is kept that has already imported everything.
 
-Without it a training, or the analysis of a text, begins 2 s after the click (two cores): so long takes the import.
+Without that process, a training or the analysis of a text would start 2 s after the click: the import takes that long
+(two cores).
 """
 
 import json
