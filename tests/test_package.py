@@ -1,5 +1,6 @@
 """What `pip install .` gives: the library with its types, the command, and the app with the models that come along."""
 
+import ast
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -153,3 +155,18 @@ def test_the_models_that_come_along_are_those_that_the_app_lists_first():
     forced = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert {path for path in forced if path.startswith("checkpoints/")} == {*SHIPPED}
     assert all(target == f"headlight/{path}" for path, target in forced.items())
+
+
+def imported_packages(folder: Path) -> Iterator[str]:
+    """The packages of others that the files of a folder import, wherever in the file, without Python's own."""
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                modules = [node.module or ""]
+            yield from {module.partition(".")[0] for module in modules} - {*sys.stdlib_module_names, "transformer_core"}
+
+
+def test_all_that_the_library_imports_is_declared_and_nothing_else():
+    declared = {Requirement(line).name for line in PROJECT["project"]["dependencies"]}
+    assert {*imported_packages(ROOT / "transformer_core")} - {"plotly"} == declared  # plotly: in two of the extras
