@@ -4,12 +4,13 @@ import streamlit as st
 
 from pages.shared import (
     architecture_state,
-    bar,
     compare_state,
     decoding_state,
     heads_state,
+    locale,
     machine,
     masks_state,
+    model_bar,
     models,
     positions_state,
     prose,
@@ -17,7 +18,6 @@ from pages.shared import (
     state,
     steps_state,
     style,
-    tongue,
     tour_state,
 )
 from transformer_core.language import say
@@ -35,7 +35,7 @@ OWN_FIELDS = {  # of a view, beside model and text
 
 st.set_page_config(page_title="Headlight", page_icon=style.ICON, layout="wide", initial_sidebar_state=260)
 style.apply()
-tongue.seed()
+locale.seed()
 
 tour = st.Page("learn/tour.py", title=say("Tour"), icon=":material/menu_book:", url_path="tour")
 steps = st.Page("learn/steps.py", title=say("Attention step by step"), icon=":material/footprint:", url_path="steps")
@@ -66,23 +66,23 @@ if navigation != train:
     run_state.leave_train()
 cards = models.available(navigation.url_path)
 if navigation in (train, film):  # a run stands in the place of a model
-    bar.brand()
+    model_bar.brand()
     run_state.seed()
     navigation.run()
     run_state.publish()
     st.stop()
 if not cards:
-    bar.no_models()
+    model_bar.no_models()
     if navigation == models_page:
         navigation.run()
     st.stop()
 notes = state.seed(cards, OWN_FIELDS.get(navigation.url_path, ()))
 if navigation == tour:  # its chapters speak of several models
     st.session_state[state.SUBJECT] = ()
-    bar.brand()
+    model_bar.brand()
 else:
-    bar.sidebar(cards[state.current().model])
-is_usable = navigation == tour or bar.model_and_text(cards, notes)  # the tour brings its own texts
+    model_bar.sidebar(cards[state.current().model])
+is_usable = navigation == tour or model_bar.model_and_text(cards, notes)  # the tour brings its own texts
 machine.choose()
 if is_usable or navigation == models_page:  # where a damaged model can be deleted
     navigation.run()

@@ -15,9 +15,9 @@ from pages.explore import (
     compare_map,
     compare_texts,
 )
-from pages.explore.compare_scene import MOST_TOKENS, Scene
+from pages.explore.compare_data import MOST_TOKENS, ComparisonData
 from pages.explore.compare_sides import Side, resolve
-from pages.shared import compare_state, folded, kept, models, prose, state
+from pages.shared import cache, code_expander, compare_state, models, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.state import box
 from transformer_core.analysis import HeadName
@@ -67,12 +67,12 @@ def compare() -> None:
     compare_choices.choose(a, b, cards)
     if notes:
         prose.note(" ".join(notes))
-    scene = _read(a, b)
-    if scene is not None:
-        compare_choices.tell(scene)
-        compare_effect.summarise(scene)
-        _view(scene)
-    kept.foot()
+    data = _read(a, b)
+    if data is not None:
+        compare_choices.tell(data)
+        compare_effect.summarise(data)
+        _view(data)
+    cache.foot()
     state.publish()
 
 
@@ -80,16 +80,16 @@ def _begin(cards: Mapping[str, ModelCard]) -> None:
     """Choose the head that changed most, so that there is something to see at once."""
     a, b, _ = resolve(cards)
     with suppress(HeadlightError), st.spinner(say("Reading the texts …"), show_time=True):
-        scene = Scene.of(a, b)
-        if scene.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(scene)):
+        data = ComparisonData.of(a, b)
+        if data.n_tokens <= MOST_AT_ONCE and (changed := compare_changed.most_changed(data)):
             compare_state.choose_head_a(changed[0][1])
 
 
-def _read(a: Side, b: Side) -> Scene | None:
+def _read(a: Side, b: Side) -> ComparisonData | None:
     """Return both sides read; None, with a sentence on the page, where one cannot be."""
     try:
         with st.spinner(say("Reading the texts …"), show_time=True):
-            return Scene.of(a, b)
+            return ComparisonData.of(a, b)
     except HeadlightError as error:
         prose.warning(
             say(
@@ -104,7 +104,7 @@ def _read(a: Side, b: Side) -> Scene | None:
         return None
 
 
-def _view(scene: Scene) -> None:
+def _view(data: ComparisonData) -> None:
     """Draw the chosen view and its code."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="hl-compare-switch"):
         st.segmented_control(
@@ -115,34 +115,34 @@ def _view(scene: Scene) -> None:
             label_visibility="collapsed",
             **box(compare_state.VIEW, compare_state.VIEW.value),
         )
-        if compare_state.VIEW.value == "one" and scene.n_tokens <= MOST_AT_ONCE:
-            _most_changed(scene)
+        if compare_state.VIEW.value == "one" and data.n_tokens <= MOST_AT_ONCE:
+            _most_changed(data)
     name = compare_state.VIEW.value
     view = VIEWS[name][1]
-    if name != "texts" and scene.n_tokens > MOST_TOKENS:
+    if name != "texts" and data.n_tokens > MOST_TOKENS:
         prose.note(
             say(
                 "Texts of up to {most} tokens are compared here, and one of these has {n:,}: all pairs of its tokens "
                 "are too many to be looked at. Shorten the text.",
                 most=MOST_TOKENS,
-                n=scene.n_tokens,
+                n=data.n_tokens,
             )
         )
         return
     try:
         with st.container(key=f"hl-compare-view-{name}"):
-            view.show(scene)
+            view.show(data)
             is_both = name != "texts" and (name != "map" or compare_state.ON_MAP.value == "both")
-            if is_both and any(scene.n_compared(i) for i in range(2)):
+            if is_both and any(data.n_compared(i) for i in range(2)):
                 st.html(f"<p class='hl-small'>{html.escape(say(PROMPTS_ONLY))}</p>")
-            folded.code(lambda: view.code(scene))
+            code_expander.code(lambda: view.code(data))
     except HeadlightError as error:
         prose.warning(say("This cannot be compared: {error}.", error=error))
 
 
-def _most_changed(scene: Scene) -> None:
+def _most_changed(data: ComparisonData) -> None:
     """Offer the heads that changed most."""
-    changed = compare_changed.most_changed(scene)[:N_OFFERED]
+    changed = compare_changed.most_changed(data)[:N_OFFERED]
     if not changed:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-compare-offered"):

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare_code import opening
-from pages.explore.compare_scene import Arrays, Scene
+from pages.explore.compare_data import Arrays, ComparisonData
 from pages.shared import compare_state, prose
 from pages.shared.components import figures
 from pages.shared.style import theme
@@ -37,9 +37,9 @@ for name in {attentions}:
 """
 
 
-def show(scene: Scene) -> None:
+def show(data: ComparisonData) -> None:
     """Draw how far apart each two heads of the same number are, and the list of the most changed ones."""
-    if scene.is_same:
+    if data.is_same:
         prose.note(
             say(
                 "A and B are the same model on the same text, so no head changed. Give B another text, model, or "
@@ -47,7 +47,7 @@ def show(scene: Scene) -> None:
             )
         )
         return
-    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in scene.model_runs]
+    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in data.model_runs]
     if shapes[0] != shapes[1]:
         prose.note(
             say(
@@ -56,7 +56,7 @@ def show(scene: Scene) -> None:
             )
         )
         return
-    found = _found(scene)
+    found = _found(data)
     if not found:
         prose.note(
             say(
@@ -70,42 +70,42 @@ def show(scene: Scene) -> None:
     most = max(LEAST_RANGE, *(float(of_heads.max()) for of_heads in found.values()))
     with left:
         for name, of_heads in found.items():
-            _grid(scene, name, of_heads, most)
+            _grid(data, name, of_heads, most)
     with right:
         _list(found, most)
-    missing = [say(ATTENTIONS[name].inline) for name in scene.model_runs[0].attention_maps if name not in found]
+    missing = [say(ATTENTIONS[name].inline) for name in data.model_runs[0].attention_maps if name not in found]
     if missing:
         where = say(" and ").join(missing)
         prose.note(say("In {where}, the two have too few tokens in common to be compared.", where=where))
     prose.look_for(say(LOOK_FOR))
 
 
-def code(scene: Scene) -> str:
+def code(data: ComparisonData) -> str:
     """Return the lines that compute what is shown."""
-    return opening(scene.a, scene.b) + CODE.format(
-        attentions=[*scene.model_runs[0].attention_maps],
-        labels_a=scene.labels_in_code(0, "name"),
-        labels_b=scene.labels_in_code(1, "name"),
+    return opening(data.a, data.b) + CODE.format(
+        attentions=[*data.model_runs[0].attention_maps],
+        labels_a=data.labels_in_code(0, "name"),
+        labels_b=data.labels_in_code(1, "name"),
     )
 
 
-def most_changed(scene: Scene) -> list[tuple[float, HeadName]]:
+def most_changed(data: ComparisonData) -> list[tuple[float, HeadName]]:
     """Return the heads that changed, the most changed first, and how far; none where that has no meaning."""
-    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in scene.model_runs]
-    if scene.is_same or shapes[0] != shapes[1]:
+    shapes = [{name: of.shape[:2] for name, of in model_run.attention_maps.items()} for model_run in data.model_runs]
+    if data.is_same or shapes[0] != shapes[1]:
         return []
-    return [one for one in _ranked(_found(scene)) if one[0] >= UNCHANGED]
+    return [one for one in _ranked(_found(data)) if one[0] >= UNCHANGED]
 
 
-def _found(scene: Scene) -> Arrays:
+def _found(data: ComparisonData) -> Arrays:
     """Return the distances by attention; of an attention whose tokens cannot be paired, none."""
-    return scene.kept("changes", None, lambda: _changes(scene))
+    return data.kept("changes", None, lambda: _changes(data))
 
 
-def _changes(scene: Scene) -> Arrays:
-    a, b = scene.model_runs
+def _changes(data: ComparisonData) -> Arrays:
+    a, b = data.model_runs
     with st.spinner(say("Comparing all heads …"), show_time=True):
-        pairs = {name: scene.shared(name, name) for name in a.attention_maps}
+        pairs = {name: data.shared(name, name) for name in a.attention_maps}
         return {
             name: changes(a.attention_maps[name], b.attention_maps[name], shared)
             for name, shared in pairs.items()
@@ -113,9 +113,9 @@ def _changes(scene: Scene) -> Arrays:
         }
 
 
-def _grid(scene: Scene, name: str, of_heads: np.ndarray, most: float) -> None:
+def _grid(data: ComparisonData, name: str, of_heads: np.ndarray, most: float) -> None:
     key = f"compare-changed-{name}"
-    head = scene.a.head
+    head = data.a.head
     figure = head_grid(
         of_heads,
         title=say("{attention}: how far B is from A", attention=say(ATTENTIONS[name].title)),
@@ -126,13 +126,13 @@ def _grid(scene: Scene, name: str, of_heads: np.ndarray, most: float) -> None:
         theme=theme(),
     )
     layers, heads = (list(range(n)) for n in of_heads.shape)
-    scene.draw(
+    data.draw(
         figure,
         name=f"changed-{name}",
         key=key,
         csv=lambda: matrix_csv(of_heads, "layer", layers, "head", heads, "distance"),
         arrays=lambda: {"distance": of_heads},
-        code=code(scene),
+        code=code(data),
         height=int(figure.layout.height),
         on_cell=lambda: _open(name, figures.sent_cell(key)),
     )

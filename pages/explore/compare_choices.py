@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.explore.compare_scene import Scene
+from pages.explore.compare_data import ComparisonData
 from pages.explore.compare_sides import Side, can_be_led
 from pages.shared import compare_state, run_readings, runs, state
 from pages.shared.answer import NO_HEAD
@@ -81,11 +81,11 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                 )
 
 
-def tell(scene: Scene) -> None:
+def tell(data: ComparisonData) -> None:
     """Draw what each side says to its text."""
     with st.container(key="hl-compare-says"):
         columns = st.columns(2, gap="medium")
-    for column, (side, model_run) in zip(columns, scene.sides, strict=True):
+    for column, (side, model_run) in zip(columns, data.sides, strict=True):
         column.html(f"<p class='hl-small'>{_says(side, model_run)}</p>")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.explore.compare_code import changed, opening
-from pages.explore.compare_scene import Arrays, Scene
+from pages.explore.compare_data import Arrays, ComparisonData
 from pages.shared import models, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.style import theme
@@ -36,15 +36,15 @@ print(found.kl.mean())  # nats, KL(A || B)
 """
 
 
-def applies(scene: Scene) -> bool:
+def applies(data: ComparisonData) -> bool:
     """Whether the two sides are one model on one text, with something changed in it."""
-    a, b = scene.a, scene.b
+    a, b = data.a, data.b
     return a.source != b.source and a.source.path == b.source.path and a.text == b.text
 
 
-def summarise(scene: Scene) -> None:
+def summarise(data: ComparisonData) -> None:
     """Say in one line what the change does to the output."""
-    if not applies(scene) or (found := _effect(scene)) is None:
+    if not applies(data) or (found := _effect(data)) is None:
         return
     before, after = found.losses
     words = say(
@@ -54,14 +54,14 @@ def summarise(scene: Scene) -> None:
         after=after,
         change=after - before,
         kl=float(found.kl.mean()),
-        output=_own_output(scene),
+        output=_own_output(data),
     )
     prose.note(words)
 
 
-def show(scene: Scene) -> None:
+def show(data: ComparisonData) -> None:
     """Draw the change of each output token's log-probability."""
-    if not applies(scene):
+    if not applies(data):
         prose.note(
             say(
                 "An effect is measured where A and B are the same model on the same text and one of them is changed. "
@@ -69,14 +69,14 @@ def show(scene: Scene) -> None:
             )
         )
         return
-    found = _effect(scene)
-    if not scene.model_runs[0].predicts:
+    found = _effect(data)
+    if not data.model_runs[0].predicts:
         prose.note(say(NO_HEAD))
         return
     if found is None:
         prose.note(say("This text has no blank, so there is no output to compare; write ____ where a word is to be."))
         return
-    labels = _output(scene).labels
+    labels = _output(data).labels
     figure = label_bars(
         {"": found.change},
         labels,
@@ -88,7 +88,7 @@ def show(scene: Scene) -> None:
         height=HEIGHT,
     )
     numbers = np.stack([found.before, found.after, found.change, found.kl])
-    scene.draw(
+    data.draw(
         figure,
         name="effect",
         key="compare-effect",
@@ -96,56 +96,56 @@ def show(scene: Scene) -> None:
             numbers.T, "token", labels, "quantity", ("log_prob_a", "log_prob_b", "change", "kl"), "nats"
         ),
         arrays=lambda: {"log_prob_a": found.before, "log_prob_b": found.after, "kl": found.kl},
-        code=code(scene),
+        code=code(data),
         height=HEIGHT,
     )
     prose.look_for(say(LOOK_FOR))
 
 
-def code(scene: Scene) -> str:
+def code(data: ComparisonData) -> str:
     """Return the lines that compute what is shown."""
-    if not applies(scene):
-        return opening(scene.a, scene.b)
+    if not applies(data):
+        return opening(data.a, data.b)
     lines = {
         name: "\n".join(
             changed(side, f"{name} = output_log_probs(model_{side.letter.lower()}, a.inputs, output.positions)")
         )
-        for name, side in (("before", scene.a), ("after", scene.b))
+        for name, side in (("before", data.a), ("after", data.b))
     }
-    return opening(scene.a, scene.b) + CODE.format(**lines)
+    return opening(data.a, data.b) + CODE.format(**lines)
 
 
-def _effect(scene: Scene) -> "Effect | None":
+def _effect(data: ComparisonData) -> "Effect | None":
     """Return the effect, worked out once for all sessions; None where there is no output."""
     from transformer_core.analysis.flow.effect import Effect
 
-    if not _output(scene).positions:
+    if not _output(data).positions:
         return None
-    return Effect(**scene.kept("effect", None, lambda: _compared(scene)))
+    return Effect(**data.kept("effect", None, lambda: _compared(data)))
 
 
-def _compared(scene: Scene) -> Arrays:
+def _compared(data: ComparisonData) -> Arrays:
     from transformer_core.analysis.flow.effect import effect, output_log_probs
 
-    output = _output(scene)
+    output = _output(data)
     runs = []
-    for side in (scene.a, scene.b):
+    for side in (data.a, data.b):
         model, _ = side.source.load()
         with models.on(side.source.device), side.source.changed(model):
-            runs.append(output_log_probs(model, scene.model_runs[0].inputs, output.positions))
+            runs.append(output_log_probs(model, data.model_runs[0].inputs, output.positions))
     before, after = runs
     return dict(vars(effect(before, after, output.tokens)))
 
 
-def _output(scene: Scene) -> "OutputTokens":
+def _output(data: ComparisonData) -> "OutputTokens":
     from transformer_core.analysis.flow.effect import OutputTokens
 
-    return OutputTokens.of(scene.model_runs[0], scene.a.weights.config.eos_id)
+    return OutputTokens.of(data.model_runs[0], data.a.weights.config.eos_id)
 
 
-def _own_output(scene: Scene) -> str:
+def _own_output(data: ComparisonData) -> str:
     """Return what B writes when it is not made to write what A writes."""
-    own = replace(scene.b, target=None).read().output.strip()
-    if own == scene.model_runs[0].output.strip():
+    own = replace(data.b, target=None).read().output.strip()
+    if own == data.model_runs[0].output.strip():
         return say("writes the same.")
     return say("writes “{output}”.", output=own or "…")

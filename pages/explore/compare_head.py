@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.explore.compare_changed import UNCHANGED
 from pages.explore.compare_code import opening
-from pages.explore.compare_scene import Scene
+from pages.explore.compare_data import ComparisonData
 from pages.explore.compare_sides import Side, head_title
 from pages.shared import compare_state, prose
 from pages.shared.components import figures
@@ -52,26 +52,26 @@ print({letter}.attention_maps[{attention!r}].pattern({layer}, {head}))  # [query
 """
 
 
-def show(scene: Scene) -> None:
+def show(data: ComparisonData) -> None:
     """Draw the two heads and what is between them."""
-    shared = scene.shared(scene.a.head.attention, scene.b.head.attention)
+    shared = data.shared(data.a.head.attention, data.b.head.attention)
     if not shared.is_telling:
-        _apart(scene)
+        _apart(data)
         return
-    maps_a, maps_b = scene.attention_maps()
-    pair = aligned_head(maps_a, maps_b, shared, scene.a.head[1:], scene.b.head[1:])
-    _three(scene, shared, pair)
-    _say(scene, shared, pair)
+    maps_a, maps_b = data.attention_maps()
+    pair = aligned_head(maps_a, maps_b, shared, data.a.head[1:], data.b.head[1:])
+    _three(data, shared, pair)
+    _say(data, shared, pair)
 
 
-def code(scene: Scene) -> str:
+def code(data: ComparisonData) -> str:
     """Return the lines that compute what is shown."""
-    a, b = scene.a.head, scene.b.head
-    if not scene.shared(a.attention, b.attention).is_telling:
-        return opening(scene.a, scene.b) + _alone_lines(scene.a) + _alone_lines(scene.b)
-    return opening(scene.a, scene.b) + CODE.format(
-        labels_a=scene.labels_in_code(0, repr(a.attention)),
-        labels_b=scene.labels_in_code(1, repr(b.attention)),
+    a, b = data.a.head, data.b.head
+    if not data.shared(a.attention, b.attention).is_telling:
+        return opening(data.a, data.b) + _alone_lines(data.a) + _alone_lines(data.b)
+    return opening(data.a, data.b) + CODE.format(
+        labels_a=data.labels_in_code(0, repr(a.attention)),
+        labels_b=data.labels_in_code(1, repr(b.attention)),
         attention_a=a.attention,
         attention_b=b.attention,
         head_a=tuple(a[1:]),
@@ -83,14 +83,14 @@ def _alone_lines(side: Side) -> str:
     return ALONE.format(letter=side.letter.lower(), **side.head._asdict())
 
 
-def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
+def _three(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> None:
     """Draw A, B, and B minus A over the same axes, so that a cell is at the same place in each."""
     n_queries, n_keys = pair.a.shape
     cell = compare_state.CELL.value
     if cell and (cell[0] >= n_queries or cell[1] >= n_keys):
         cell = None
     mask_a, mask_b = _elsewhere_allowed(pair, shared)
-    own = [_own_labels(scene, side, shared, pair) for side in (0, 1)]
+    own = [_own_labels(data, side, shared, pair) for side in (0, 1)]
     replaced = _replaced(shared.queries, pair.query_labels), _replaced(shared.keys, _key_labels(pair))
     with st.container(key="hl-compare-three"):
         columns = st.columns(3, gap="small")
@@ -100,14 +100,14 @@ def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
             values.astype(np.float32),
             own[i][0],
             own[i][1],
-            title=f"{scene.sides[i][0].letter}: {head_title(scene.sides[i][0].head)}",
+            title=f"{data.sides[i][0].letter}: {head_title(data.sides[i][0].head)}",
             mask=mask,
-            **_axes(scene, i),
+            **_axes(data, i),
             **options,
         )
         for i, (values, mask) in enumerate(((pair.a, mask_a), (pair.b, mask_b)))
     ]
-    options |= _axes(scene, 0)
+    options |= _axes(data, 0)
     maps.append(difference_heatmap(pair.a, pair.b, *replaced, title="B − A", mask=pair.mask, **options))
     _line_up(maps, (*own, replaced))
     drawn = zip(("A", "B", "difference"), (pair.a, pair.b, pair.b - pair.a), (*own, replaced), strict=True)
@@ -115,7 +115,7 @@ def _three(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
         columns, maps, (mask_a, mask_b, pair.mask), drawn, strict=True
     ):
         with column:
-            _draw(scene, figure, name, values, labels, mask, cell)
+            _draw(data, figure, name, values, labels, mask, cell)
 
 
 def _key_labels(pair: AlignedPatterns) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _line_up(maps: list[Figure], labels: Sequence[tuple[tuple[str, ...], tuple[s
 
 
 def _draw(
-    scene: Scene,
+    data: ComparisonData,
     figure: Figure,
     name: str,
     values: np.ndarray,
@@ -162,14 +162,14 @@ def _draw(
     mask: np.ndarray,
     cell: tuple[int, int] | None,
 ) -> None:
-    key, side = f"compare-{name}", scene.b if name == "B" else scene.a
-    scene.draw(
+    key, side = f"compare-{name}", data.b if name == "B" else data.a
+    data.draw(
         figure,
         name=f"{name}-{compare_state.head_in_words(side.head)}",
         key=key,
         csv=lambda: pattern_csv(values, *labels, mask),
         arrays=lambda: pattern_arrays(values, *labels, mask),
-        code=code(scene),
+        code=code(data),
         height=HEIGHT,
         cell=cell,
         on_cell=lambda: compare_state.choose_cell(figures.sent_cell(key)),
@@ -177,19 +177,19 @@ def _draw(
     )
 
 
-def _axes(scene: Scene, i: int) -> dict[str, Any]:
+def _axes(data: ComparisonData, i: int) -> dict[str, Any]:
     """Return what queries and keys of a side are, for its axes."""
-    side, model_run = scene.sides[i]
+    side, model_run = data.sides[i]
     kind = ATTENTIONS[side.head.attention]
     queries, keys = (say(NAMES[model_run.architecture, part]) for part in (kind.queries_from, kind.keys_from))
     return {"query_name": say("query: {queries}", queries=queries), "key_name": say("key: {keys}", keys=keys)}
 
 
 def _own_labels(
-    scene: Scene, i: int, shared: SharedTokens, pair: AlignedPatterns
+    data: ComparisonData, i: int, shared: SharedTokens, pair: AlignedPatterns
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the labels of the paired tokens as they are in one side's text."""
-    queries, keys = scene.labels(i, scene.sides[i][0].head.attention)
+    queries, keys = data.labels(i, data.sides[i][0].head.attention)
     own_queries, own_keys = (
         tuple(labels[place] for place in (paired.places_b if i else paired.places_a))
         for labels, paired in ((queries, shared.queries), (keys, shared.keys))
@@ -197,13 +197,13 @@ def _own_labels(
     return own_queries, (*own_keys, *_key_labels(pair)[len(own_keys) :])
 
 
-def _apart(scene: Scene) -> None:
+def _apart(data: ComparisonData) -> None:
     """Draw two heads whose tokens cannot be paired, each over its own."""
     with st.container(key="hl-compare-two"):
         columns = st.columns(2, gap="small")
     for i, column in enumerate(columns):
         with column:
-            _alone(scene, i)
+            _alone(data, i)
     prose.note(
         say(
             "The two heads look from and at other tokens, so there is no difference to draw: fewer than half of them "
@@ -221,18 +221,18 @@ def _elsewhere_allowed(pair: AlignedPatterns, shared: SharedTokens) -> tuple[np.
     return masks
 
 
-def _alone(scene: Scene, i: int) -> None:
+def _alone(data: ComparisonData, i: int) -> None:
     """Draw the head of one side over its own tokens."""
-    side, model_run = scene.sides[i]
+    side, model_run = data.sides[i]
     attention, layer, head = side.head
     attention_maps = model_run.attention_maps[attention]
     queries, keys = model_run.labels(attention)
     values, mask = attention_maps.pattern(layer, head), attention_maps.mask()
     title = f"{side.letter}: {head_title(side.head)}"
     figure = attention_heatmap(
-        values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(scene, i)
+        values, queries, keys, title=title, mask=mask, theme=theme(), height=HEIGHT, **_axes(data, i)
     )
-    scene.draw(
+    data.draw(
         figure,
         name=f"{side.letter}-{compare_state.head_in_words(side.head)}",
         key=f"compare-own-{side.letter}",
@@ -243,7 +243,7 @@ def _alone(scene: Scene, i: int) -> None:
     )
 
 
-def _say(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
+def _say(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> None:
     """Say how far apart the heads are, what was paired, and what to look for."""
     apart = distance(pair)
     of_all = say(
@@ -256,9 +256,9 @@ def _say(scene: Scene, shared: SharedTokens, pair: AlignedPatterns) -> None:
         what += " " + _paired(shared.keys, say("keys"), elsewhere=say("; what lies on them is under “elsewhere”"))
     if apart < UNCHANGED:
         what = say("The two do the same here. {what}", what=what)
-    if scene.is_same and scene.a.head == scene.b.head:
+    if data.is_same and data.a.head == data.b.head:
         what = say("A and B are the same; give B another text, model, head, or change.")
-    elif scene.a.head == scene.b.head and _is_off(scene.b):
+    elif data.a.head == data.b.head and _is_off(data.b):
         what = say(
             "This is a head that is switched off in B: it writes nothing, but its pattern does not change by that. "
             "Look at a head in a later layer, or at the effect on the output."

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare_code import changed, opening
-from pages.explore.compare_scene import Arrays, Scene
+from pages.explore.compare_data import Arrays, ComparisonData
 from pages.explore.compare_sides import Side, led
 from pages.shared import models, prose
 from pages.shared.style import theme
@@ -67,10 +67,10 @@ class StackPair:
         return a if self.a == self.b else say("A’s {a} and B’s {b}", a=a, b=b)
 
 
-def show(scene: Scene) -> None:
+def show(data: ComparisonData) -> None:
     """Draw a matrix for each stack that both models have."""
-    scene, is_on_a = _on_one_text(scene)
-    pairs = _pairs(scene)
+    data, is_on_a = _on_one_text(data)
+    pairs = _pairs(data)
     if not pairs:
         prose.note(
             say(
@@ -79,12 +79,12 @@ def show(scene: Scene) -> None:
             )
         )
         return
-    found = scene.kept("layers", None, lambda: _likeness(scene, pairs))
+    found = data.kept("layers", None, lambda: _likeness(data, pairs))
     with st.container(key="hl-compare-layers"):
         columns = st.columns(2, gap="medium")
     for column, pair in zip(columns, pairs, strict=False):
         with column:
-            _matrix(scene, pair, found[pair.name])
+            _matrix(data, pair, found[pair.name])
     if is_on_a:
         prose.note(say("The two texts have not the same tokens in the same number, so both models read A’s text here."))
     for pair in pairs:
@@ -103,12 +103,12 @@ def show(scene: Scene) -> None:
     prose.look_for(say(LOOK_FOR) + honest)
 
 
-def code(scene: Scene) -> str:
+def code(data: ComparisonData) -> str:
     """Return the lines that compute what is shown."""
-    scene, _ = _on_one_text(scene)
+    data, _ = _on_one_text(data)
     states = "\n".join(
         line
-        for side in (scene.a, scene.b)
+        for side in (data.a, data.b)
         for line in changed(
             side,
             "states_{0} = layer_states(model_{0}, *(tensor_of(ids, model_{0}) for ids in {0}.inputs))".format(
@@ -120,50 +120,50 @@ def code(scene: Scene) -> str:
         COMPARED.format(
             a=pair.a,
             b=pair.b,
-            tokens_a=scene.labels_in_code(0, repr(pair.a)),
-            tokens_b=scene.labels_in_code(1, repr(pair.b)),
+            tokens_a=data.labels_in_code(0, repr(pair.a)),
+            tokens_b=data.labels_in_code(1, repr(pair.b)),
         )
-        for pair in _pairs(scene)
+        for pair in _pairs(data)
     ]
-    return opening(scene.a, scene.b) + CODE.format(states=states) + "".join(lines)
+    return opening(data.a, data.b) + CODE.format(states=states) + "".join(lines)
 
 
-def _on_one_text(scene: Scene) -> tuple[Scene, bool]:
-    """Return the scene with B reading A's text where the two have other tokens, and whether it does.
+def _on_one_text(data: ComparisonData) -> tuple[ComparisonData, bool]:
+    """Return the data with B reading A's text where the two have other tokens, and whether it does.
 
     Raises:
         HeadlightError: B cannot read A's text.
     """
-    pairs = _pairs(scene)
+    pairs = _pairs(data)
     is_whole = all(not (pair.positions.only_a or pair.positions.only_b) for pair in pairs)
-    if scene.a.text == scene.b.text or (is_whole and len(pairs) == len(_names(scene))):
-        return scene, False
-    side_b = led(replace(scene.b, text=scene.a.text, target=None), scene.a, scene.model_runs[0])
-    return replace(scene, b=side_b, model_runs=(scene.model_runs[0], side_b.read())), True
+    if data.a.text == data.b.text or (is_whole and len(pairs) == len(_names(data))):
+        return data, False
+    side_b = led(replace(data.b, text=data.a.text, target=None), data.a, data.model_runs[0])
+    return replace(data, b=side_b, model_runs=(data.model_runs[0], side_b.read())), True
 
 
-def _pairs(scene: Scene) -> list[StackPair]:
+def _pairs(data: ComparisonData) -> list[StackPair]:
     """Return the stacks that can be compared; without those whose tokens are not the same."""
     pairs = [
-        StackPair(a=stack_a, b=stack_b, positions=align_tokens(_tokens(scene, 0, stack_a), _tokens(scene, 1, stack_b)))
-        for stack_a, stack_b in _names(scene)
+        StackPair(a=stack_a, b=stack_b, positions=align_tokens(_tokens(data, 0, stack_a), _tokens(data, 1, stack_b)))
+        for stack_a, stack_b in _names(data)
     ]
     return [pair for pair in pairs if is_telling(pair.positions)]
 
 
-def _names(scene: Scene) -> list[tuple[str, str]]:
+def _names(data: ComparisonData) -> list[tuple[str, str]]:
     """Return the stacks of the same name, or else the last one of each."""
-    a, b = ([stack for stack, side in SIDES.items() if getattr(model_run, side)] for model_run in scene.model_runs)
+    a, b = ([stack for stack, side in SIDES.items() if getattr(model_run, side)] for model_run in data.model_runs)
     return [(stack, stack) for stack in a if stack in b] or [(a[-1], b[-1])]
 
 
-def _tokens(scene: Scene, i: int, stack: str) -> tuple[str, ...]:
-    return scene.labels(i, stack)[0]  # a stack's self-attention has its name
+def _tokens(data: ComparisonData, i: int, stack: str) -> tuple[str, ...]:
+    return data.labels(i, stack)[0]  # a stack's self-attention has its name
 
 
-def _likeness(scene: Scene, pairs: list[StackPair]) -> Arrays:
+def _likeness(data: ComparisonData, pairs: list[StackPair]) -> Arrays:
     with st.spinner(say("Comparing all layers …"), show_time=True):
-        a, b = (_states(side, model_run) for side, model_run in scene.sides)
+        a, b = (_states(side, model_run) for side, model_run in data.sides)
         return {pair.name: layer_likeness(a[pair.a], b[pair.b], pair.positions) for pair in pairs}
 
 
@@ -177,25 +177,25 @@ def _states(side: Side, model_run: "ModelRun") -> Arrays:
         return layer_states(model, *(tensor_of(ids, model) for ids in model_run.inputs))
 
 
-def _matrix(scene: Scene, pair: StackPair, likeness: np.ndarray) -> None:
+def _matrix(data: ComparisonData, pair: StackPair, likeness: np.ndarray) -> None:
     rows, columns = (
         [say("embedding"), *(say("layer {layer}", layer=layer) for layer in range(n - 1))] for n in likeness.shape
     )
     name = say("{stacks}: CKA of the hidden states after each layer", stacks=pair.in_words())
     figure = layer_matrix(
         likeness,
-        names=(f"A: {scene.a.name}", f"B: {scene.b.name}"),
+        names=(f"A: {data.a.name}", f"B: {data.b.name}"),
         labels=(rows, columns),
         title=f"{name[:1].upper()}{name[1:]}",
         theme=theme(),
         height=HEIGHT,
     )
-    scene.draw(
+    data.draw(
         figure,
         name=f"layers-{pair.a}-{pair.b}",
         key=f"compare-layers-{pair.a}-{pair.b}",
         csv=lambda: matrix_csv(likeness, "state_a", rows, "state_b", columns, "cka"),
         arrays=lambda: {"cka": likeness},
-        code=code(scene),
+        code=code(data),
         height=HEIGHT,
     )

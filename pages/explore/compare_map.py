@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare_code import changed, opening
+from pages.explore.compare_data import ComparisonData
 from pages.explore.compare_mapped import Mapped, mapped, shared_tokens
-from pages.explore.compare_scene import Scene
 from pages.explore.compare_sides import head_title
 from pages.shared import compare_state, prose
 from pages.shared.state import box
@@ -38,24 +38,24 @@ print(clusters(distances))
 """
 
 
-def show(scene: Scene) -> None:
+def show(data: ComparisonData) -> None:
     """Draw the choices, the map, and the clusters with their heads."""
     _choices()
-    attention = scene.a.head.attention
-    shared, remark = shared_tokens(scene)
+    attention = data.a.head.attention
+    shared, remark = shared_tokens(data)
     if remark:
         prose.note(remark)
     try:
-        found = mapped(scene, shared)
+        found = mapped(data, shared)
     except ConfigError as error:
         prose.note(prose.sentence(error))
         return
     with st.container(key="hl-compare-map"):
         left, right = st.columns([7, 5], gap="medium")
     with left:
-        _map(scene, found)
+        _map(data, found)
     with right, st.container(key="hl-compare-clusters", gap="small"):
-        _clusters(scene, found)
+        _clusters(data, found)
     words = say(
         "heads of {attention} that lie together do much the same; one that lies alone does what no other does. A "
         "cluster is called by the habit that its heads have most of, where that is a clear one. Distances are the "
@@ -66,12 +66,12 @@ def show(scene: Scene) -> None:
     prose.look_for(words)
 
 
-def code(scene: Scene) -> str:
+def code(data: ComparisonData) -> str:
     """Return the lines that compute what is shown."""
-    shared, _ = shared_tokens(scene)
-    a, b = scene.a.head.attention, scene.b.head.attention
-    sides = [scene.a, scene.b] if shared else [scene.a]
-    labels = [scene.labels_in_code(i, repr(attention)) for i, attention in enumerate((a, b))]
+    shared, _ = shared_tokens(data)
+    a, b = data.a.head.attention, data.b.head.attention
+    sides = [data.a, data.b] if shared else [data.a]
+    labels = [data.labels_in_code(i, repr(attention)) for i, attention in enumerate((a, b))]
     if compare_state.ALIKE.value == "looking":
         imports = "from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking"
         tokens = f"SharedTokens.of({labels[0]}, {labels[1]})" if shared else None
@@ -116,9 +116,9 @@ def _choices() -> None:
             )
 
 
-def _map(scene: Scene, found: Mapped) -> None:
+def _map(data: ComparisonData, found: Mapped) -> None:
     labels = [f"{letter if found.is_both else ''}{head.layer}.{head.head}" for letter, head in found.heads]
-    names = [f"A: {scene.a.name}", f"B: {scene.b.name}"] if found.is_both else []
+    names = [f"A: {data.a.name}", f"B: {data.b.name}"] if found.is_both else []
     figure = head_map_figure(
         found.laid_out.points,
         labels,
@@ -128,18 +128,18 @@ def _map(scene: Scene, found: Mapped) -> None:
         models=np.array([letter == "B" for letter, _ in found.heads], dtype=int) if found.is_both else None,
         model_names=names,
         kept=found.laid_out.kept,
-        chosen=found.heads.index(("A", scene.a.head)),
+        chosen=found.heads.index(("A", data.a.head)),
         title=say("Heads that are alike in {way}", way=say(WAYS[compare_state.ALIKE.value])),
         theme=theme(),
         height=HEIGHT,
     )
-    scene.draw(
+    data.draw(
         figure,
         name=f"map-{compare_state.ALIKE.value}",
         key="compare-map",
         csv=lambda: matrix_csv(found.distances, "head", labels, "other_head", labels, "distance"),
         arrays=lambda: {"distances": found.distances, "points": found.laid_out.points, "clusters": found.groups},
-        code=code(scene),
+        code=code(data),
         height=HEIGHT,
     )
 
@@ -150,7 +150,7 @@ def _called(name: ClusterName) -> str:
     return habit if name.habit == MIXED or name.mean is None else f"{habit}, {name.mean:.2f}"
 
 
-def _clusters(scene: Scene, found: Mapped) -> None:
+def _clusters(data: ComparisonData, found: Mapped) -> None:
     """Draw the clusters, each head with a button that opens it."""
     hues = category_hues(len(found.names))
     for number, (name, hue) in enumerate(zip(found.names, hues, strict=True)):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.explore.compare_scene import Arrays, Scene
+from pages.explore.compare_data import Arrays, ComparisonData
 from pages.explore.compare_sides import Side
 from pages.shared import compare_state, models
 from transformer_core.analysis import ATTENTIONS, HeadName
@@ -46,13 +46,13 @@ class Mapped:
         return len({letter for letter, _ in self.heads}) > 1
 
 
-def shared_tokens(scene: Scene) -> tuple[SharedTokens | None, str]:
+def shared_tokens(data: ComparisonData) -> tuple[SharedTokens | None, str]:
     """Return the paired tokens of both sides' heads; None, and why, where A is on the map alone."""
     if compare_state.ON_MAP.value == "a":
         return None, ""
-    if scene.is_same and scene.a.head.attention == scene.b.head.attention:
+    if data.is_same and data.a.head.attention == data.b.head.attention:
         return None, say("A and B are the same model on the same text, so the map has each head once.")
-    shared = scene.shared(scene.a.head.attention, scene.b.head.attention)
+    shared = data.shared(data.a.head.attention, data.b.head.attention)
     if not shared.is_telling:
         return None, say(
             "The two sides have too few tokens in common to lie on one map, so you see the heads of A alone."
@@ -60,19 +60,19 @@ def shared_tokens(scene: Scene) -> tuple[SharedTokens | None, str]:
     return shared, ""
 
 
-def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
+def mapped(data: ComparisonData, shared: SharedTokens | None) -> Mapped:
     """Return all heads of the chosen attentions: those of A, and with paired tokens those of B too.
 
     Raises:
         ConfigError: there are too many heads and tokens.
     """
-    sides = [*scene.sides] if shared else [scene.sides[0]]
+    sides = [*data.sides] if shared else [data.sides[0]]
     heads = [
         (side.letter, HeadName(side.head.attention, *place))
         for side, model_run in sides
         for place in np.ndindex(model_run.attention_maps[side.head.attention].shape[:2])
     ]
-    n_queries, n_keys = scene.attention_maps()[0].shape[2:]
+    n_queries, n_keys = data.attention_maps()[0].shape[2:]
     if len(heads) ** 2 * n_queries * n_keys > MOST_WORK:
         most = isqrt(MOST_WORK // len(heads) ** 2)
         raise ConfigError(
@@ -80,8 +80,8 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
         )
     way = compare_state.ALIKE.value
     attentions = tuple(side.head.attention for side, _ in sides)
-    found = scene.kept(f"map by {way}", attentions, lambda: {"distances": _distances(scene, shared, way)})
-    scores = scene.kept("habits", attentions, lambda: _scores(sides))
+    found = data.kept(f"map by {way}", attentions, lambda: {"distances": _distances(data, shared, way)})
+    scores = data.kept("habits", attentions, lambda: _scores(sides))
     groups = clusters(found["distances"])
     return Mapped(
         heads=heads,
@@ -92,15 +92,15 @@ def mapped(scene: Scene, shared: SharedTokens | None) -> Mapped:
     )
 
 
-def _distances(scene: Scene, shared: SharedTokens | None, way: str) -> np.ndarray:
-    a, b = scene.attention_maps()
+def _distances(data: ComparisonData, shared: SharedTokens | None, way: str) -> np.ndarray:
+    a, b = data.attention_maps()
     with st.spinner(say("Comparing each two heads …"), show_time=True):
         if way == "looking":
             return distances_by_looking(a, b if shared else None, shared)
-        written_a = _written(*scene.sides[0])
+        written_a = _written(*data.sides[0])
         if shared is None:
             return distances_by_writing(written_a, None, None)
-        return distances_by_writing(written_a, _written(*scene.sides[1]), shared.queries)
+        return distances_by_writing(written_a, _written(*data.sides[1]), shared.queries)
 
 
 def _written(side: Side, model_run: "ModelRun") -> np.ndarray:

@@ -8,10 +8,10 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.compare_code import changed, opening, read_of
+from pages.explore.compare_data import ComparisonData
 from pages.explore.compare_samples import MOST_LINES, n_pasted, texts_of
-from pages.explore.compare_scene import Scene
 from pages.explore.compare_sides import Side, head_title
-from pages.shared import analyses, compare_state, kept, prose
+from pages.shared import analyses, cache, compare_state, prose
 from pages.shared.state import box
 from pages.shared.style import theme
 from transformer_core.analysis.heads.many_texts import MEASURES, HeadOnText, HeadOverTexts
@@ -55,19 +55,19 @@ print(HeadOverTexts.of(found).measures[{measure!r}])
 """
 
 
-def show(scene: Scene) -> None:
+def show(data: ComparisonData) -> None:
     """Draw the choices, how the measure is spread over the texts, and the most telling ones."""
     _choices()
     if compare_state.TEXTS.value == "list":
         _paste()
     try:
-        texts = texts_of(scene.a.weights, compare_state.TEXTS.value)
+        texts = texts_of(data.a.weights, compare_state.TEXTS.value)
     except HeadlightError as error:
         prose.note(prose.sentence(error))
         if isinstance(error, analyses.AtWorkError):
             st.button(say("Look again"), key="compare-look-again")
         return
-    sides = [scene.a, scene.b] if _differ(scene) else [scene.a]
+    sides = [data.a, data.b] if _differ(data) else [data.a]
     with st.container(key="hl-compare-texts"):
         left, right = st.columns([6, 6], gap="large")
     measure = compare_state.MEASURE.value
@@ -75,7 +75,7 @@ def show(scene: Scene) -> None:
     with left:
         for side in sides:
             if side.letter in found:
-                _spread(scene, side, found)
+                _spread(data, side, found)
     with right:
         _telling(found.get("A"), measure)
     words = say(
@@ -86,14 +86,14 @@ def show(scene: Scene) -> None:
     prose.look_for(words)
 
 
-def code(scene: Scene) -> str:
+def code(data: ComparisonData) -> str:
     """Return the lines that compute what is shown of side A."""
-    return _lines(scene, scene.a)
+    return _lines(data, data.a)
 
 
-def _lines(scene: Scene, side: Side) -> str:
+def _lines(data: ComparisonData, side: Side) -> str:
     try:
-        texts = list(texts_of(scene.a.weights, compare_state.TEXTS.value))
+        texts = list(texts_of(data.a.weights, compare_state.TEXTS.value))
     except HeadlightError:
         texts = [side.text]
     return opening(side) + CODE.format(
@@ -143,14 +143,14 @@ def _paste() -> None:
         )
 
 
-def _differ(scene: Scene) -> bool:
+def _differ(data: ComparisonData) -> bool:
     """Whether side B says something else of the same texts."""
-    return (scene.a.source, scene.a.head) != (scene.b.source, scene.b.head)
+    return (data.a.source, data.a.head) != (data.b.source, data.b.head)
 
 
 def _measured(side: Side, texts: Sequence[str]) -> HeadOverTexts | None:
     """Return what a side's head does on each text; of those that cannot be read, say why. None: none can be."""
-    measures: kept.Store[HeadOnText] = kept.store(
+    measures: cache.Store[HeadOnText] = cache.store(
         mark("heads measured on a text"), most_mib=MOST_MIB, n_bytes=lambda of: 400 + 2 * len(of.text)
     )
     found, troubles = [], []
@@ -185,7 +185,7 @@ def _on(side: Side, text: str) -> HeadOnText:
     )
 
 
-def _spread(scene: Scene, side: Side, found: Mapping[str, HeadOverTexts]) -> None:
+def _spread(data: ComparisonData, side: Side, found: Mapping[str, HeadOverTexts]) -> None:
     """Draw how the measure is spread over the texts of one side, on the same axis as that of the other."""
     measure, over = compare_state.MEASURE.value, found[side.letter]
     values = _values(over, measure)
@@ -201,19 +201,19 @@ def _spread(scene: Scene, side: Side, found: Mapping[str, HeadOverTexts]) -> Non
         unit=say(UNITS.get(measure, "")),
         limits=_limits([_values(other, measure) for other in found.values()], measure),
         levels=levels,
-        chosen=texts.index(scene.a.text) if scene.a.text in texts else None,
+        chosen=texts.index(data.a.text) if data.a.text in texts else None,
         title=f"{side.letter}: {side.name}, {head_title(side.head)}",
         theme=theme(),
         height=HEIGHT if len(found) > 1 else HEIGHT_ALONE,
     )
     names = [f"{i} {text}" for i, text in enumerate(texts)]
-    scene.draw(
+    data.draw(
         figure,
         name=f"texts-{measure}-{side.letter}",
         key=f"compare-texts-{side.letter}",
         csv=lambda: matrix_csv(values[:, None], "text", names, "measure", [measure], "value"),
         arrays=lambda: {measure: values, "texts": np.array(texts, dtype=np.str_)},
-        code=_lines(scene, side),
+        code=_lines(data, side),
         height=int(figure.layout.height),
     )
     if spread := spreads[side.letter]:

@@ -15,9 +15,9 @@ from pages.explore import (
     decoding_writing,
 )
 from pages.explore.decoding_code import code_of
+from pages.explore.decoding_data import DecodingData
 from pages.explore.decoding_nodes import text_of
-from pages.explore.decoding_scene import Scene
-from pages.shared import decoding_state, folded, kept, models, prose, state
+from pages.shared import cache, code_expander, decoding_state, models, prose, state
 from pages.shared.answer import NO_HEAD, NO_MASK
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -71,47 +71,47 @@ def page() -> None:
         return
     if is_blanks:
         decoding_blanks.show(card, Source.of(card, view.device, view.precision), view.text)
-        kept.foot()
+        cache.foot()
         return
     decoding()
 
 
 @st.fragment
 def decoding() -> None:
-    """Draw the text as it is written, and what belongs to this moment; a step draws only this again."""
+    """Draw the text as it is written, and what belongs to this step; a step draws only this again."""
     card = models.available()[state.current().model]
-    scene = _scene(card)
-    if scene is None:
+    data = _data(card)
+    if data is None:
         return
-    decoding_writing.show(scene)
-    _remarks(scene)
+    decoding_writing.show(data)
+    _remarks(data)
     with st.container(key="hl-decoding"):
         left, right = st.columns([5, 6], gap="medium")
     with left:
-        decoding_candidates.show(scene)
+        decoding_candidates.show(data)
     with right:
-        _part(scene)
-    _look_for(scene)
+        _part(data)
+    _look_for(data)
     with st.popover(say("What is written, as plain text"), type="tertiary", icon=":material/notes:"):
-        st.code(text_of(scene, [step.token for step in scene.branch]), language=None, wrap_lines=True)
-    folded.code(lambda: _code(scene))
-    kept.foot()
+        st.code(text_of(data, [step.token for step in data.branch]), language=None, wrap_lines=True)
+    code_expander.code(lambda: _code(data))
+    cache.foot()
     state.publish()
 
 
-def _scene(card: ModelCard) -> Scene | None:
+def _data(card: ModelCard) -> DecodingData | None:
     """Return what is to be seen; where the address asks for what cannot be, say so and offer to begin anew."""
     try:
-        return Scene.current(card)
+        return DecodingData.current(card)
     except HeadlightError as error:
         prose.warning(say("This text cannot be written on: {error}.", error=error))
         st.button(say("Write it anew"), on_click=decoding_state.start_again, type="primary")
         return None
 
 
-def _part(scene: Scene) -> None:
+def _part(data: DecodingData) -> None:
     """Draw what was chosen to be seen beside the candidates."""
-    parts = [name for name in PARTS if name != "alignment" or scene.card.config.has_encoder]
+    parts = [name for name in PARTS if name != "alignment" or data.card.config.has_encoder]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-decoding-choices"):
         st.session_state[PART_BOX] = decoding_state.PART.value if decoding_state.PART.value in parts else parts[0]
         st.segmented_control(
@@ -123,31 +123,31 @@ def _part(scene: Scene) -> None:
             label_visibility="collapsed",
             on_change=lambda: decoding_state.PART.set(st.session_state[PART_BOX]),
         )
-        decoding_aim.choose(scene.card.config.n_decoder_layers, scene.card.config.n_heads)
+        decoding_aim.choose(data.card.config.n_decoder_layers, data.card.config.n_heads)
     match decoding_state.PART.value:
-        case "alignment" if scene.card.config.has_encoder:
-            decoding_alignment.show(scene)
+        case "alignment" if data.card.config.has_encoder:
+            decoding_alignment.show(data)
         case "tree" | "beams":
-            decoding_tree.show(scene)
+            decoding_tree.show(data)
         case "cache":
-            decoding_cache.show(scene)
+            decoding_cache.show(data)
         case "led":
-            decoding_teacher.show(scene)
+            decoding_teacher.show(data)
         case _:
-            decoding_rows.show(scene)
+            decoding_rows.show(data)
 
 
-def _code(scene: Scene) -> str:
-    """Return the lines that lead to this moment, and those of what is seen beside it."""
+def _code(data: DecodingData) -> str:
+    """Return the lines that lead to this step, and those of what is seen beside it."""
     of_part = {"beams": decoding_beams.code, "led": decoding_teacher.code}.get(decoding_state.PART.value)
-    return code_of(scene) + (of_part(scene) if of_part else "")
+    return code_of(data) + (of_part(data) if of_part else "")
 
 
-def _remarks(scene: Scene) -> None:
+def _remarks(data: DecodingData) -> None:
     """Say what a person should know: how the text ended, and what was left out."""
-    if scene.left_out:
+    if data.left_out:
         note = say(
-            "This text is long: its first {n} tokens were read here, the rest was left out.", n=scene.left_out.start
+            "This text is long: its first {n} tokens were read here, the rest was left out.", n=data.left_out.start
         )
         prose.note(note)
     if decoding_state.made_room():
@@ -158,19 +158,19 @@ def _remarks(scene: Scene) -> None:
                 n=decoding_state.MOST_BRANCHES,
             )
         )
-    if scene.is_at_limit:
+    if data.is_at_limit:
         st.button(say("Let it write {n} more", n=decoding_state.LIMIT_STEP), on_click=decoding_state.allow_more)
 
 
-def _look_for(scene: Scene) -> None:
+def _look_for(data: DecodingData) -> None:
     """Say in one line what is worth looking for."""
-    words = LOOK_FOR[scene.card.config.architecture]
+    words = LOOK_FOR[data.card.config.architecture]
     prose.look_for(say(words))
     st.page_link(
         "learn/steps.py",
         label=say("Temperature divides the logits before the softmax, as √d_k divides the scores of attention"),
         icon=":material/thermostat:",
-        query_params={state.MODEL: scene.card.name, state.TEXT: state.current().text, "stage": "scale"},
+        query_params={state.MODEL: data.card.name, state.TEXT: state.current().text, "stage": "scale"},
     )
 
 

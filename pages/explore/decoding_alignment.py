@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.decoding_code import looked
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.explore.heads_code import KEEP
-from pages.shared import analyses, decoding_state, prose, state, takeaway
+from pages.shared import analyses, decoding_state, export, prose, state
 from pages.shared.components import figures
 from pages.shared.corpora import MADE_HERE
 from pages.shared.models import ModelCard, place_of
@@ -42,53 +42,53 @@ figure = alignment_matrix(
 {keep}"""
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw a row for each token that was written, and the one that is about to be."""
     from transformer_core.analysis.texts.word_alignment import hard_alignment
     from transformer_core.decoding.looking import written_weights
 
-    if not scene.branch:
+    if not data.branch:
         st.html(f"<p class='hl-small'>{say('Nothing is written yet: take a step.')}</p>")
         return
-    weights = written_weights(scene.branch, "cross", scene.aim)
-    n_shown = min(scene.n_written + 1, len(scene.branch))
-    of_branch = scene.output_labels[len(scene.given) :]
-    labels = (*of_branch[: scene.n_written], NEXT, *of_branch[scene.n_written + 1 :])[: len(of_branch)]
-    found, trouble = _pair(scene)
-    known = None if found is None else _known(scene, found)
+    weights = written_weights(data.branch, "cross", data.aim)
+    n_shown = min(data.n_written + 1, len(data.branch))
+    of_branch = data.output_labels[len(data.given) :]
+    labels = (*of_branch[: data.n_written], NEXT, *of_branch[data.n_written + 1 :])[: len(of_branch)]
+    found, trouble = _pair(data)
+    known = None if found is None else _known(data, found)
     truth: Links | None = None if known is None else known.cells(known.links)
     links = hard_alignment(weights[:n_shown]) if known is None else known.cells(known.found(weights))
-    title = say("Alignment: {who}", who=scene.who("cross"))
+    title = say("Alignment: {who}", who=data.who("cross"))
     figure = alignment_matrix(
         weights,
         labels,
-        scene.source_labels,
+        data.source_labels,
         n_shown=n_shown,
         truth=truth,
         links=links,
-        at=scene.n_written if scene.n_written < len(scene.branch) else None,
+        at=data.n_written if data.n_written < len(data.branch) else None,
         title=title,
         theme=theme(),
     )
     figures.live_figure(
         figure,
-        name=scene.file_name("alignment"),
+        name=data.file_name("alignment"),
         key="decoding-alignment",
-        files=lambda: _files(scene, weights[: scene.n_written], truth, links, title),
+        files=lambda: _files(data, weights[: data.n_written], truth, links, title),
         height=int(figure.layout.height),
         on_cell=lambda: _open(figures.sent_cell("decoding-alignment")),
     )
     if isinstance(trouble, analyses.AtWorkError):
-        _wait(scene)
+        _wait(data)
         return
-    verdict = prose.sentence(trouble) if trouble else _verdict(scene, weights, found, known)
+    verdict = prose.sentence(trouble) if trouble else _verdict(data, weights, found, known)
     st.html(f"<p class='hl-small'>{html.escape(verdict)}</p>")
 
 
 @st.fragment(run_every=TICK)
-def _wait(scene: Scene) -> None:
+def _wait(data: DecodingData) -> None:
     """Say that the corpus is drawn, and draw the page again once it is there."""
-    _, trouble = _pair(scene)
+    _, trouble = _pair(data)
     if not isinstance(trouble, analyses.AtWorkError):
         st.rerun()
     words = say("The model’s corpus is generated now, the first time here; the true alignment follows in a moment.")
@@ -96,19 +96,19 @@ def _wait(scene: Scene) -> None:
 
 
 def _open(cell: tuple[int, int] | None) -> None:
-    """A row was clicked: go to the moment before its token was written."""
+    """A row was clicked: go to the step before its token was written."""
     if cell is not None:
         decoding_state.go_to(cell[0])
 
 
-def _pair(scene: Scene) -> "tuple[FoundPair | None, HeadlightError | None]":
+def _pair(data: DecodingData) -> "tuple[FoundPair | None, HeadlightError | None]":
     """Return the pair of the model's corpus whose source was read, if there is one, and why it cannot be known."""
-    corpus = _corpus_of(scene.card)
-    if corpus is None or scene.left_out:
+    corpus = _corpus_of(data.card)
+    if corpus is None or data.left_out:
         return None, None
     try:
         with st.spinner(say("Looking for this text in the model’s corpus …")):
-            return _pairs(*corpus).find(scene.view.text), None
+            return _pairs(*corpus).find(data.view.text), None
     except HeadlightError as error:
         return None, error
 
@@ -138,15 +138,15 @@ def _pairs(name: str, seed: int) -> "KnownPairs":
     return KnownPairs(load_corpus(name, seed=seed))
 
 
-def _known(scene: Scene, found: "FoundPair") -> "KnownAlignment | None":
-    """Return the true alignment of what was written up to this moment."""
+def _known(data: DecodingData, found: "FoundPair") -> "KnownAlignment | None":
+    """Return the true alignment of what was written up to this step."""
     from transformer_core.analysis.texts.word_alignment import known_alignment
 
-    _, tokenizer = scene.source.load()
-    return known_alignment(found.pair, tokenizer, scene.source_tokens, [step.token for step in scene.written])
+    _, tokenizer = data.source.load()
+    return known_alignment(found.pair, tokenizer, data.source_tokens, [step.token for step in data.written])
 
 
-def _verdict(scene: Scene, weights: np.ndarray, found: "FoundPair | None", known: "KnownAlignment | None") -> str:
+def _verdict(data: DecodingData, weights: np.ndarray, found: "FoundPair | None", known: "KnownAlignment | None") -> str:
     """Say how well this attention tells the alignment, or why nobody knows."""
     if found is None or known is None:
         return say(
@@ -193,10 +193,12 @@ def _verdict(scene: Scene, weights: np.ndarray, found: "FoundPair | None", known
     )
 
 
-def _files(scene: Scene, weights: np.ndarray, truth: "Links | None", links: "Links", title: str) -> Mapping[str, bytes]:
+def _files(
+    data: DecodingData, weights: np.ndarray, truth: "Links | None", links: "Links", title: str
+) -> Mapping[str, bytes]:
     """Return the numbers of the rows that are written, and the lines that draw them again."""
-    name = scene.file_name("alignment")
-    targets, sources = list(scene.output_labels[len(scene.given) :][: len(weights)]), list(scene.source_labels)
+    name = data.file_name("alignment")
+    targets, sources = list(data.output_labels[len(data.given) :][: len(weights)]), list(data.source_labels)
     rows, columns = ([f"{place} {label}" for place, label in enumerate(side)] for side in (targets, sources))
     told = {
         "targets": targets,
@@ -208,11 +210,11 @@ def _files(scene: Scene, weights: np.ndarray, truth: "Links | None", links: "Lin
     }
     arrays = {"weights": weights, "target_tokens": np.array(targets), "source_tokens": np.array(sources)}
     arrays |= {"links": np.array(told["links"])} | ({} if truth is None else {"truth": np.array(told["truth"])})
-    return takeaway.files(
+    return export.files(
         name=name,
         csv=lambda: matrix_csv(weights, "target", rows, "source", columns, "weight"),
         arrays=lambda: arrays,
-        code=looked(scene, "cross", whole=True) + AGAIN.format(**told),
+        code=looked(data, "cross", whole=True) + AGAIN.format(**told),
         state=state.in_words(),
-        model=scene.card.path,
+        model=data.card.path,
     )

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from pages.explore.decoding_data import FIRST_LENGTH, N_ALTERNATIVES, DecodingData
 from pages.explore.decoding_nodes import given_nodes, numbers, signed, text_of
-from pages.explore.decoding_scene import FIRST_LENGTH, N_ALTERNATIVES, Scene
-from pages.shared import decoding_state, kept, models, prose
+from pages.shared import cache, decoding_state, models, prose
 from pages.shared.components.branches import BranchEnd, Node, branches, sent_node
 from pages.shared.fields import Field
 from transformer_core.errors import mark
@@ -53,22 +53,22 @@ class Search:
     greedy: tuple[tuple[int, ...], float]  # what always taking the most probable token writes, and its total, nats
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw the search's numbers, its tree, and what it found."""
     _controls()
-    arguments = _arguments(scene)
-    searches: kept.Store[Search] = kept.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    arguments = _arguments(data)
+    searches: cache.Store[Search] = cache.store(mark("beam searches"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     with st.spinner(say("Searching …"), show_time=True):
-        key = (scene.source, scene.view.text, *arguments.values())
-        found = searches.get(key, lambda: _search(scene, arguments))
-    written = numbers(found.nodes[len(scene.given) - 1].id, [step.token for step in scene.written])
+        key = (data.source, data.view.text, *arguments.values())
+        found = searches.get(key, lambda: _search(data, arguments))
+    written = numbers(found.nodes[len(data.given) - 1].id, [step.token for step in data.written])
     branches(
         nodes=found.nodes,
         at=next(node for node in reversed(written) if node in found.paths),
         ends=[
             BranchEnd(
                 id=node,
-                text=text_of(scene, found.paths[node]),
+                text=text_of(data, found.paths[node]),
                 total=total,
                 n_tokens=len(found.paths[node]),
                 score=score,
@@ -81,23 +81,21 @@ def show(scene: Scene) -> None:
         name=mark("Tree of all beams"),
         path=mark("the text that was found"),
     )
-    st.html(f"<p class='hl-look'>{html.escape(_in_words(scene, found))}</p>")
+    st.html(f"<p class='hl-look'>{html.escape(_in_words(data, found))}</p>")
 
 
-def code(scene: Scene) -> str:
+def code(data: DecodingData) -> str:
     """Return the lines that search again, after those of the page."""
-    return CODE.format(arguments=", ".join(f"{name}={value!r}" for name, value in _arguments(scene).items()))
+    return CODE.format(arguments=", ".join(f"{name}={value!r}" for name, value in _arguments(data).items()))
 
 
-def _arguments(scene: Scene) -> dict[str, Any]:
+def _arguments(data: DecodingData) -> dict[str, Any]:
     """Return what is searched with."""
     return {
         "n_beams": decoding_state.N_BEAMS.value,
         "length_penalty": min(decoding_state.PENALTY.value, LARGEST_ALPHA),
         "penalty_form": decoding_state.PENALTY_FORM.value,
-        "max_new_tokens": min(
-            FIRST_LENGTH[scene.card.config.architecture], scene.tree.max_positions - len(scene.given)
-        ),
+        "max_new_tokens": min(FIRST_LENGTH[data.card.config.architecture], data.tree.max_positions - len(data.given)),
     }
 
 
@@ -131,21 +129,21 @@ def _chosen(field: Field) -> dict[str, Any]:
     return {"key": key, "on_change": lambda: field.set(st.session_state[key])}
 
 
-def _search(scene: Scene, arguments: dict[str, Any]) -> Search:
+def _search(data: DecodingData, arguments: dict[str, Any]) -> Search:
     """Search, and return what is drawn of it."""
     from transformer_core.decoding.beam_tree import search_beams
     from transformer_core.decoding.session import DecodingSession
 
-    with models.on(scene.source.device), scene.source.changed(scene.tree.model):
-        tree = search_beams(scene.tree, **arguments)
-        greedy = [*DecodingSession.of(scene.tree).follow({}, max_new_tokens=arguments["max_new_tokens"])]
-    nodes = given_nodes(scene)
+    with models.on(data.source.device), data.source.changed(data.tree.model):
+        tree = search_beams(data.tree, **arguments)
+        greedy = [*DecodingSession.of(data.tree).follow({}, max_new_tokens=arguments["max_new_tokens"])]
+    nodes = given_nodes(data)
     paths: dict[int, tuple[int, ...]] = {node.id: () for node in nodes}
-    ids, dropped, ends = {scene.tree.start: nodes[-1].id}, set[int](), dict[int, tuple[float, float | None]]()
+    ids, dropped, ends = {data.tree.start: nodes[-1].id}, set[int](), dict[int, tuple[float, float | None]]()
     best = tuple(step.token for step in tree.best.written())
     on_path = {*numbers(nodes[-1].id, best)}
     for level in tree.levels:
-        alternatives = {parent: _alternatives(scene, parent) for parent in {one.parent for one in level}}
+        alternatives = {parent: _alternatives(data, parent) for parent in {one.parent for one in level}}
         ranked = [(one, numbers(ids[one.parent], [one.token])[-1]) for one in level]
         straight: dict[DecodingStep, BeamCandidate] = {}  # what goes on in the line of each beam
         for one, _ in sorted(ranked, key=lambda it: (it[1] not in on_path, it[0].fate == "dropped")):
@@ -153,7 +151,7 @@ def _search(scene: Scene, arguments: dict[str, Any]) -> Search:
         # What was dropped is short: it stands near the beam that it came from, before others that go on.
         for one, node in sorted(ranked, key=lambda it: (straight[it[0].parent] is not it[0], it[0].fate != "dropped")):
             paths[node] = (*paths[ids[one.parent]], one.token)
-            nodes.append(_node(scene, one, node, ids[one.parent], alternatives[one.parent], node in on_path))
+            nodes.append(_node(data, one, node, ids[one.parent], alternatives[one.parent], node in on_path))
             if one.step is None:
                 dropped.add(node)
             else:
@@ -171,7 +169,7 @@ def _search(scene: Scene, arguments: dict[str, Any]) -> Search:
 
 
 def _node(
-    scene: Scene,
+    data: DecodingData,
     one: "BeamCandidate",
     node: int,
     parent: int,
@@ -184,7 +182,7 @@ def _node(
         id=node,
         parent=parent,
         position=one.parent.position + 1,
-        label=scene.tokenizer.labels([*context, one.token])[-1],
+        label=data.tokenizer.labels([*context, one.token])[-1],
         log_prob=one.log_prob,
         rank=one.parent.prediction.candidate(one.token).rank,
         alternatives=alternatives,
@@ -194,28 +192,28 @@ def _node(
     )
 
 
-def _alternatives(scene: Scene, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
+def _alternatives(data: DecodingData, step: "DecodingStep") -> tuple[tuple[str, float], ...]:
     """Return what is most probable behind a step."""
     assert step.prediction is not None, "the search has read it"
     found = step.prediction.candidates(N_ALTERNATIVES)
-    return tuple((scene.tokenizer.labels([one.token])[0], one.probability) for one in found)
+    return tuple((data.tokenizer.labels([one.token])[0], one.probability) for one in found)
 
 
 def _open(found: Search) -> None:
-    """A token was clicked: its moment is looked at; one that was dropped begins a branch."""
+    """A token was clicked: its step is looked at; one that was dropped begins a branch."""
     node = sent_node(KEY)
     if node in found.paths:
         path = found.paths[node]
         decoding_state.open_path(path, forced=[len(path) - 1] if node in found.dropped else ())
 
 
-def _in_words(scene: Scene, found: Search) -> str:
+def _in_words(data: DecodingData, found: Search) -> str:
     """Say what was found, and what always taking the most probable token gives instead."""
     best_total, best_score = next(end for node, end in found.ends.items() if found.paths[node] == found.best)
     assert best_score is not None, "it was searched for"
     text = say(
         "“{text}” ({total} nats, score {score})",
-        text=isolate(text_of(scene, found.best)),
+        text=isolate(text_of(data, found.best)),
         total=signed(best_total),
         score=signed(best_score),
     )
@@ -224,7 +222,7 @@ def _in_words(scene: Scene, found: Search) -> str:
         return say(
             "The search found {text}, as greedy decoding does, which always takes the most probable token.", text=text
         )
-    other = say("“{text}” ({total} nats)", text=isolate(text_of(scene, tokens)), total=signed(total))
+    other = say("“{text}” ({total} nats)", text=isolate(text_of(data, tokens)), total=signed(total))
     return say(
         "The search found {text}. Greedy decoding, which always takes the most probable token, writes {other}.",
         text=text,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.explore import decoding_aim, decoding_blanks_moment
-from pages.explore.decoding_blanks_moment import N_BARS, Moment, before
-from pages.shared import state, takeaway
+from pages.explore import decoding_aim, decoding_blanks_data
+from pages.explore.decoding_blanks_data import N_BARS, BlanksData, before
+from pages.shared import export, state
 from pages.shared.answer import probability
 from pages.shared.components import figures
 from pages.shared.style import theme
@@ -35,17 +35,17 @@ print(row)  # [key]: where the mask looks
 """
 
 
-def candidates(moment: Moment) -> None:
+def candidates(data: BlanksData) -> None:
     """Draw what may stand in each blank, or might have before it was filled; of many, in the most certain open ones."""
-    masks, steps = moment.given.tree.masks, moment.steps
-    n_open = len(moment.state.blanks)
+    masks, steps = data.given.tree.masks, data.steps
+    n_open = len(data.state.blanks)
     is_all = len(masks) <= MOST_DRAWN or not n_open
-    surest = [blank.position for blank in moment.state.certain_first]
+    surest = [blank.position for blank in data.state.certain_first]
     places = sorted((masks if is_all else surest)[:MOST_DRAWN])
-    blanks = [moment.blank(place) for place in places]
+    blanks = [data.blank(place) for place in places]
     found = [blank.candidates(N_BARS) for blank in blanks]
     values = [np.array([one.probability for one in of_blank]) for of_blank in found]
-    labels = [[moment.label(one.token) for one in of_blank] for of_blank in found]
+    labels = [[data.label(one.token) for one in of_blank] for of_blank in found]
     if is_all:
         title = say("What may stand in each blank")
     else:
@@ -61,34 +61,34 @@ def candidates(moment: Moment) -> None:
         theme=theme(),
         width=760,
     )
-    name = f"{moment.card.name}-blanks"
+    name = f"{data.card.name}-blanks"
 
     def files() -> Mapping[str, bytes]:
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: _csv(places, labels, values),
             arrays=lambda: {"places": np.array(places), "log_probs": np.stack([blank.log_probs for blank in blanks])},
-            code=moment.code(),
+            code=data.code(),
             state=state.in_words(),
-            model=moment.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="blanks-bars", files=files, height=figure.layout.height)
 
 
-def one_blank(moment: Moment) -> None:
+def one_blank(data: BlanksData) -> None:
     """Draw one blank: another token for it, and where its mask looks."""
-    blank, steps = moment.blank(moment.place), moment.steps
-    chosen = steps[moment.place].chosen if moment.place in steps else None
+    blank, steps = data.blank(data.place), data.steps
+    chosen = steps[data.place].chosen if data.place in steps else None
     offered = {one.token: one for one in (*blank.candidates(N_OFFERED), *([chosen] if chosen else ()))}
     with st.container(key="hl-blanks-choice", horizontal=True, vertical_alignment="bottom", gap="small"):
-        st.session_state["blanks-place-box"] = moment.place
+        st.session_state["blanks-place-box"] = data.place
         st.selectbox(
             say("Blank"),
-            moment.given.tree.masks,
+            data.given.tree.masks,
             key="blanks-place-box",
             format_func=lambda place: f"{place}, {say('filled') if place in steps else say('open')}",
-            on_change=lambda: decoding_blanks_moment.look_at(st.session_state["blanks-place-box"]),
+            on_change=lambda: decoding_blanks_data.look_at(st.session_state["blanks-place-box"]),
             width=120,
         )
         st.session_state["blanks-token-box"] = chosen.token if chosen else None
@@ -96,20 +96,20 @@ def one_blank(moment: Moment) -> None:
             say("Fill it with"),
             [*offered],
             key="blanks-token-box",
-            format_func=lambda token: f"{moment.label(token)} {probability(offered[token].probability)}",
+            format_func=lambda token: f"{data.label(token)} {probability(offered[token].probability)}",
             on_change=_choose_token,
-            args=(moment.place,),
+            args=(data.place,),
             placeholder=say("Choose or type"),
             accept_new_options=True,
         )
-        decoding_aim.choose(moment.card.config.n_encoder_layers, moment.card.config.n_heads)
-    _looks(moment, blank)
+        decoding_aim.choose(data.card.config.n_encoder_layers, data.card.config.n_heads)
+    _looks(data, blank)
 
 
-def _looks(moment: Moment, blank: "BlankPrediction") -> None:
+def _looks(data: BlanksData, blank: "BlankPrediction") -> None:
     """Draw where the mask of one blank looks, and say what every open one looks at most."""
-    aim, filled_before = moment.aim, before(moment.at, blank.position)
-    labels = moment.labels(filled_before)
+    aim, filled_before = data.aim, before(data.at, blank.position)
+    labels = data.labels(filled_before)
     whose = {
         "": say("layer {layer}, head {head}", layer=aim.layer, head=aim.head),
         "layer": say("layer {layer}, mean of its heads", layer=aim.layer),
@@ -127,23 +127,23 @@ def _looks(moment: Moment, blank: "BlankPrediction") -> None:
         width=460,
         height=HEIGHT,
     )
-    name = f"{moment.card.name}-blank{blank.position}-looks"
+    name = f"{data.card.name}-blank{blank.position}-looks"
     names = [f"{place} {label}" for place, label in enumerate(labels)]
 
     def files() -> Mapping[str, bytes]:
         looked = LOOKED.format(n=len(filled_before.steps), place=blank.position, aim=aim)
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(row[None], "blank", [str(blank.position)], "key", names, "weight"),
             arrays=lambda: {"row": row, "key_tokens": np.array(labels)},
-            code=moment.code() + looked,
+            code=data.code() + looked,
             state=state.in_words(),
-            model=moment.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="blanks-looks", files=files, height=HEIGHT)
-    text, told = moment.labels(moment.at), []
-    for place, other in moment.state.blanks.items():
+    text, told = data.labels(data.at), []
+    for place, other in data.state.blanks.items():
         key, weight = other.looks_most_at(aim)
         token = f"<bdi>{html.escape(text[key])}</bdi>"
         told.append(say("blank {place} at “{token}” {weight:.2f}", place=place, token=token, weight=weight))
@@ -167,4 +167,4 @@ def _choose_token(place: int) -> None:
     """A token was chosen for a blank, or a word typed."""
     chosen = st.session_state["blanks-token-box"]
     if chosen is not None:
-        decoding_blanks_moment.ask((place, chosen))
+        decoding_blanks_data.ask((place, chosen))

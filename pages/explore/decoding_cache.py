@@ -1,4 +1,4 @@
-"""The KV cache at this moment: what it holds, what this step computed, and what the step would cost without it."""
+"""The KV cache at this step: what it holds, what this step computed, and what the step would cost without it."""
 
 import html
 from collections.abc import Mapping
@@ -8,9 +8,9 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.decoding_code import opening
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.explore.heads_code import KEEP
-from pages.shared import state, takeaway
+from pages.shared import export, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -57,58 +57,58 @@ figure = cost_lines(cached, uncached, at={at})
 """
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw what is stored and what was new, then what it costs."""
-    last = scene.at if scene.prediction is not None else scene.at.parent  # what ends a text is not read
+    last = data.at if data.prediction is not None else data.at.parent  # what ends a text is not read
     if last is None or last.prediction is None:
         return
-    _grid(scene, last, last.prediction)
-    _facts(scene, last, last.prediction)
-    _costs(scene, last)
+    _grid(data, last, last.prediction)
+    _facts(data, last, last.prediction)
+    _costs(data, last)
     st.html(f"<p class='hl-small'>{html.escape(say(LOOK_FOR))}</p>")
 
 
-def _grid(scene: Scene, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
+def _grid(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
     """Draw the keys and values of every layer and position."""
-    labels = scene.output_labels[: last.position + 1]
+    labels = data.output_labels[: last.position + 1]
     figure = kv_cache_grid(
         labels,
-        n_layers=scene.card.config.n_decoder_layers,
+        n_layers=data.card.config.n_decoder_layers,
         n_cached=prediction.n_cached,
-        source_labels=scene.source_labels,
+        source_labels=data.source_labels,
         theme=theme(),
     )
-    name = scene.file_name("cache", f"step{scene.n_written}")
+    name = data.file_name("cache", f"step{data.n_written}")
 
     def files() -> Mapping[str, bytes]:
         kinds = np.array([["stored" if place < prediction.n_cached else "new" for place in range(len(labels))]]).T
         places = [f"{place} {label}" for place, label in enumerate(labels)]
         told = {
             "labels": list(labels),
-            "sources": list(scene.source_labels),
+            "sources": list(data.source_labels),
             "n_cached": prediction.n_cached,
             "n_positions": len(labels),
-            "n_src": len(scene.source_labels),
+            "n_src": len(data.source_labels),
             "width": _bytes_per_number(last),
             "keep": KEEP.format(title=say("What the KV cache holds"), text=state.about(), file=f"{name}.html"),
         }
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(kinds, "position", places, "of", ["keys and values"], "state"),
             arrays=lambda: {"state": kinds[:, 0], "tokens": np.array(labels)},
-            code=opening(scene) + GRID.format(**told),
+            code=opening(data) + GRID.format(**told),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="decoding-cache", files=files, height=int(figure.layout.height))
 
 
-def _facts(scene: Scene, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
+def _facts(data: DecodingData, last: "DecodingStep", prediction: "NextTokenPrediction") -> None:
     """Tell how much is stored, and what this step cost with and without that."""
     from transformer_core.decoding.cost import cache_bytes, step_cost
 
-    config, n_src, width = scene.card.config, len(scene.source_labels), _bytes_per_number(last)
+    config, n_src, width = data.card.config, len(data.source_labels), _bytes_per_number(last)
     held, of_one = (cache_bytes(config, n, n_src, width) for n in (last.position + 1, 1))
     n_new = last.position + 1 - prediction.n_cached
     cached, uncached = (
@@ -132,24 +132,24 @@ def _facts(scene: Scene, last: "DecodingStep", prediction: "NextTokenPrediction"
     st.html(f"<div class='hl-facts-list'>{cells}</div>")
 
 
-def _costs(scene: Scene, last: "DecodingStep") -> None:
+def _costs(data: DecodingData, last: "DecodingStep") -> None:
     """Draw what the steps of this branch cost, with the cache and without."""
     from transformer_core.decoding.cost import step_costs
 
-    start = scene.tree.start.position
-    given = {"n_given": start + 1, "n_src": len(scene.source_labels)}
+    start = data.tree.start.position
+    given = {"n_given": start + 1, "n_src": len(data.source_labels)}
     at = last.position - start
-    n_steps = max(len(scene.branch), at + 1)
+    n_steps = max(len(data.branch), at + 1)
     cached, uncached = (
-        np.array([step.total for step in step_costs(scene.card.config, n_steps, cached=is_cached, **given)])
+        np.array([step.total for step in step_costs(data.card.config, n_steps, cached=is_cached, **given)])
         for is_cached in (True, False)
     )
     figure = cost_lines(cached, uncached, at=at, theme=theme())
-    name = scene.file_name("cost")
+    name = data.file_name("cost")
 
     def files() -> Mapping[str, bytes]:
         keep = KEEP.format(title=say("What each step costs"), text=state.about(), file=f"{name}.html")
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(
                 np.stack([cached, uncached], axis=1),
@@ -160,9 +160,9 @@ def _costs(scene: Scene, last: "DecodingStep") -> None:
                 "multiply-adds",
             ),
             arrays=lambda: {"cached": cached, "uncached": uncached},
-            code=opening(scene) + LINES.format(n_steps=n_steps, at=at, keep=keep, **given),
+            code=opening(data) + LINES.format(n_steps=n_steps, at=at, keep=keep, **given),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="decoding-cost", files=files, height=int(figure.layout.height))

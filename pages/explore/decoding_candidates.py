@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.shared import decoding_state, prose
-from pages.shared.components.candidates import Moment, candidates, sent_sampling, sent_token
+from pages.shared.components.candidates import NextTokenDistribution, candidates, sent_sampling, sent_token
 from pages.shared.fields import Field
 from transformer_core.decoding.settings import Sampling
 from transformer_core.errors import HeadlightError, mark
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 KEY = "decoding-candidates"
 OWN = "decoding-own"  # the box for one's own words
 OWN_NOTE = "decoding-own-note"
-MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the moments before and behind this one are sent as well
+MOST_AHEAD = 8_192  # tokens of a vocabulary up to which the distributions before and after this step are sent as well
 NUMBER_WIDTH, OWN_WIDTH = 106, 238  # px: side by side where there is room
 LEAST_PENALTY, MOST_PENALTY = 0.01, 10.0
 MOST_SEED = 999_999
 BROKEN = mark(
     "The model says nothing that is a number here, so no token is more probable than another. Its weights are "
-    "broken, as after a training that diverged; take an earlier moment of that training."
+    "broken, as after a training that diverged; take an earlier snapshot of that training."
 )
 ABOUT_PENALTY = mark(
     "Above 1, tokens that are there already become less probable: positive logits are divided by it, negative ones "
@@ -36,22 +36,20 @@ ABOUT_PENALTY = mark(
 ABOUT_SEED = mark("The same seed draws the same tokens. At temperature 0 nothing is drawn.")
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw what may come next, or say why nothing does."""
     place = (
-        ""
-        if scene.tree.has_ended(scene.at)
-        else say("token {n}, {after}", n=scene.n_written, after=_after(scene, scene.at))
+        "" if data.tree.has_ended(data.at) else say("token {n}, {after}", n=data.n_written, after=_after(data, data.at))
     )
     prose.subheading(say("Next-token distribution"), place)
-    if scene.ended:
-        prose.note(scene.ended)
-    if scene.prediction is None:
+    if data.ended:
+        prose.note(data.ended)
+    if data.prediction is None:
         return
-    if not math.isfinite(scene.prediction.entropy):
+    if not math.isfinite(data.prediction.entropy):
         prose.note(say(BROKEN))
         return
-    _bars(scene)
+    _bars(data)
     with st.container(key="hl-decoding-sampling", horizontal=True, gap="small", vertical_alignment="bottom"):
         _number(
             say("Repetition penalty"),
@@ -62,51 +60,51 @@ def show(scene: Scene) -> None:
         _number(
             say("Seed"),
             decoding_state.SEED,
-            {"min_value": 0, "max_value": MOST_SEED, "step": 1, "disabled": scene.session.sampling.temperature == 0},
+            {"min_value": 0, "max_value": MOST_SEED, "step": 1, "disabled": data.session.sampling.temperature == 0},
             help=say(ABOUT_SEED),
         )
-        _own_words(scene)
+        _own_words(data)
     if note := st.session_state.pop(OWN_NOTE, ""):
         prose.note(note)
 
 
-def _bars(scene: Scene) -> None:
+def _bars(data: DecodingData) -> None:
     """Draw the candidates."""
-    moment = _moment(scene, scene.at)
-    is_small = scene.card.config.vocab_size <= MOST_AHEAD
-    nearby = [_moment(scene, one) for one in scene.around(1).values() if one is not scene.at] if is_small else []
+    distribution = _distribution(data, data.at)
+    is_small = data.card.config.vocab_size <= MOST_AHEAD
+    nearby = [_distribution(data, one) for one in data.around(1).values() if one is not data.at] if is_small else []
     candidates(
-        moment,
+        distribution,
         nearby=[one for one in nearby if math.isfinite(one.entropy)],
-        label=lambda token: scene.tokenizer.labels([token])[0],
-        sampling=scene.session.sampling,
+        label=lambda token: data.tokenizer.labels([token])[0],
+        sampling=data.session.sampling,
         key=KEY,
-        on_token=lambda: _take(scene, sent_token(KEY, version=moment.version)),
+        on_token=lambda: _take(data, sent_token(KEY, version=distribution.version)),
         on_sampling=_choose,
     )
 
 
-def _moment(scene: Scene, step: "DecodingStep") -> Moment:
+def _distribution(data: DecodingData, step: "DecodingStep") -> NextTokenDistribution:
     """Return what may come next behind a step that was read."""
     from transformer_core.decoding.session import DecodingSession
 
-    penalty = Sampling(repetition_penalty=scene.session.sampling.repetition_penalty)
-    scores = DecodingSession.of(scene.tree, sampling=penalty).distribution(step)
+    penalty = Sampling(repetition_penalty=data.session.sampling.repetition_penalty)
+    scores = DecodingSession.of(data.tree, sampling=penalty).distribution(step)
     assert step.prediction is not None, "it was read to know its distribution"
-    return Moment(
-        n_written=step.position - scene.tree.start.position,
+    return NextTokenDistribution(
+        n_written=step.position - data.tree.start.position,
         scores=scores.numpy(),
         log_probs=step.prediction.log_probs.numpy(),
         entropy=step.prediction.entropy,
-        next_token=scene.session.choice(step) if scene.tree.has_room(step) else None,
-        version=_version(scene, step),
-        name=_after(scene, step),
+        next_token=data.session.choice(step) if data.tree.has_room(step) else None,
+        version=_version(data, step),
+        name=_after(data, step),
     )
 
 
-def _take(scene: Scene, token: int | None) -> None:
+def _take(data: DecodingData, token: int | None) -> None:
     """A token was chosen; what came from the browser is checked like any input."""
-    if token is not None and token < scene.card.config.vocab_size and scene.tree.has_room(scene.at):
+    if token is not None and token < data.card.config.vocab_size and data.tree.has_room(data.at):
         decoding_state.fork([token])
 
 
@@ -137,17 +135,17 @@ def _number(label: str, field: Field, limits: dict[str, Any], *, help: str) -> N
     )
 
 
-def _own_words(scene: Scene) -> None:
+def _own_words(data: DecodingData) -> None:
     """Draw a box for words that are forced from this step on."""
-    of_ids = scene.card.reads_ids
-    spaces_count = not of_ids and scene.tokenizer.encode(" a") != scene.tokenizer.encode("a")
+    of_ids = data.card.reads_ids
+    spaces_count = not of_ids and data.tokenizer.encode(" a") != data.tokenizer.encode("a")
     of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
     st.text_input(
         say("Write your own here"),
         key=OWN,
         on_change=_lead,
-        args=(scene,),
-        disabled=not scene.tree.has_room(scene.at),
+        args=(data,),
+        disabled=not data.tree.has_room(data.at),
         placeholder=say("Token ids, then Enter") if of_ids else of_words,
         autocomplete="off",
         help=say("These tokens are forced; after them the model continues by itself."),
@@ -155,35 +153,35 @@ def _own_words(scene: Scene) -> None:
     )
 
 
-def _lead(scene: Scene) -> None:
+def _lead(data: DecodingData) -> None:
     """Lead the model along what was typed, or say why that cannot be."""
     text, st.session_state[OWN] = st.session_state[OWN], ""
     try:
-        tokens = scene.tokenizer.encode(text) if text.strip() else []
+        tokens = data.tokenizer.encode(text) if text.strip() else []
     except HeadlightError as error:
         st.session_state[OWN_NOTE] = say("This cannot be written: {error}.", error=error)
         return
     room = min(
-        scene.tree.max_positions - scene.at.position - 1,
-        decoding_state.MOST_LED - scene.n_written,
+        data.tree.max_positions - data.at.position - 1,
+        decoding_state.MOST_LED - data.n_written,
     )
     if len(tokens) > room:
         st.session_state[OWN_NOTE] = say(
             "These are {n:,} tokens, but here is room for {room:,}; write less.", n=len(tokens), room=room
         )
     elif tokens:
-        if scene.tokenizer.unk_id in tokens:
+        if data.tokenizer.unk_id in tokens:
             st.session_state[OWN_NOTE] = say(
                 "Some of it has no token of its own: the model reads a stand-in for what it does not know."
             )
         decoding_state.fork(tokens)
 
 
-def _after(scene: Scene, step: "DecodingStep") -> str:
-    return say("after “{token}”", token=isolate(scene.labels([step])[0]))
+def _after(data: DecodingData, step: "DecodingStep") -> str:
+    return say("after “{token}”", token=isolate(data.labels([step])[0]))
 
 
-def _version(scene: Scene, step: "DecodingStep") -> str:
-    """Return what tells this moment from all others."""
-    moment = (scene.source, scene.view.text, [one.token for one in step.path()])
-    return hashlib.sha256(repr(moment).encode()).hexdigest()
+def _version(data: DecodingData, step: "DecodingStep") -> str:
+    """Return what tells this step from all others."""
+    identity = (data.source, data.view.text, [one.token for one in step.path()])
+    return hashlib.sha256(repr(identity).encode()).hexdigest()

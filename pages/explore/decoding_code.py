@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.shared import code
 from transformer_core.decoding.settings import GREEDY, Sampling
 
@@ -26,34 +26,34 @@ print(values)  # {axes}
 """
 
 
-def code_of(scene: Scene) -> str:
-    """Return the lines that lead the model to this moment, and print what it says comes next."""
-    return opening(scene) + (ENDED if scene.prediction is None else SAID)
+def code_of(data: DecodingData) -> str:
+    """Return the lines that lead the model to this step, and print what it says comes next."""
+    return opening(data) + (ENDED if data.prediction is None else SAID)
 
 
-def opening(scene: Scene) -> str:
+def opening(data: DecodingData) -> str:
     """Return the lines that define `session` and `at`, the step that is looked at."""
-    view, sampling = scene.view, scene.session.sampling
+    view, sampling = data.view, data.session.sampling
     needs = [] if sampling == GREEDY else ["from transformer_core.decoding.settings import Sampling"]
-    lines = code.loading(scene.card, view, scene.left_out, *needs)
+    lines = code.loading(data.card, view, data.left_out, *needs)
     lines.append(f"text = torch.tensor([ids]{code.on_device(view)})")
     chosen = "" if sampling == GREEDY else f", sampling={_written(sampling)}"
     lines.append(f"session = tc.DecodingSession(model, text{chosen})")
-    tokens = [step.token for step in scene.written]
+    tokens = [step.token for step in data.written]
     lines.append(f"at = session.fork(*{tokens})  # what was written" if tokens else "at = session.at")
-    if not scene.tree.has_ended(scene.at):
+    if not data.tree.has_ended(data.at):
         lines.append("session.tree.read(at)")
     return "\n".join(lines) + "\n"
 
 
-def looked(scene: Scene, kind: "Kind", *, whole: bool = False) -> str:
-    """Return the lines that give where was looked: at this moment, or `whole`: at every step so far."""
+def looked(data: DecodingData, kind: "Kind", *, whole: bool = False) -> str:
+    """Return the lines that give where was looked: at this step, or `whole`: at every step so far."""
     told = (
         {"function": "written_weights", "of": "at.written()", "axes": "[tgt, key]"}
         if whole
         else {"function": "weights", "of": "at.prediction", "axes": "[key]"}
     )
-    return opening(scene) + LOOKED.format(kind=kind, aim=scene.aim, **told)
+    return opening(data) + LOOKED.format(kind=kind, aim=data.aim, **told)
 
 
 def _written(sampling: Sampling) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.shared.components.branches import Node
 from transformer_core.language import say
 
@@ -16,9 +16,9 @@ def numbers(start: int, tokens: Iterable[int]) -> list[int]:
     return [*accumulate(tokens, lambda parent, token: hash((parent, token)) % _N_NUMBERS, initial=start)]
 
 
-def given_nodes(scene: Scene) -> list[Node]:
+def given_nodes(data: DecodingData) -> list[Node]:
     """Return a node for each token that was given."""
-    ids = numbers(_NO_TOKEN, [step.token for step in scene.given])
+    ids = numbers(_NO_TOKEN, [step.token for step in data.given])
     return [
         Node(
             id=ids[place + 1],
@@ -28,13 +28,13 @@ def given_nodes(scene: Scene) -> list[Node]:
             kind="given",
             on_path=True,
         )
-        for place, (step, label) in enumerate(zip(scene.given, scene.labels(scene.given), strict=True))
+        for place, (step, label) in enumerate(zip(data.given, data.labels(data.given), strict=True))
     ]
 
 
-def text_of(scene: Scene, tokens: Sequence[int]) -> str:
+def text_of(data: DecodingData, tokens: Sequence[int]) -> str:
     """Return what tokens say, for reading."""
-    return scene.tokenizer.decode(tokens).rstrip("\ufffd").strip() or say("(nothing)")
+    return data.tokenizer.decode(tokens).rstrip("\ufffd").strip() or say("(nothing)")
 
 
 def signed(nats: float) -> str:

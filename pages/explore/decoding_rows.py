@@ -1,4 +1,4 @@
-"""Where every head looks at this moment, in order to say the next token: over the source, and over what is written."""
+"""Where every head looks at this step, in order to say the next token: over the source, and over what is written."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -7,9 +7,9 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.decoding_code import opening
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.explore.heads_code import KEEP
-from pages.shared import decoding_state, state, takeaway
+from pages.shared import decoding_state, export, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
@@ -41,25 +41,25 @@ figure = step_rows(
 """
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw the heads of the chosen layer, or the mean of each layer, in every attention of the decoder."""
-    if scene.prediction is None:
+    if data.prediction is None:
         note = say("The text has ended here, so nobody looks for what comes next: go back a step.")
         st.html(f"<p class='hl-small'>{note}</p>")
         return
-    for kind in scene.kinds():
-        _draw(scene, scene.prediction, kind)
+    for kind in data.kinds():
+        _draw(data, data.prediction, kind)
 
 
-def _draw(scene: Scene, prediction: "NextTokenPrediction", kind: "Kind") -> None:
+def _draw(data: DecodingData, prediction: "NextTokenPrediction", kind: "Kind") -> None:
     """Draw the rows of one attention."""
-    aim = scene.aim
+    aim = data.aim
     patterns = prediction.self_rows if kind == "decoder" else prediction.cross_rows
-    assert patterns is not None, "the scene names the attentions that there are"
+    assert patterns is not None, "the data names the attentions that there are"
     rows = layer_rows(patterns, layer=aim.layer, head=aim.head, mean=aim.mean)
-    read = scene.output_labels
-    n_read = scene.at.position + 1
-    labels = scene.source_labels if kind == "cross" else read[:n_read]
+    read = data.output_labels
+    n_read = data.at.position + 1
+    labels = data.source_labels if kind == "cross" else read[:n_read]
     part = say("each layer") if aim.mean == "all" else say("layer {layer}", layer=aim.layer)
     title = say(
         "{attention}, {part}: where it looks from “{token}”",
@@ -81,20 +81,20 @@ def _draw(scene: Scene, prediction: "NextTokenPrediction", kind: "Kind") -> None
     )
     figures.live_figure(
         figure,
-        name=scene.file_name(kind, f"step{scene.n_written}"),
+        name=data.file_name(kind, f"step{data.n_written}"),
         key=key,
-        files=lambda: _files(scene, kind, rows, labels, title),
+        files=lambda: _files(data, kind, rows, labels, title),
         height=int(figure.layout.height),
-        on_cell=lambda: _open(figures.sent_cell(key), len(rows.values) - 1, scene),
+        on_cell=lambda: _open(figures.sent_cell(key), len(rows.values) - 1, data),
     )
 
 
-def _open(cell: tuple[int, int] | None, n_rows: int, scene: Scene) -> None:
+def _open(cell: tuple[int, int] | None, n_rows: int, data: DecodingData) -> None:
     """A cell was clicked: its head, or its layer's mean, becomes the one that is looked at."""
     row = n_rows if cell is None else cell[0]
     if row > n_rows:
         return  # sent by somebody else than the figure
-    if scene.aim.mean == "all":
+    if data.aim.mean == "all":
         if row < n_rows:
             st.session_state[state.LAYER] = row
             decoding_state.MEAN.set("layer")
@@ -105,9 +105,11 @@ def _open(cell: tuple[int, int] | None, n_rows: int, scene: Scene) -> None:
         decoding_state.MEAN.set("layer")
 
 
-def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...], title: str) -> Mapping[str, bytes]:
+def _files(
+    data: DecodingData, kind: "Kind", rows: LayerRows, labels: tuple[str, ...], title: str
+) -> Mapping[str, bytes]:
     """Return the numbers of the figure, and the lines that draw it again."""
-    aim, name = scene.aim, scene.file_name(kind, f"step{scene.n_written}")
+    aim, name = data.aim, data.file_name(kind, f"step{data.n_written}")
     keys = [f"{place} {label}" for place, label in enumerate(labels)]
     told = {
         "rows": "self_rows" if kind == "decoder" else "cross_rows",
@@ -119,11 +121,11 @@ def _files(scene: Scene, kind: "Kind", rows: LayerRows, labels: tuple[str, ...],
         "key_name": say(KEYS[kind]),
         "keep": KEEP.format(title=title, text=state.about(), file=f"{name}.html"),
     }
-    return takeaway.files(
+    return export.files(
         name=name,
         csv=lambda: matrix_csv(rows.values, rows.name, rows.labels, "key", keys, "weight"),
         arrays=lambda: {"rows": rows.values, "row_labels": np.array(rows.labels), "key_tokens": np.array(labels)},
-        code=opening(scene) + AGAIN.format(**told),
+        code=opening(data) + AGAIN.format(**told),
         state=state.in_words(),
-        model=scene.card.path,
+        model=data.card.path,
     )

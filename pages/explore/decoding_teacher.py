@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.explore.decoding_scene import Scene
+from pages.explore.decoding_data import DecodingData
 from pages.shared import answer, decoding_state, models, prose, state
 from transformer_core.decoding.settings import GREEDY
 from transformer_core.errors import HeadlightError, mark
@@ -45,99 +45,99 @@ _BOX = "decoding-led-box"
 _IS_NEW = "decoding-led-is-new"  # the bar on top of the page shows the target too
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw a box for a target, and below it the target and the free-running text, each token with its probability."""
     if st.session_state.pop(_IS_NEW, False):
         st.rerun()
     st.html(f"<p class='hl-small'>{say(LEAD)}</p>")
-    _box(scene)
+    _box(data)
     try:
-        tokens, n_left_out = _target(scene)
+        tokens, n_left_out = _target(data)
         if not tokens:
             st.html(f"<p class='hl-small'>{say('This target has no tokens.')}</p>")
             return
-        with models.on(scene.source.device), scene.source.changed(scene.tree.model):
-            comparison = scene.session.beside_free_running(tokens)
+        with models.on(data.source.device), data.source.changed(data.tree.model):
+            comparison = data.session.beside_free_running(tokens)
     except HeadlightError as error:
         prose.warning(say("This target cannot be used: {error}.", error=error))
         return
     if n_left_out:
         remark = say("The text is long: its first {n:,} tokens are read, the rest was left out.", n=len(tokens))
         prose.note(remark)
-    _rows(scene, comparison)
+    _rows(data, comparison)
 
 
-def code(scene: Scene) -> str:
+def code(data: DecodingData) -> str:
     """Return the lines that compare the two, after those of the page; "" without a target to force."""
     try:
-        tokens, _ = _target(scene)
+        tokens, _ = _target(data)
     except HeadlightError:
         return ""
     return CODE.format(tokens=tokens) if tokens else ""
 
 
-def _box(scene: Scene) -> None:
+def _box(data: DecodingData) -> None:
     """Draw where the text is typed, and a button that takes up what was written."""
-    label, placeholder = BOXES[scene.card.config.architecture]
+    label, placeholder = BOXES[data.card.config.architecture]
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-led-box"):
-        st.session_state[_BOX] = _typed(scene)
+        st.session_state[_BOX] = _typed(data)
         st.text_input(
             say(label),
             key=_BOX,
-            on_change=lambda: _choose(scene, st.session_state[_BOX]),
+            on_change=lambda: _choose(data, st.session_state[_BOX]),
             placeholder=say(placeholder),
             autocomplete="off",
         )
-        if _typed(scene):
-            st.button(say("Clear it"), key="decoding-led-clear", on_click=_choose, args=(scene, ""))
+        if _typed(data):
+            st.button(say("Clear it"), key="decoding-led-clear", on_click=_choose, args=(data, ""))
         else:
-            written = scene.tokenizer.decode([step.token for step in scene.branch]).rstrip("\ufffd")
+            written = data.tokenizer.decode([step.token for step in data.branch]).rstrip("\ufffd")
             st.button(
                 say("Change what was written"),
                 key="decoding-led-take",
                 on_click=_choose,
-                args=(scene, written),
+                args=(data, written),
                 disabled=not state.clean(written),
                 help=say("Take up the branch that you look at, and change some of its words"),
             )
 
 
-def _typed(scene: Scene) -> str:
-    return (scene.view.target or "") if scene.card.config.has_encoder else decoding_state.CONTINUATION.value
+def _typed(data: DecodingData) -> str:
+    return (data.view.target or "") if data.card.config.has_encoder else decoding_state.CONTINUATION.value
 
 
-def _choose(scene: Scene, text: str) -> None:
+def _choose(data: DecodingData, text: str) -> None:
     """A text was typed, taken up, or cleared; that of an encoder-decoder is the target of all pages."""
     text = state.clean(text)
-    if scene.card.config.has_encoder:
+    if data.card.config.has_encoder:
         state.set_target(text or None)
         st.session_state[_IS_NEW] = True
     else:
         decoding_state.CONTINUATION.set(text)
 
 
-def _target(scene: Scene) -> tuple[list[int], int]:
+def _target(data: DecodingData) -> tuple[list[int], int]:
     """Return the tokens of the target, as far as there is room, and how many were left out."""
-    typed, room = _typed(scene), scene.tree.max_positions - len(scene.given)
+    typed, room = _typed(data), data.tree.max_positions - len(data.given)
     if not typed:
-        return [step.token for step in scene.branch], 0
-    encode_for = scene.tokenizer.encode_for
-    if scene.card.config.has_encoder:
+        return [step.token for step in data.branch], 0
+    encode_for = data.tokenizer.encode_for
+    if data.card.config.has_encoder:
         tokens = encode_for(typed, "encoder_decoder")
     else:  # as they are cut behind the text, if that stays as it was
         typed = typed if typed[0] in CLOSING else f" {typed}"
-        prompt, whole = (encode_for(text, "decoder_only") for text in (scene.view.text, scene.view.text + typed))
-        tokens = whole[len(prompt) :] if whole[: len(prompt)] == prompt else scene.tokenizer.encode(typed)
+        prompt, whole = (encode_for(text, "decoder_only") for text in (data.view.text, data.view.text + typed))
+        tokens = whole[len(prompt) :] if whole[: len(prompt)] == prompt else data.tokenizer.encode(typed)
     return tokens[:room], max(0, len(tokens) - room)
 
 
-def _rows(scene: Scene, comparison: "Comparison") -> None:
+def _rows(data: DecodingData, comparison: "Comparison") -> None:
     """Draw both texts, and say where they part."""
     n_shared = len(comparison.shared)
     led, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
-    led_labels, free_labels = scene.labels(led), scene.labels(free)
+    led_labels, free_labels = data.labels(led), data.labels(free)
     parting = n_shared if comparison.parting is not None else None
-    text = say(TYPED[scene.card.config.architecture]) if _typed(scene) else say("branch")
+    text = say(TYPED[data.card.config.architecture]) if _typed(data) else say("branch")
     if parting is None:
         sentence = say("By itself the model writes just what this {text} has.", text=text)
     else:
@@ -153,24 +153,29 @@ def _rows(scene: Scene, comparison: "Comparison") -> None:
             "By itself the model would write {instead} where the {text} has {has}.", instead=instead, text=text, has=has
         )
     n_first = sum(_chosen(step).rank == 0 for step in led)
-    by_itself = say("By itself") if scene.session.sampling == GREEDY else say("By itself, drawn as chosen")
-    is_cut = not scene.tree.has_ended(free[-1])
+    by_itself = say("By itself") if data.session.sampling == GREEDY else say("By itself, drawn as chosen")
+    is_cut = not data.tree.has_ended(free[-1])
     first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(led))
     how_far = say("cut after {n}", n=len(free)) if is_cut else say("to its end")
     rows = (
-        _row(scene, say("Teacher forcing"), first_choice, led, led_labels, parting),
-        _row(scene, by_itself, how_far, free, free_labels, parting),
+        _row(data, say("Teacher forcing"), first_choice, led, led_labels, parting),
+        _row(data, by_itself, how_far, free, free_labels, parting),
     )
     st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-led'>{''.join(rows)}</div>")
 
 
 def _row(
-    scene: Scene, name: str, remark: str, steps: "Sequence[DecodingStep]", labels: Sequence[str], parting: int | None
+    data: DecodingData,
+    name: str,
+    remark: str,
+    steps: "Sequence[DecodingStep]",
+    labels: Sequence[str],
+    parting: int | None,
 ) -> str:
     """Return one text: a line about the whole, and its tokens."""
     tokens = (
         f"<li style='--hl-p:{_chosen(step).probability:.3f}' class='{'hl-parts' if place == parting else ''}' "
-        f"title='{html.escape(_in_words(scene, step, label))}'>"
+        f"title='{html.escape(_in_words(data, step, label))}'>"
         f"<bdi>{html.escape(label)}</bdi> <small>{answer.probability(_chosen(step).probability)}</small></li>"
         for place, (step, label) in enumerate(zip(steps, labels, strict=True))
     )
@@ -178,11 +183,11 @@ def _row(
     return f"<div class='hl-label'>{name}<span>{about}</span></div><ol aria-label='{name}'>{''.join(tokens)}</ol>"
 
 
-def _in_words(scene: Scene, step: "DecodingStep", label: str) -> str:
+def _in_words(data: DecodingData, step: "DecodingStep", label: str) -> str:
     """Return what there is to say of a token: how probable it was, and what the model would rather have had there."""
     assert step.decision is not None, "the given tokens are not drawn here"
     first, chosen = step.decision.candidates(N_FIRST), _chosen(step)
-    names = scene.tokenizer.labels([one.token for one in first])
+    names = data.tokenizer.labels([one.token for one in first])
     choices = ", ".join(
         say("“{token}” {probability}", token=isolate(name), probability=answer.probability(one.probability))
         for name, one in zip(names, first, strict=True)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.explore import decoding_beams
+from pages.explore.decoding_data import DecodingData
 from pages.explore.decoding_nodes import given_nodes, numbers, text_of
-from pages.explore.decoding_scene import Scene
 from pages.shared import decoding_state
 from pages.shared.components.branches import BranchEnd, Kind, Node, branches, sent_node
 from transformer_core.errors import mark
@@ -22,33 +22,33 @@ KEY = "decoding-branch-tree"
 N_BEFORE = 2  # tokens before the place where branches part that their row in the table begins with
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw the beams where they were chosen, else the tree of all branches, and a row about each."""
     if decoding_state.PART.value == "beams":
-        decoding_beams.show(scene)
+        decoding_beams.show(data)
         return
-    _tree(scene)
-    _table(scene)
+    _tree(data)
+    _table(data)
     if here := decoding_state.BRANCH.value:
         st.button(say("Delete this branch"), on_click=decoding_state.without, args=(here,), type="tertiary")
 
 
-def _tree(scene: Scene) -> None:
-    nodes, steps = _nodes(scene)
+def _tree(data: DecodingData) -> None:
+    nodes, steps = _nodes(data)
     id_of = {step: node for node, step in steps.items()}
     ends = [
         BranchEnd(
             id=id_of[branch[-1]],
-            text=_text(scene, branch),
+            text=_text(data, branch),
             total=branch[-1].total_log_prob,
             n_tokens=len(branch),
         )
-        for branch in scene.branches
+        for branch in data.branches
         if branch
     ]
     branches(
         nodes=nodes,
-        at=id_of[scene.at],
+        at=id_of[data.at],
         ends=ends,
         key=KEY,
         on_node=lambda: _open(steps),
@@ -56,13 +56,13 @@ def _tree(scene: Scene) -> None:
     )
 
 
-def _table(scene: Scene) -> None:
-    last = [branch[-1] if branch else scene.tree.start for branch in scene.branches]
+def _table(data: DecodingData) -> None:
+    last = [branch[-1] if branch else data.tree.start for branch in data.branches]
     totals = [step.total_log_prob for step in last]
-    lengths = [len(branch) for branch in scene.branches]
-    partings = {"number": [*range(1, len(last) + 1)], "parts": _partings(scene, last)} if len(last) > 1 else {}
+    lengths = [len(branch) for branch in data.branches]
+    partings = {"number": [*range(1, len(last) + 1)], "parts": _partings(data, last)} if len(last) > 1 else {}
     columns = partings | {
-        "branch": _ends(scene),
+        "branch": _ends(data),
         "tokens": lengths,
         "nats": totals,
         "nats per token": [total / max(1, n_tokens) for total, n_tokens in zip(totals, lengths, strict=True)],
@@ -91,16 +91,16 @@ def _table(scene: Scene) -> None:
     )
 
 
-def _nodes(scene: Scene) -> "tuple[list[Node], dict[int, DecodingStep]]":
+def _nodes(data: DecodingData) -> "tuple[list[Node], dict[int, DecodingStep]]":
     """Return each token of all branches once, and the step of each."""
-    nodes = given_nodes(scene)
-    steps = {node.id: step for node, step in zip(nodes, scene.given, strict=True)}
+    nodes = given_nodes(data)
+    steps = {node.id: step for node, step in zip(nodes, data.given, strict=True)}
     start = nodes[-1].id
-    on_path = {*numbers(start, [step.token for step in scene.branch])}
-    for branch, led in zip(scene.branches, decoding_state.BRANCHES.value, strict=True):
+    on_path = {*numbers(start, [step.token for step in data.branch])}
+    for branch, led in zip(data.branches, decoding_state.BRANCHES.value, strict=True):
         ids = numbers(start, [step.token for step in branch])
         n_known = sum(node in steps for node in ids[1:])  # those that it shares with branches before it
-        new = zip(branch[n_known:], scene.said(branch[n_known:]), strict=True)
+        new = zip(branch[n_known:], data.said(branch[n_known:]), strict=True)
         for place, (step, said) in enumerate(new, n_known):
             kind: Kind = "forced" if place in led.forced else "written"
             node = Node(
@@ -111,7 +111,7 @@ def _nodes(scene: Scene) -> "tuple[list[Node], dict[int, DecodingStep]]":
                 log_prob=said.log_prob,
                 rank=said.rank,
                 alternatives=said.alternatives,
-                kind="ended" if scene.tree.has_ended(step) else kind,
+                kind="ended" if data.tree.has_ended(step) else kind,
                 on_path=ids[place + 1] in on_path,
             )
             nodes.append(node)
@@ -120,46 +120,46 @@ def _nodes(scene: Scene) -> "tuple[list[Node], dict[int, DecodingStep]]":
 
 
 def _open(steps: "dict[int, DecodingStep]") -> None:
-    """A token was clicked: the moment behind it is looked at; behind a given one, the beginning."""
+    """A token was clicked: the step behind it is looked at; behind a given one, the beginning."""
     step = steps.get(sent_node(KEY) or 0)
     if step is not None:
         decoding_state.open_path([one.token for one in step.written()])
 
 
-def _text(scene: Scene, branch: "Sequence[DecodingStep]") -> str:
-    return text_of(scene, [step.token for step in branch])
+def _text(data: DecodingData, branch: "Sequence[DecodingStep]") -> str:
+    return text_of(data, [step.token for step in branch])
 
 
-def _ends(scene: Scene) -> list[str]:
+def _ends(data: DecodingData) -> list[str]:
     """Return what each branch says; where all begin alike, from shortly before the first place where two part."""
-    texts = [_text(scene, branch) for branch in scene.branches]
+    texts = [_text(data, branch) for branch in data.branches]
     if len(texts) == 1:
         return texts
-    tokens = [[step.token for step in branch] for branch in scene.branches]
+    tokens = [[step.token for step in branch] for branch in data.branches]
     n_alike = next((n for n, column in enumerate(zip(*tokens, strict=False)) if len({*column}) > 1), 0)
-    beginning = text_of(scene, tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
+    beginning = text_of(data, tokens[0][: max(0, n_alike - N_BEFORE)]) if n_alike > N_BEFORE else ""
     if not beginning or not all(text.startswith(beginning) for text in texts):
         return texts
     return [f"… {text[len(beginning) :].strip()}" for text in texts]
 
 
-def _partings(scene: Scene, last: "Sequence[DecodingStep]") -> list[str]:
+def _partings(data: DecodingData, last: "Sequence[DecodingStep]") -> list[str]:
     """Say of each branch but the first where it parts from the one above it that it has most in common with."""
     said = [""]
     for n, other in enumerate(last[1:], 1):
-        comparisons = [scene.session.compare(one, other) for one in last[:n]]
+        comparisons = [data.session.compare(one, other) for one in last[:n]]
         nearest = max(range(n), key=lambda i: len(comparisons[i].shared))
-        said.append(_parting(scene, comparisons[nearest], nearest + 1))
+        said.append(_parting(data, comparisons[nearest], nearest + 1))
     return said
 
 
-def _parting(scene: Scene, comparison: "Comparison", number: int) -> str:
+def _parting(data: DecodingData, comparison: "Comparison", number: int) -> str:
     """Say where a branch goes another way than the one of a number, from 1."""
     if not comparison.b:
         return say("is the beginning of {number}", number=number)
     if not comparison.a:
         return say("goes on after the end of {number}", number=number)
-    has, instead = (isolate(scene.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
+    has, instead = (isolate(data.labels(steps[:1])[0]) for steps in (comparison.a, comparison.b))
     return say(
         "from {number} at token {place}: {instead} for {has}",
         number=number,

@@ -1,10 +1,10 @@
-"""The text as it is written: source and output as tokens, where the model looks at this moment, and the player."""
+"""The text as it is written: source and output as tokens, where the model looks at this step, and the player."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from pages.explore.decoding_scene import Said, Scene
+from pages.explore.decoding_data import DecodingData, Said
 from pages.shared import decoding_state
 from pages.shared.components.writing import Looked, Token, sent_at, sent_forward, writing
 
@@ -12,42 +12,42 @@ if TYPE_CHECKING:
     from transformer_core.decoding.decoding_step import DecodingStep
 
 KEY = "decoding-writing"
-N_NEARBY = 4  # moments before and behind this one that a step shows at once
+N_NEARBY = 4  # steps before and behind this one that a step shows at once
 
 _TOKENS: "WeakKeyDictionary[DecodingStep, Token]" = WeakKeyDictionary()
 """What there is to say of a step stays the same, but for who chose it and how it is labeled; it is asked for once."""
 
 
-def show(scene: Scene) -> None:
+def show(data: DecodingData) -> None:
     """Draw what is given and written on this branch, what is looked at, and the player."""
-    has_encoder = scene.card.config.has_encoder
+    has_encoder = data.card.config.has_encoder
     writing(
-        source=scene.source_labels,
-        output=_tokens(scene),
-        n_given=len(scene.given),
-        at=scene.n_written,
-        weights_source=scene.weights("cross") if has_encoder else None,
-        weights_output=scene.weights("decoder"),
-        aim_source=scene.who("cross") if has_encoder else "",
-        aim_output=scene.who("decoder"),
-        ended=replace(scene, at=scene.branch[-1]).ended if scene.branch else scene.ended,
+        source=data.source_labels,
+        output=_tokens(data),
+        n_given=len(data.given),
+        at=data.n_written,
+        weights_source=data.weights("cross") if has_encoder else None,
+        weights_output=data.weights("decoder"),
+        aim_source=data.who("cross") if has_encoder else "",
+        aim_output=data.who("decoder"),
+        ended=replace(data, at=data.branch[-1]).ended if data.branch else data.ended,
         key=KEY,
-        nearby=_nearby(scene),
+        nearby=_nearby(data),
         on_at=_on_at,
         on_forward=_on_forward,
     )
 
 
-def _nearby(scene: Scene) -> dict[int, Looked]:
-    """Return where is looked at the moments around this one, as far as they are written."""
+def _nearby(data: DecodingData) -> dict[int, Looked]:
+    """Return where is looked at the steps around this one, as far as they are written."""
     return {
-        n: (scene.weights("cross", moment) if scene.source_labels else None, scene.weights("decoder", moment))
-        for n, moment in scene.around(N_NEARBY).items()
+        n: (data.weights("cross", step) if data.source_labels else None, data.weights("decoder", step))
+        for n, step in data.around(N_NEARBY).items()
     }
 
 
 def _on_at() -> None:
-    """A person wants to see another moment of this branch."""
+    """A person wants to see another step of this branch."""
     n = sent_at(KEY)
     if n is not None:
         decoding_state.go_to(min(n, len(decoding_state.path())))
@@ -60,16 +60,16 @@ def _on_forward() -> None:
         decoding_state.go_on(n)
 
 
-def _tokens(scene: Scene) -> list[Token]:
+def _tokens(data: DecodingData) -> list[Token]:
     """Return the given tokens, and those of the branch."""
-    steps = (*scene.given, *scene.branch)
+    steps = (*data.given, *data.branch)
     n_known = next((place for place, step in enumerate(steps) if step not in _TOKENS), len(steps))
     fresh = steps[n_known:]
-    for step, said in zip(fresh, scene.said(fresh), strict=True):
+    for step, said in zip(fresh, data.said(fresh), strict=True):
         _TOKENS[step] = _token(said)
-    forced = {len(scene.given) + place for place in decoding_state.BRANCHES.value[decoding_state.BRANCH.value].forced}
+    forced = {len(data.given) + place for place in decoding_state.BRANCHES.value[decoding_state.BRANCH.value].forced}
     tokens = []
-    for place, (step, label) in enumerate(zip(steps, scene.output_labels, strict=True)):
+    for place, (step, label) in enumerate(zip(steps, data.output_labels, strict=True)):
         token = _TOKENS[step]
         if token.label != label:  # letters are put together from neighbours, and those behind a token may be others
             token = replace(token, label=label)

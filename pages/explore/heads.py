@@ -7,8 +7,8 @@ import streamlit as st
 
 from pages.explore import heads_across, heads_cell, heads_controls, heads_figure
 from pages.explore.heads_code import code_of
-from pages.explore.heads_scene import Scene
-from pages.shared import components, folded, heads_state, kept, models, overviews, prose, state
+from pages.explore.heads_data import HeadsData
+from pages.shared import cache, code_expander, components, heads_state, models, overviews, prose, state
 from transformer_core.analysis import strongest_cell
 from transformer_core.analysis.heads.picture import HeadPicture
 from transformer_core.analysis.heads.text_measures import MEASURES
@@ -65,42 +65,42 @@ def page() -> None:
 def heads() -> None:
     """Draw the overview, the chosen head and its code; a click on a head draws only this again."""
     card = models.available()[state.current().model]
-    scene = Scene.current(card)
-    if scene is None:
+    data = HeadsData.current(card)
+    if data is None:
         return
     with st.container(key="hl-stage"):
         left, right = st.columns([5, 7] if card.config.n_heads <= MANY_HEADS else [6, 7], gap="medium")
     with left:
-        heads_controls.over_overview(scene)
+        heads_controls.over_overview(data)
         with st.container(key="hl-overview"):
-            overview(scene)
+            overview(data)
     with right:
-        heads_controls.over_head(scene)
+        heads_controls.over_head(data)
         with st.container(key="hl-heatmap"):
-            shown = heads_figure.show(scene)
-    look_for(scene, shown)
+            shown = heads_figure.show(data)
+    look_for(data, shown)
     if shown is not None:
-        heads_cell.show(scene, shown)
-    heads_across.show(scene)
-    folded.code(lambda: code_of(scene))
-    kept.foot()
+        heads_cell.show(data, shown)
+    heads_across.show(data)
+    code_expander.code(lambda: code_of(data))
+    cache.foot()
     state.publish()
 
 
-def overview(scene: Scene) -> None:
+def overview(data: HeadsData) -> None:
     """Draw all heads of every attention that the model has, or of the chosen one."""
-    view = scene.view
-    groups, thumbnails = overviews.read(scene.source, view.text, view.target)
+    view = data.view
+    groups, thumbnails = overviews.read(data.source, view.text, view.target)
     order: Literal["", "ascending", "descending"] = heads_state.ORDER.value if heads_state.TINT.value else ""
     hues = category_hues(len(heads_state.MIX.value))
     components.head_overview(
         groups=groups,
         levels=thumbnails,
         chosen={state.ATTENTION: view.attention, state.LAYER: view.layer, state.HEAD: view.head},
-        version=repr((scene.source, view.text, view.target)),
+        version=repr((data.source, view.text, view.target)),
         key=state.OVERVIEW,
         on_chosen=state.on_head,
-        measure=measure(scene),
+        measure=measure(data),
         order=order,
         pinned=[
             components.PinnedHead(attention=view.attention, layer=share.layer, head=share.head, hue=hue)
@@ -108,19 +108,19 @@ def overview(scene: Scene) -> None:
         ],
         on_pinned=heads_state.on_pinned,
         only=(view.attention,) if heads_state.ONLY.value else None,
-        given=scene.given_share,
+        given=data.given_share,
     )
 
 
-def measure(scene: Scene) -> components.Measure | None:
+def measure(data: HeadsData) -> components.Measure | None:
     """Return the chosen measure of every head."""
     name = heads_state.TINT.value
     if not name:
         return None
-    chosen, view = MEASURES[name], scene.view
-    measured = overviews.measures(scene.source, view.text, view.target)
+    chosen, view = MEASURES[name], data.view
+    measured = overviews.measures(data.source, view.text, view.target)
     values = {attention: by_name[name] for attention, by_name in measured.items() if name in by_name}
-    n_keys = max(scene.model_run.attention_maps[attention].shape[3] for attention in values)
+    n_keys = max(data.model_run.attention_maps[attention].shape[3] for attention in values)
     return components.Measure(
         name=say(chosen.inline),
         title=say(chosen.meaning),
@@ -132,19 +132,19 @@ def measure(scene: Scene) -> components.Measure | None:
     )
 
 
-def look_for(scene: Scene, shown: HeadPicture | None) -> None:
+def look_for(data: HeadsData, shown: HeadPicture | None) -> None:
     """Say in one line what is worth looking for, and the strongest link of what is shown."""
-    words = LOOK_FOR[scene.model_run.architecture, scene.view.attention]
-    words = words if scene.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
+    words = LOOK_FOR[data.model_run.architecture, data.view.attention]
+    words = words if data.model_run.predicts else LOOK_FOR_WITHOUT_HEAD
     lines = [f"<b>{say('What to look for:')}</b> {html.escape(say(words))}"]
-    guided = scene.card.guided_head
-    if guided is not None and scene.view.attention == "encoder":
+    guided = data.card.guided_head
+    if guided is not None and data.view.attention == "encoder":
         lines.append(html.escape(say(models.GUIDED, layer=guided[0], head=guided[1])))
-    if shown is not None and shown.blocks is None and scene.spec.quantity in ("pattern", "log"):
+    if shown is not None and shown.blocks is None and data.spec.quantity in ("pattern", "log"):
         cell = strongest_cell(shown.values, shown.mask)
         query, key = (isolate(label[:30]) for label in (shown.queries.labels[cell.query], shown.keys.labels[cell.key]))
         link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
-        spec = scene.spec
+        spec = data.spec
         is_whole_head = len(spec.heads) == 1 and not (spec.window or spec.hidden)
         what = say("The strongest link of this head:") if is_whole_head else say("The strongest link of what is shown:")
         lines.append(f"<b>{html.escape(what)}</b> {html.escape(link)}")

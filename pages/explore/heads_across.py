@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads_code import redraw_across
-from pages.explore.heads_scene import NAMES, Scene
-from pages.shared import heads_state, kept, prose, state, takeaway
+from pages.explore.heads_data import NAMES, HeadsData
+from pages.shared import cache, export, heads_state, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import pattern_csv
@@ -30,7 +30,7 @@ FOLLOWING = {
 }
 
 
-def show(scene: Scene) -> None:
+def show(data: HeadsData) -> None:
     """Draw how attention adds up across the layers, when it is unfolded."""
     unfolded = f"{heads_state.ACROSS.key}-unfolded"
     st.session_state[unfolded] = bool(heads_state.ACROSS.value)
@@ -53,14 +53,14 @@ def show(scene: Scene) -> None:
             label_visibility="collapsed",
             on_change=lambda: heads_state.ACROSS.set(st.session_state[key] or USUAL),
         )
-        _draw(scene, heads_state.ACROSS.value)
+        _draw(data, heads_state.ACROSS.value)
 
 
-def _draw(scene: Scene, method: "Method") -> None:
+def _draw(data: HeadsData, method: "Method") -> None:
     """Draw rows of final positions and columns of input tokens, from each side that they may come from."""
     from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, follow
 
-    n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in scene.model_run.attention_maps.values())
+    n_tokens = max(max(attention_maps.shape[2:]) for attention_maps in data.model_run.attention_maps.values())
     if n_tokens > MOST_TOKENS[method]:
         values = {"most": MOST_TOKENS[method], "n": n_tokens}
         if method == "rollout":
@@ -77,21 +77,21 @@ def _draw(scene: Scene, method: "Method") -> None:
             )
         prose.note(note)
         return
-    followed: kept.Store[AcrossLayers] = kept.store(mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes)
-    key = (scene.source, scene.view.text, scene.view.target, method)
+    followed: cache.Store[AcrossLayers] = cache.store(mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    key = (data.source, data.view.text, data.view.target, method)
     with st.spinner(say(FOLLOWING[method]), show_time=True):
-        found = followed.get(key, lambda: follow(scene.model_run, method))
+        found = followed.get(key, lambda: follow(data.model_run, method))
     for first in range(0, len(found.parts), ABREAST):
         for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
             if place < len(found.parts):
                 with column:
-                    _part(scene, method, place, found.parts[place])
+                    _part(data, method, place, found.parts[place])
     st.html(f"<p class='hl-look'><b>{say('What it assumes:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
 
 
-def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
-    names = {side: say(NAMES[scene.model_run.architecture, side]) for side in (part.of, part.side)}
-    queries, keys = getattr(scene.model_run, part.of), getattr(scene.model_run, part.side)
+def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:
+    names = {side: say(NAMES[data.model_run.architecture, side]) for side in (part.of, part.side)}
+    queries, keys = getattr(data.model_run, part.of), getattr(data.model_run, part.side)
     title = say("{method}: {of}, from {side}", method=say(TITLES[method]), of=names[part.of], side=names[part.side])
     axes: dict[str, Any] = {
         "query_name": say("final state: {of}", of=names[part.of]),
@@ -106,18 +106,18 @@ def _part(scene: Scene, method: str, place: int, part: "Part") -> None:
         theme=theme(),
         **axes,
     )
-    name = f"{scene.view.model}-{method}-{part.of}-{part.side}"
+    name = f"{data.view.model}-{method}-{part.of}-{part.side}"
     table = (part.values.astype(np.float32), queries, keys, part.mask)
     figures.live_figure(
         figure,
         name=name,
-        files=lambda: takeaway.files(
+        files=lambda: export.files(
             name=name,
             csv=lambda: pattern_csv(*table),
             arrays=lambda: pattern_arrays(*table),
-            code=redraw_across(scene, part, method=method, place=place, title=title, name=name, **axes),
+            code=redraw_across(data, part, method=method, place=place, title=title, name=name, **axes),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         ),
         key=f"heads-across-{part.of}-{part.side}",
     )

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads_code import redraw_cell, redraw_row
-from pages.explore.heads_scene import Scene, marked
-from pages.shared import heads_state, state, takeaway
+from pages.explore.heads_data import HeadsData, marked
+from pages.shared import export, heads_state, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.flow.divergence import entropy
@@ -27,76 +27,76 @@ HINT = mark(
 )
 
 
-def show(scene: Scene, shown: HeadPicture) -> None:
+def show(data: HeadsData, shown: HeadPicture) -> None:
     """Draw what belongs to the chosen query and key; a hint while none is chosen."""
-    query, key = marked(scene, shown)
+    query, key = marked(data, shown)
     if query is None:
         st.html(f"<p class='hl-small'>{say(HINT)}</p>")
         return
     with st.container(key="hl-cell"):
         left, right = st.columns([7, 5], gap="medium")
     with left:
-        _row(scene, shown, query, key)
+        _row(data, shown, query, key)
     with right:
         if key is None:
             st.html(f"<p class='hl-small'>{say('Click a cell of this row to see it in every head.')}</p>")
         else:
-            _in_all_heads(scene, shown, query, key)
+            _in_all_heads(data, shown, query, key)
 
 
-def _row(scene: Scene, shown: HeadPicture, query: int, key: int | None) -> None:
+def _row(data: HeadsData, shown: HeadPicture, query: int, key: int | None) -> None:
     """Draw where the chosen query looks."""
     tokens = shown.queries.tokens[query - shown.queries.first]
-    of_row = replace(scene.spec, window=((tokens.start, tokens.stop - 1), _span_of_keys(scene)))
-    row = scene.picture_of(of_row)
+    of_row = replace(data.spec, window=((tokens.start, tokens.stop - 1), _span_of_keys(data)))
+    row = data.picture_of(of_row)
     if row.values.shape[0] != 1 or row.blocks:
         too_many = say("This row has too many keys to be drawn as bars; draw a box to see a part.")
         st.html(f"<p class='hl-small'>{too_many}</p>")
         return
     values, allowed = row.values[0].astype(np.float64), row.mask[0]
-    is_weight = scene.spec.quantity in ("pattern", "log")
+    is_weight = data.spec.quantity in ("pattern", "log")
     label = row.queries.labels[0]
     figure = row_bars(
         values,
         row.keys.labels,
         query=query,
         query_token=label,
-        entropy=float(entropy(values)) if is_weight and scene.spec.window is None else None,
+        entropy=float(entropy(values)) if is_weight and data.spec.window is None else None,
         allowed=allowed,
         first_key=row.keys.first,
-        quantity=scene.spec.quantity,
+        quantity=data.spec.quantity,
         largest=shown.largest,
         chosen=key,
-        key_name=scene.axis_names["key_name"],
+        key_name=data.axis_names["key_name"],
         theme=theme(),
         height=HEIGHT,
     )
     names = [f"{place} {label}" for place, label in enumerate(row.keys.labels, row.keys.first)]
-    name = scene.file_name(f"query{query}")
+    name = data.file_name(f"query{query}")
     figures.live_figure(
         figure,
         name=name,
-        files=lambda: takeaway.files(
+        files=lambda: export.files(
             name=name,
-            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, scene.spec.quantity),
+            csv=lambda: matrix_csv(row.values, "query", [f"{query} {label}"], "key", names, data.spec.quantity),
             arrays=lambda: {"row": row.values[0], "mask": row.mask[0], "key_tokens": np.array(row.keys.labels)},
-            code=redraw_row(scene, of_row, query, key, name),
+            code=redraw_row(data, of_row, query, key, name),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         ),
         key="heads-row",
         height=HEIGHT,
     )
 
 
-def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> None:
+def _in_all_heads(data: HeadsData, shown: HeadPicture, query: int, key: int) -> None:
     """Draw the weight between the chosen query and key in every head."""
-    if not scene.attention_maps.is_short and max(scene.attention_maps.shape[2:]) > MOST_IN_ALL:
+    if not data.attention_maps.is_short and max(data.attention_maps.shape[2:]) > MOST_IN_ALL:
         note = say("The same cell in every head is shown for texts of up to {n:,} tokens.", n=MOST_IN_ALL)
         st.html(f"<p class='hl-small'>{note}</p>")
         return
     queries, keys = shown.queries.tokens[query - shown.queries.first], shown.keys.tokens[key - shown.keys.first]
-    values = cell_in_all_heads(scene.attention_maps, queries, keys)
+    values = cell_in_all_heads(data.attention_maps, queries, keys)
     sides = ((query, shown.queries), (key, shown.keys))
     asking, looked_at = (shorten(side.labels[place - side.first]) for place, side in sides)
     title = say("“{asking}” → “{looked_at}” in every head", asking=asking, looked_at=looked_at)
@@ -105,22 +105,22 @@ def _in_all_heads(scene: Scene, shown: HeadPicture, query: int, key: int) -> Non
         title=title,
         what=say("weight"),
         limits=(0.0, 1.0),
-        chosen=(scene.view.layer, scene.view.head),
+        chosen=(data.view.layer, data.view.head),
         theme=theme(),
         height=HEIGHT,
     )
     layers, heads = (list(range(n)) for n in values.shape)
-    name = f"{scene.view.model}-{scene.view.attention}-query{query}-key{key}"
+    name = f"{data.view.model}-{data.view.attention}-query{query}-key{key}"
     figures.live_figure(
         figure,
         name=name,
-        files=lambda: takeaway.files(
+        files=lambda: export.files(
             name=name,
             csv=lambda: matrix_csv(values, "layer", layers, "head", heads, "weight"),
             arrays=lambda: {"weight": values},
-            code=redraw_cell(scene, queries, keys, title, name),
+            code=redraw_cell(data, queries, keys, title, name),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         ),
         key="heads-in-all",
         height=HEIGHT,
@@ -136,5 +136,5 @@ def _open(cell: tuple[int, int] | None) -> None:
         heads_state.MEAN.set("")
 
 
-def _span_of_keys(scene: Scene) -> tuple[int, int]:
-    return scene.spec.window[1] if scene.spec.window else (0, scene.attention_maps.shape[3] - 1)
+def _span_of_keys(data: HeadsData) -> tuple[int, int]:
+    return data.spec.window[1] if data.spec.window else (0, data.attention_maps.shape[3] - 1)

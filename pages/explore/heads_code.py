@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from pages.explore.heads_scene import Scene
+from pages.explore.heads_data import HeadsData
 from pages.shared import code, readings, state
 from pages.shared.models import CPU, PRECISIONS
 from transformer_core.analysis import ATTENTIONS, ViewSpec
@@ -105,81 +105,81 @@ figure = attention_heatmap(
 """
 
 
-def code_of(scene: Scene) -> str:
+def code_of(data: HeadsData) -> str:
     """Return the lines that compute what is shown: of one head's pattern, the plainest."""
-    view, model_run, spec = scene.view, scene.model_run, scene.spec
+    view, model_run, spec = data.view, data.model_run, data.spec
     is_plain = len(spec.heads) == 1 and not (spec.in_words or spec.hidden or spec.window) and spec.quantity == "pattern"
     if not is_plain:
-        return f"{_shown(scene, spec)}print(shown.values)  # [query, key]\n"
+        return f"{_shown(data, spec)}print(shown.values)  # [query, key]\n"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
-    return code.opening(scene.card, view, model_run) + PLAIN.format(
+    return code.opening(data.card, view, model_run) + PLAIN.format(
         site=ATTENTIONS[view.attention].site(view.layer),
         inputs=code.INPUTS[model_run.architecture],
-        run="logits = model" if model_run.blanks else code.run(scene.card),
+        run="logits = model" if model_run.blanks else code.run(data.card),
         layer=view.layer,
         head=view.head,
         said=SAID[model_run.architecture] if has_said else "",
     )
 
 
-def redraw(scene: Scene, marked: tuple[int | None, int | None]) -> str:
+def redraw(data: HeadsData, marked: tuple[int | None, int | None]) -> str:
     """Return the lines that draw the large figure again, from the model on, with the chosen query and key marked."""
     drawn = DRAWN.format(
-        quantity=scene.spec.quantity,
-        title=scene.title,
+        quantity=data.spec.quantity,
+        title=data.title,
         marked=marked,
-        generated_from=scene.generated_from,
-        keep=_keep(scene, scene.title, scene.file_name()),
-        **scene.axis_names,
+        generated_from=data.generated_from,
+        keep=_keep(data, data.title, data.file_name()),
+        **data.axis_names,
     )
-    return _shown(scene, scene.spec) + drawn
+    return _shown(data, data.spec) + drawn
 
 
-def redraw_row(scene: Scene, of_row: ViewSpec, query: int, key: int | None, name: str) -> str:
+def redraw_row(data: HeadsData, of_row: ViewSpec, query: int, key: int | None, name: str) -> str:
     """Return the lines that draw one query's bars again."""
     drawn = ROW.format(
         query=query,
         chosen=key,
-        key_name=scene.axis_names["key_name"],
+        key_name=data.axis_names["key_name"],
         quantity=of_row.quantity,
-        keep=_keep(scene, say("Query {query}: {who}", query=query, who=scene.who), name),
+        keep=_keep(data, say("Query {query}: {who}", query=query, who=data.who), name),
     )
-    return _shown(scene, of_row) + drawn
+    return _shown(data, of_row) + drawn
 
 
-def redraw_cell(scene: Scene, queries: range, keys: range, title: str, name: str) -> str:
+def redraw_cell(data: HeadsData, queries: range, keys: range, title: str, name: str) -> str:
     """Return the lines that draw a cell in all heads again."""
-    view = scene.view
+    view = data.view
     told = {"attention": view.attention, "queries": queries, "keys": keys, "title": title}
     told["chosen"] = view.layer, view.head
-    return read_again(scene) + CELL.format(**told, keep=_keep(scene, title, name))
+    return read_again(data) + CELL.format(**told, keep=_keep(data, title, name))
 
 
-def redraw_across(scene: Scene, part: "Part", *, title: str, name: str, **told: Any) -> str:
+def redraw_across(data: HeadsData, part: "Part", *, title: str, name: str, **told: Any) -> str:
     """Return the lines that draw a part of a rollout or a flow again."""
-    return read_again(scene) + ACROSS.format(
-        of=part.of, side=part.side, title=title, keep=_keep(scene, title, name), **told
+    return read_again(data) + ACROSS.format(
+        of=part.of, side=part.side, title=title, keep=_keep(data, title, name), **told
     )
 
 
-def _shown(scene: Scene, spec: ViewSpec) -> str:
-    return read_again(scene) + SHOWN.format(spec=spec, attention=scene.view.attention)
+def _shown(data: HeadsData, spec: ViewSpec) -> str:
+    return read_again(data) + SHOWN.format(spec=spec, attention=data.view.attention)
 
 
-def _keep(scene: Scene, title: str, name: str) -> str:
+def _keep(data: HeadsData, title: str, name: str) -> str:
     """Return the lines that write the figure into a page that opens without a network."""
     return KEEP.format(title=title, text=state.about(), file=f"{name}.html")
 
 
-def read_again(scene: Scene) -> str:
+def read_again(data: HeadsData) -> str:
     """Return the lines that load the model and read the text."""
-    view, config = scene.view, scene.card.config
+    view, config = data.view, data.card.config
     return READ.format(
-        path=scene.card.path,
+        path=data.card.path,
         device="" if view.device == CPU else f", device={view.device!r}",
         precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
         text=view.text,
         target=view.target,
         max_tokens=readings.max_tokens(config),
-        max_new_tokens=readings.max_new_tokens(scene.source),
+        max_new_tokens=readings.max_new_tokens(data.source),
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore.heads_scene import Scene
+from pages.explore.heads_data import HeadsData
 from pages.explore.heads_still import save_overview
 from pages.shared import heads_state, prose, state
 from pages.shared.fields import Field
@@ -42,7 +42,7 @@ ABOUT_MIX = mark(
 )
 
 
-def over_overview(scene: Scene) -> None:
+def over_overview(data: HeadsData) -> None:
     """Draw what stands above the overview: a measure of every head, their order, and which attentions are shown."""
     with st.container(key="hl-overview-bar", horizontal=True, gap="small", vertical_alignment="center"):
         _choice(
@@ -54,9 +54,9 @@ def over_overview(scene: Scene) -> None:
             width=165,
         )
         _order()
-        if len(scene.model_run.attention_maps) > 1:
+        if len(data.model_run.attention_maps) > 1:
             _segments(say("Attentions"), {"": mark("all"), "one": mark("this one")}, heads_state.ONLY)
-        save_overview(scene)
+        save_overview(data)
 
 
 def _order() -> None:
@@ -77,25 +77,25 @@ def _order() -> None:
     )
 
 
-def over_head(scene: Scene) -> None:
+def over_head(data: HeadsData) -> None:
     """Draw what stands above the chosen head."""
     with st.container(key="hl-head-bar", horizontal=True, gap="small", vertical_alignment="center"):
         _segments(say("Drawing"), DRAWINGS, heads_state.DRAWING)
         if heads_state.DRAWING.value == "heatmap":
             _choice(say("Quantity"), [*QUANTITIES], heads_state.QUANTITY, lambda name: say(QUANTITY_NAMES[name]))
-        with st.popover(prose.plain(_tokens_label(scene)), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
-            _tokens(scene)
+        with st.popover(prose.plain(_tokens_label(data)), key="hl-tokens", type="tertiary"), st.container(width=WIDTH):
+            _tokens(data)
         with st.popover(prose.plain(_mix_label()), key="hl-mix", type="tertiary"), st.container(width=WIDTH):
-            _mix(scene)
+            _mix(data)
 
 
-def _tokens_label(scene: Scene) -> str:
+def _tokens_label(data: HeadsData) -> str:
     """Say how many choices about the text are not the usual ones: in few letters, so that the row keeps its place."""
-    n_changed = (heads_state.UNIT.value == "word") + bool(heads_state.HIDDEN.value) + bool(scene.spec.window)
+    n_changed = (heads_state.UNIT.value == "word") + bool(heads_state.HIDDEN.value) + bool(data.spec.window)
     return say("Tokens ({n_changed})", n_changed=n_changed) if n_changed else say("Tokens")
 
 
-def _tokens(scene: Scene) -> None:
+def _tokens(data: HeadsData) -> None:
     """Draw how the text is shown: in tokens or words, without some, or a part of it."""
     _segments(say("Show"), {"token": mark("tokens"), "word": mark("words")}, heads_state.UNIT, is_labelled=True)
     st.html(f"<p class='hl-small'>{say(ABOUT_WORDS)}</p>")
@@ -119,19 +119,19 @@ def _tokens(scene: Scene) -> None:
             on_change=lambda: heads_state.REST.set("share" if st.session_state["heads-rest-box"] else ""),
             help=say("Divide what is left of each row by its sum"),
         )
-    _spans(scene)
+    _spans(data)
 
 
-def _spans(scene: Scene) -> None:
+def _spans(data: HeadsData) -> None:
     """Draw the ends of the part of the text that is shown; drawing a box into the heatmap does the same."""
-    sizes = scene.attention_maps.shape[2:]
-    window = scene.spec.window or tuple((0, n - 1) for n in sizes)
+    sizes = data.attention_maps.shape[2:]
+    window = data.spec.window or tuple((0, n - 1) for n in sizes)
     for name, n, (first, last) in zip(SPANS, sizes, window, strict=True):
         if n > 1:
             key = f"heads-span-{name}"
             st.session_state[key] = (min(first, n - 1), min(last, n - 1))
             st.slider(say(SPANS[name]), 0, n - 1, key=key, on_change=_on_spans, args=(sizes,))
-    if scene.spec.window:
+    if data.spec.window:
         st.button(say("The whole text"), key="heads-whole", on_click=heads_state.WINDOW.set, args=(None,))
 
 
@@ -149,7 +149,7 @@ def _mix_label() -> str:
     return say("{n} heads combined", n=n) if n else say("Combine heads")
 
 
-def _mix(scene: Scene) -> None:
+def _mix(data: HeadsData) -> None:
     """Draw which heads are shown as one, and how heavy each is."""
     _segments(
         say("Show"),
@@ -158,12 +158,12 @@ def _mix(scene: Scene) -> None:
         is_labelled=True,
     )
     st.html(f"<p class='hl-small'>{html.escape(say(ABOUT_MIX))}</p>")
-    n_layers, n_heads = scene.attention_maps.shape[:2]
+    n_layers, n_heads = data.attention_maps.shape[:2]
     names = [f"{layer}.{head}" for layer in range(n_layers) for head in range(n_heads)]
-    chosen = heads_state.MIX.value or (HeadShare(layer=scene.view.layer, head=scene.view.head),)
+    chosen = heads_state.MIX.value or (HeadShare(layer=data.view.layer, head=data.view.head),)
     st.session_state["heads-mix-box"] = [f"{share.layer}.{share.head}" for share in chosen]
     st.multiselect(
-        say("Heads of the {attention}, as layer.head", attention=say(ATTENTIONS[scene.view.attention].inline)),
+        say("Heads of the {attention}, as layer.head", attention=say(ATTENTIONS[data.view.attention].inline)),
         names,
         key="heads-mix-box",
         max_selections=heads_state.MOST_MIXED,

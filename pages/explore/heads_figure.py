@@ -10,8 +10,8 @@ import numpy as np
 import streamlit as st
 
 from pages.explore.heads_code import redraw
-from pages.explore.heads_scene import Scene, marked
-from pages.shared import heads_state, prose, state, takeaway
+from pages.explore.heads_data import HeadsData, marked
+from pages.shared import export, heads_state, prose, state
 from pages.shared.components import figures, lines
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS, pattern_csv
@@ -30,16 +30,16 @@ STILL_WIDTH = 560  # px
 MOST_LINES = 512  # tokens on a side that lines can be told apart between
 
 
-def show(scene: Scene) -> HeadPicture | None:
+def show(data: HeadsData) -> HeadPicture | None:
     """Draw the head; return what was drawn, or None where nothing could be."""
     try:
-        shown = scene.picture
+        shown = data.picture
     except HeadlightError as error:
         prose.note(prose.sentence(error))
         return None
     is_small = max(len(shown.queries.tokens), len(shown.keys.tokens)) <= MOST_LINES
     if heads_state.DRAWING.value == "lines" and is_small:
-        draw_lines(scene, shown)
+        draw_lines(data, shown)
     else:
         if heads_state.DRAWING.value == "lines":
             note = say(
@@ -47,45 +47,45 @@ def show(scene: Scene) -> HeadPicture | None:
                 n=MOST_LINES,
             )
             st.html(f"<p class='hl-small'>{note}</p>")
-        draw_heatmap(scene, shown)
+        draw_heatmap(data, shown)
     return shown
 
 
-def draw_heatmap(scene: Scene, shown: HeadPicture) -> None:
+def draw_heatmap(data: HeadsData, shown: HeadPicture) -> None:
     """Draw rows of queries and columns of keys."""
-    query, key = marked(scene, shown)
+    query, key = marked(data, shown)
     figure = attention_heatmap(
         shown.values,
         shown.queries.labels,
         shown.keys.labels,
-        quantity=scene.spec.quantity,
-        title=scene.title,
+        quantity=data.spec.quantity,
+        title=data.title,
         mask=shown.mask,
         first_query=shown.queries.first,
         first_key=shown.keys.first,
         blocks=shown.blocks,
         largest=shown.largest,
         marked=(query, key),
-        generated_from=shown.keys.place(scene.generated_from),
+        generated_from=shown.keys.place(data.generated_from),
         theme=theme(),
-        **scene.axis_names,
+        **data.axis_names,
     )
     figures.live_figure(
         figure,
-        name=scene.file_name(),
+        name=data.file_name(),
         key=state.HEATMAP,
-        files=lambda: files(scene, shown),
+        files=lambda: files(data, shown),
         cell=(query, key) if query is not None and key is not None else None,
-        is_window=scene.spec.window is not None,
+        is_window=data.spec.window is not None,
         on_cell=lambda: heads_state.choose_cell(figures.sent_cell(state.HEATMAP), shown),
         on_window=lambda: heads_state.choose_window(figures.sent_window(state.HEATMAP), shown),
-        preview=_preview(scene),
+        preview=_preview(data),
     )
 
 
-def _preview(scene: Scene) -> Mapping[str, Any] | None:
+def _preview(data: HeadsData) -> Mapping[str, Any] | None:
     """Return what it takes to draw another head as soon as it is clicked; None where no single head is drawn."""
-    spec, view = scene.spec, scene.view
+    spec, view = data.spec, data.view
     if len(spec.heads) > 1 or spec.quantity != "pattern" or spec.in_words or spec.hidden or spec.window:
         return None
     return {
@@ -94,31 +94,31 @@ def _preview(scene: Scene) -> Mapping[str, Any] | None:
         "head": view.head,
         "name": say(QUANTITIES["pattern"].trace),
         "forbidden": say(FORBIDDEN),
-        "frames": {name: {"layout": _frame(scene, name)} for name in scene.model_run.attention_maps},
+        "frames": {name: {"layout": _frame(data, name)} for name in data.model_run.attention_maps},
     }
 
 
-def _frame(scene: Scene, attention: str) -> Mapping[str, Any]:
+def _frame(data: HeadsData, attention: str) -> Mapping[str, Any]:
     """Return the layout of the heatmaps of an attention, without a head."""
     name = say(ATTENTIONS[attention].inline)
     who = say("{attention}, layer {layer}, head {head}", attention=name, layer="{layer}", head="{head}")
     title = f"{say(QUANTITIES['pattern'].title)}: {who}"
-    labels, names = scene.model_run.labels(attention), scene.axis_names_of(attention)
-    return heatmap_frame(*labels, title=title, generated_from=scene.generated_from, **names)
+    labels, names = data.model_run.labels(attention), data.axis_names_of(attention)
+    return heatmap_frame(*labels, title=title, generated_from=data.generated_from, **names)
 
 
-def draw_lines(scene: Scene, shown: HeadPicture) -> None:
+def draw_lines(data: HeadsData, shown: HeadPicture) -> None:
     """Draw a curve for each weight; of several heads, each in a color of its own."""
     shares = (
-        scene.spec.heads if 1 < len(scene.spec.heads) <= heads_state.MOST_MIXED and not heads_state.MEAN.value else ()
+        data.spec.heads if 1 < len(data.spec.heads) <= heads_state.MOST_MIXED and not heads_state.MEAN.value else ()
     )
-    weights = replace(scene.spec, quantity="pattern")  # lines have no other quantity
+    weights = replace(data.spec, quantity="pattern")  # lines have no other quantity
     specs = [replace(weights, heads=(HeadShare(layer=s.layer, head=s.head),)) for s in shares] or [weights]
-    each = [scene.picture_of(spec) for spec in specs]
-    names = [f"{share.layer}.{share.head}" for share in shares] or [scene.who]
-    query, key = marked(scene, shown)
-    attention = say(ATTENTIONS[scene.view.attention].inline)
-    who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else scene.who
+    each = [data.picture_of(spec) for spec in specs]
+    names = [f"{share.layer}.{share.head}" for share in shares] or [data.who]
+    query, key = marked(data, shown)
+    attention = say(ATTENTIONS[data.view.attention].inline)
+    who = say("{attention}, heads {heads}", attention=attention, heads=", ".join(names)) if shares else data.who
     title = say("Attention as lines: {who}", who=who)
     st.html(f"<p class='hl-figure-title'>{html.escape(title)}</p>")
     lines.attention_lines(
@@ -134,10 +134,10 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
             None if query is None else query - shown.queries.first,
             None if key is None else key - shown.keys.first,
         ),
-        generated_from=shown.keys.place(scene.generated_from),
+        generated_from=shown.keys.place(data.generated_from),
         key="heads-lines",
         on_cell=lambda: heads_state.choose_line("heads-lines", shown),
-        **scene.axis_names,
+        **data.axis_names,
     )
     with st.popover(say("Save"), type="tertiary", key="heads-lines-still", on_change="rerun") as still:
         if still.open:
@@ -151,21 +151,21 @@ def draw_lines(scene: Scene, shown: HeadPicture) -> None:
                 first_key=shown.keys.first,
                 title=title,
                 theme=theme(),
-                **scene.axis_names,
+                **data.axis_names,
             )
-            name = scene.file_name("lines")
+            name = data.file_name("lines")
             with st.container(width=STILL_WIDTH):
                 figures.live_figure(
                     figure,
                     name=name,
                     key="heads-still",
-                    files=lambda: files(scene, shown),
+                    files=lambda: files(data, shown),
                     height=460,
                     opens=True,
                 )
 
 
-def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
+def files(data: HeadsData, shown: HeadPicture) -> Mapping[str, bytes]:
     """Return the numbers of the heatmap, the lines that draw it again, and what was looked at."""
     table: dict[str, Any] = {
         "query_tokens": _units(shown, "queries"),
@@ -173,13 +173,13 @@ def files(scene: Scene, shown: HeadPicture) -> Mapping[str, bytes]:
         "first_query": shown.queries.first if not shown.blocks else 0,
         "first_key": shown.keys.first if not shown.blocks else 0,
     }
-    return takeaway.files(
-        name=scene.file_name(),
+    return export.files(
+        name=data.file_name(),
         csv=lambda: pattern_csv(shown.values, mask=shown.mask, **table),
         arrays=lambda: pattern_arrays(shown.values, mask=shown.mask, **table),
-        code=redraw(scene, marked(scene, shown)),
+        code=redraw(data, marked(data, shown)),
         state=state.in_words(),
-        model=scene.card.path,
+        model=data.card.path,
     )
 
 

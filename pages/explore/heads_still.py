@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.explore.heads_code import read_again
-from pages.explore.heads_scene import Scene
-from pages.shared import heads_state, kept, state, takeaway
+from pages.explore.heads_data import HeadsData
+from pages.shared import cache, export, heads_state, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
@@ -41,24 +41,24 @@ Pooled = dict[str, "PooledHeads"]
 """By name of attention."""
 
 
-def save_overview(scene: Scene) -> None:
+def save_overview(data: HeadsData) -> None:
     """Draw a button that opens all heads of the overview as a figure."""
     with st.popover(say("Save"), type="tertiary", key="heads-overview-still", on_change="rerun") as still:
         if still.open:
             with st.container(width=WIDTH):
-                _draw(scene)
+                _draw(data)
 
 
-def _draw(scene: Scene) -> None:
+def _draw(data: HeadsData) -> None:
     """Draw the heads of every attention, or of the chosen one where the overview shows no other."""
-    view, model_run = scene.view, scene.model_run
+    view, model_run = data.view, data.model_run
     attentions = [view.attention] if heads_state.ONLY.value else [*model_run.attention_maps]
     side = fit_side(
         sum(n_layers * n_heads for n_layers, n_heads, *_ in (model_run.attention_maps[a].shape for a in attentions))
     )
-    stills: kept.Store[Pooled] = kept.store(mark("heads to save"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    stills: cache.Store[Pooled] = cache.store(mark("heads to save"), most_mib=MOST_MIB, n_bytes=_n_bytes)
     pooled = stills.get(
-        (scene.source, view.text, view.target, *attentions),
+        (data.source, view.text, view.target, *attentions),
         lambda: {attention: model_run.attention_maps[attention].overview(side) for attention in attentions},
     )
     titles = {attention: say(ATTENTIONS[attention].title) for attention in attentions}
@@ -82,44 +82,44 @@ def _draw(scene: Scene) -> None:
         figure,
         name=name,
         key="heads-all",
-        files=lambda: takeaway.files(
+        files=lambda: export.files(
             name=name,
-            csv=lambda: _csv(scene, pooled),
-            arrays=lambda: _arrays(scene, pooled),
-            code=read_again(scene) + AGAIN.format(**told),
+            csv=lambda: _csv(data, pooled),
+            arrays=lambda: _arrays(data, pooled),
+            code=read_again(data) + AGAIN.format(**told),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         ),
         height=int(figure.layout.height),
         opens=True,
     )
 
 
-def _csv(scene: Scene, pooled: Pooled) -> str:
+def _csv(data: HeadsData, pooled: Pooled) -> str:
     """Return one line a cell: which attention, layer and head, what its row and column stand for, and its weight."""
     tables = []
     for name, heads in pooled.items():
         n_layers, n_heads, *_ = heads.patterns.shape
-        units = {"layer": range(n_layers), "head": range(n_heads), **_units(scene, name, heads)}
+        units = {"layer": range(n_layers), "head": range(n_heads), **_units(data, name, heads)}
         cells = pd.MultiIndex.from_product([[name], *units.values()], names=["attention", *units])
         allowed = np.broadcast_to(heads.mask, heads.patterns.shape).ravel()
         tables.append(pd.DataFrame({"allowed": allowed.astype(int), "weight": heads.patterns.ravel()}, index=cells))
     return pd.concat(tables).to_csv(lineterminator="\n")
 
 
-def _arrays(scene: Scene, pooled: Pooled) -> dict[str, np.ndarray]:
+def _arrays(data: HeadsData, pooled: Pooled) -> dict[str, np.ndarray]:
     """Return, by name of attention, its patterns [layer, head, query, key], its mask, and its labels."""
     arrays: dict[str, np.ndarray] = {}
     for name, heads in pooled.items():
         arrays |= {name: heads.patterns, f"{name}_mask": heads.mask}
-        arrays |= {f"{name}_{side}": np.array(units) for side, units in _units(scene, name, heads).items()}
+        arrays |= {f"{name}_{side}": np.array(units) for side, units in _units(data, name, heads).items()}
     return arrays
 
 
-def _units(scene: Scene, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
+def _units(data: HeadsData, attention: str, heads: "PooledHeads") -> dict[str, list[str]]:
     """Return what rows and columns stand for: a place in the text and its token, or the places of a block."""
     units = {}
-    for side, labels, n in zip(("query", "key"), scene.model_run.labels(attention), heads.mask.shape, strict=True):
+    for side, labels, n in zip(("query", "key"), data.model_run.labels(attention), heads.mask.shape, strict=True):
         starts = [cell * len(labels) // n for cell in range(n + 1)]
         units[side] = [
             f"{start} {labels[start]}" if end - start == 1 else f"{start} to {end - 1}"

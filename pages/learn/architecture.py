@@ -9,9 +9,9 @@ from pages.learn import (
     architecture_stream,
 )
 from pages.learn.architecture_code import code_of
+from pages.learn.architecture_data import MOST_TOKENS, ArchitectureData
 from pages.learn.architecture_said import on_drawing
-from pages.learn.architecture_scene import MOST_TOKENS, Scene
-from pages.shared import architecture_state, folded, kept, models, prose, state
+from pages.shared import architecture_state, cache, code_expander, models, prose, state
 from pages.shared.components.drawing import drawing
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, mark
@@ -46,43 +46,43 @@ def page() -> None:
 @st.fragment
 def architecture() -> None:
     """Draw the model, or what was chosen to be seen of it; a click draws only this again."""
-    scene = _scene(models.available(architecture_state.PAGE)[state.current().model])
-    if scene is None:
+    data = _data(models.available(architecture_state.PAGE)[state.current().model])
+    if data is None:
         return
     _parts()
     look = ""
     match architecture_state.PART.value:
         case "parameters":
-            architecture_parameters.show(scene)
-            look = architecture_parameters.look(scene)
+            architecture_parameters.show(data)
+            look = architecture_parameters.look(data)
         case "cost":
-            architecture_cost.show(scene)
+            architecture_cost.show(data)
         case "stream":
-            architecture_stream.show(scene)
+            architecture_stream.show(data)
         case _:
-            _drawing(scene)
+            _drawing(data)
             look = say(LOOK)
     if look:
         prose.look_for(look)
-    folded.code(lambda: code_of(scene, architecture_state.PART.value))
-    kept.foot()
+    code_expander.code(lambda: code_of(data, architecture_state.PART.value))
+    cache.foot()
     state.publish()
 
 
-def _scene(card: ModelCard) -> Scene | None:
+def _data(card: ModelCard) -> ArchitectureData | None:
     """Return what is to be seen; where it cannot be, say so."""
     try:
-        scene = Scene.current(card)
+        data = ArchitectureData.current(card)
     except HeadlightError as error:
         prose.warning(say("This cannot be shown: {why}.", why=error))
         return None
-    if scene is None:
+    if data is None:
         return None
-    notes = [say(MISSED, name=scene.missed)] if scene.missed else []
-    notes += [say(CUT, n=MOST_TOKENS)] if scene.is_cut else []
+    notes = [say(MISSED, name=data.missed)] if data.missed else []
+    notes += [say(CUT, n=MOST_TOKENS)] if data.is_cut else []
     if notes:
         prose.note(" ".join(notes))
-    return scene
+    return data
 
 
 def _parts() -> None:
@@ -99,30 +99,30 @@ def _parts() -> None:
     )
 
 
-def _drawing(scene: Scene) -> None:
+def _drawing(data: ArchitectureData) -> None:
     """Draw the model, and the chosen block beside it."""
-    is_pair = len(scene.plan.stacks) > 1
-    config, lengths = scene.card.config, scene.shape_lengths
+    is_pair = len(data.plan.stacks) > 1
+    config, lengths = data.card.config, data.shape_lengths
     texts = {
-        "encoder": scene.view.text,
-        "decoder": " ".join(scene.labels.get("decoder", ())) if is_pair else scene.view.text,
+        "encoder": data.view.text,
+        "decoder": " ".join(data.labels.get("decoder", ())) if is_pair else data.view.text,
     }
     with st.container(key="hl-arch-stage" if is_pair else "hl-arch-stage-alone"):
         left, right = st.columns([6, 5] if is_pair else [2, 3], gap="medium")
     with left:
         drawing(
-            scene.plan,
+            data.plan,
             said=lambda box: on_drawing(config, box, lengths),
             texts=texts,
-            output=scene.model_run.output if scene.model_run.predicts else "",
+            output=data.model_run.output if data.model_run.predicts else "",
             lengths=lengths,
-            chosen=scene.box.name,
+            chosen=data.box.name,
             open_layers=architecture_state.open_layers(),
             key=architecture_state.DRAWING,
             on_block=architecture_state.on_block,
         )
     with right:
-        architecture_block.show(scene)
+        architecture_block.show(data)
 
 
 page()

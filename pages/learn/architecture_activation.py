@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from pages.learn import architecture_code
+from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_said import name_of
-from pages.learn.architecture_scene import Scene
-from pages.shared import architecture_state, prose, state, takeaway
+from pages.shared import architecture_state, export, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.blueprint.activation import ActivationPicture, most_probable, picture_of
@@ -32,9 +32,9 @@ NOTHING = mark("There is no hook point in this block: choose the attention that 
 PAIRS = ("hook_attn_scores", "hook_mask", "hook_pattern")
 
 
-def show(scene: Scene) -> None:
+def show(data: ArchitectureData) -> None:
     """Draw the hook point that was chosen."""
-    found = {stage.site: stage for stage in stages(scene.card.config, scene.box) if stage.site}
+    found = {stage.site: stage for stage in stages(data.card.config, data.box) if stage.site}
     if not found:
         st.html(f"<p class='hl-small'>{html.escape(say(NOTHING))}</p>")
         return
@@ -52,18 +52,18 @@ def show(scene: Scene) -> None:
             on_change=lambda: architecture_state.SITE.set(st.session_state[SITE_BOX]),
         )
         if "head" in stage.axes or "kv_head" in stage.axes:
-            _choose_head(scene, stage)
+            _choose_head(data, stage)
     try:
-        _draw(scene, stage)
+        _draw(data, stage)
     except HeadlightError as error:
         prose.warning(say("This cannot be captured: {why}.", why=error))
 
 
-def _choose_head(scene: Scene, stage: Stage) -> None:
+def _choose_head(data: ArchitectureData, stage: Stage) -> None:
     """Draw the choice of the head, which is the one that all pages look at."""
-    config = scene.card.config
+    config = data.card.config
     n_heads = config.n_kv_heads if "kv_head" in stage.axes else config.n_heads
-    st.session_state[HEAD_BOX] = min(scene.view.head, n_heads - 1)
+    st.session_state[HEAD_BOX] = min(data.view.head, n_heads - 1)
 
     def on_head() -> None:
         st.session_state[state.HEAD] = st.session_state[HEAD_BOX]
@@ -71,14 +71,14 @@ def _choose_head(scene: Scene, stage: Stage) -> None:
     st.selectbox(say("Head"), range(n_heads), key=HEAD_BOX, on_change=on_head, width=90)
 
 
-def _draw(scene: Scene, stage: Stage) -> None:
+def _draw(data: ArchitectureData, stage: Stage) -> None:
     """Draw the activation, and say what its numbers are like."""
-    seen = _seen(scene, stage)
+    seen = _seen(data, stage)
     shown: ActivationPicture = seen["picture"]
     figure = activation_figure(
         shown.cells,
         seen["tokens"],
-        title=name_of(scene.card.config, scene.box),
+        title=name_of(data.card.config, data.box),
         subtitle=say(stage.what),
         rows=shown.rows,
         columns=shown.columns,
@@ -92,11 +92,11 @@ def _draw(scene: Scene, stage: Stage) -> None:
         theme=theme(),
         height=HEIGHT,
     )
-    name = scene.file_name(stage.site.replace(".", "-"))
+    name = data.file_name(stage.site.replace(".", "-"))
 
     def files() -> Mapping[str, bytes]:
         values = seen["values"]
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(
                 values,
@@ -107,9 +107,9 @@ def _draw(scene: Scene, stage: Stage) -> None:
                 "value",
             ),
             arrays=lambda: {"values": values, "columns": np.array(seen["columns"])},
-            code=architecture_code.captured(scene, stage.site),
+            code=architecture_code.captured(data, stage.site),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="architecture-activation", files=files, height=HEIGHT)
@@ -134,16 +134,16 @@ def _draw(scene: Scene, stage: Stage) -> None:
         st.html(f"<p class='hl-small'>{html.escape(' '.join(remarks))}</p>")
 
 
-def _seen(scene: Scene, stage: Stage) -> dict[str, Any]:
+def _seen(data: ArchitectureData, stage: Stage) -> dict[str, Any]:
     """Return what is drawn of a hook point: its picture, and what its rows and columns are."""
-    values = scene.values(stage.site)
+    values = data.values(stage.site)
     stem = stage.site.rpartition(".")[2]
-    labels = scene.labels[scene.stack_of(scene.box)]
-    keys = scene.labels["encoder"] if scene.box.part == "cross_attn" else labels
+    labels = data.labels[data.stack_of(data.box)]
+    keys = data.labels["encoder"] if data.box.part == "cross_attn" else labels
     of_keys = "key" in stage.axes and stem not in PAIRS  # rows are keys then
-    allowed = scene.values(stage.site.replace(stem, "hook_mask")) if stem == "hook_pattern" else None
-    picture = picture_of(values, head=scene.view.head, are_vectors=stem not in PAIRS, allowed=allowed)
-    whole = values if values.ndim == 2 else values[min(scene.view.head, len(values) - 1)]
+    allowed = data.values(stage.site.replace(stem, "hook_mask")) if stem == "hook_pattern" else None
+    picture = picture_of(values, head=data.view.head, are_vectors=stem not in PAIRS, allowed=allowed)
+    whole = values if values.ndim == 2 else values[min(data.view.head, len(values) - 1)]
     found = {
         "picture": picture,
         "values": whole,
@@ -163,7 +163,7 @@ def _seen(scene: Scene, stage: Stage) -> dict[str, Any]:
         }
     elif stem == "hook_logits" or stage.site == PROBABILITIES:
         chosen, tokens = most_probable(whole, N_TOKENS)
-        _, tokenizer = scene.source.load()
+        _, tokenizer = data.source.load()
         of_target: Tokenizer = tokenizer.target
         drawn = picture_of(chosen, are_vectors=False)
         everything = picture_of(whole, are_vectors=False)  # what is said of the numbers is said of all of them

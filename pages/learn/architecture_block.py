@@ -5,8 +5,8 @@ import html
 import streamlit as st
 
 from pages.learn import architecture_activation
+from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_said import name_of, parameters_in_words, shape_in_words, table
-from pages.learn.architecture_scene import Scene
 from pages.shared import architecture_state, prose
 from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.shapes import in_numbers, input_site, stages
@@ -24,9 +24,9 @@ VIEWS = {
 BOX = "architecture-view-box"
 
 
-def show(scene: Scene) -> None:
+def show(data: ArchitectureData) -> None:
     """Draw the block."""
-    config, box = scene.card.config, scene.box
+    config, box = data.card.config, data.box
     where = f"<code>{html.escape(box.module)}</code>" if box.module else ""
     told = html.escape(" · ".join([*sources(config, box), parameters_in_words(config, box)]))
     st.html(
@@ -46,20 +46,20 @@ def show(scene: Scene) -> None:
     )
     match architecture_state.SHOWN.value:
         case "text":
-            architecture_activation.show(scene)
+            architecture_activation.show(data)
         case "code":
-            _code(scene)
+            _code(data)
         case "weights":
-            _weights(scene)
+            _weights(data)
         case _:
-            _shapes(scene)
+            _shapes(data)
 
 
-def _shapes(scene: Scene) -> None:
+def _shapes(data: ArchitectureData) -> None:
     """List what passes the block: its shape in symbols and with this text's numbers, and its hook point."""
-    _typed_shapes(scene)
-    config, box = scene.card.config, scene.box
-    numbers = scene.sizes_of(box)
+    _typed_shapes(data)
+    config, box = data.card.config, data.box
+    numbers = data.sizes_of(box)
     rows = []
     for stage in stages(config, box):
         axes = "".join(f"<span>{html.escape(axis)}</span>" for axis in stage.axes)
@@ -74,24 +74,24 @@ def _shapes(scene: Scene) -> None:
     head = [
         say("what passes, and its hook point"),
         say("shape"),
-        say("as typed") if scene.has_typed_shapes else say("on this text"),
+        say("as typed") if data.has_typed_shapes else say("on this text"),
     ]
     st.html(table(head, rows, kind="hl-arch-shapes"))
     if box.kind == "feed_forward":
-        _convolutions(scene)
+        _convolutions(data)
 
 
-def _convolutions(scene: Scene) -> None:
+def _convolutions(data: ArchitectureData) -> None:
     """Compute the network on this text as convolutions too, and say how far both are apart."""
     from transformer_core.analysis.blueprint.convolution import convolution_error
     from transformer_core.model.feed_forward import FeedForward
 
-    config, box = scene.card.config, scene.box
+    config, box = data.card.config, data.box
     try:
-        network = scene.source.load()[0].get_submodule(box.module)
+        network = data.source.load()[0].get_submodule(box.module)
         assert isinstance(network, FeedForward)
         block = box.module.removesuffix(".mlp")
-        x, output = scene.values(input_site(config, box)), scene.values(f"{block}.hook_mlp_out")
+        x, output = data.values(input_site(config, box)), data.values(f"{block}.hook_mlp_out")
         error = convolution_error(network, x, output)
     except HeadlightError as error_of_model:
         prose.warning(say("This cannot be captured: {why}.", why=str(error_of_model)))
@@ -107,26 +107,26 @@ def _convolutions(scene: Scene) -> None:
     st.html(f"<p class='hl-look'>{html.escape(words)}</p>")
 
 
-def _typed_shapes(scene: Scene) -> None:
+def _typed_shapes(data: ArchitectureData) -> None:
     """Draw where the shape of a batch can be typed, which every shape then follows."""
     labels = {"encoder": say("Shape of the source"), "decoder": say("Shape of the target")}
-    if len(scene.plan.stacks) == 1:
+    if len(data.plan.stacks) == 1:
         labels = dict.fromkeys(labels, say("Shape of the tokens"))
     with st.container(horizontal=True, gap="small", key="hl-arch-typed"):
-        for stack in scene.plan.stacks:
+        for stack in data.plan.stacks:
             field, key = architecture_state.SHAPES[stack], f"architecture-shape-{stack}"
             st.session_state[key] = str(field.value or "")
             st.text_input(
                 labels[stack],
                 key=key,
-                placeholder=f"[{scene.batch}, {scene.lengths[stack]}]",
+                placeholder=f"[{data.batch}, {data.lengths[stack]}]",
                 autocomplete="off",
                 max_chars=20,
                 on_change=lambda stack=stack, key=key: architecture_state.type_shape(stack, st.session_state[key]),
             )
     if trouble := st.session_state.get(architecture_state.TROUBLE):
         prose.note(trouble)
-    longest, most = max(scene.shape_lengths.values()), scene.card.config.max_seq_len
+    longest, most = max(data.shape_lengths.values()), data.card.config.max_seq_len
     if longest > most:
         words = say(
             "{n:,} tokens are more than the {most:,} positions of this model; the shapes are those that a longer one "
@@ -137,9 +137,9 @@ def _typed_shapes(scene: Scene) -> None:
         prose.note(words)
 
 
-def _weights(scene: Scene) -> None:
+def _weights(data: ArchitectureData) -> None:
     """List the matrices of the block, or say that it has none; of a layer, what each of its parts has."""
-    config, box = scene.card.config, scene.box
+    config, box = data.card.config, data.box
     weights = weights_of(config)[box.name]
     if not weights:
         st.html(f"<p class='hl-small'>{html.escape(say('This block has no weights: nothing in it is trained.'))}</p>")
@@ -159,9 +159,9 @@ def _weights(scene: Scene) -> None:
     st.html(table(head, rows, kind="hl-arch-weights"))
 
 
-def _code(scene: Scene) -> None:
+def _code(data: ArchitectureData) -> None:
     """Show the classes and functions that run."""
-    for i, part in enumerate(code_of(scene.card.config, scene.box)):
+    for i, part in enumerate(code_of(data.card.config, data.box)):
         place = say("{file}, line {line}", file=part.file, line=part.line)
         with st.expander(f"**{prose.plain(part.name)}** · {prose.plain(place)}", expanded=not i):
             st.code(part.text, language="python", height=420 if part.text.count("\n") > 20 else "content")

@@ -1,6 +1,6 @@
 """The lines of Python that give what the page Architecture shows, to be run at the project's root."""
 
-from pages.learn.architecture_scene import MOST_TOKENS, Scene
+from pages.learn.architecture_data import MOST_TOKENS, ArchitectureData
 from pages.shared import code
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES
 
@@ -54,39 +54,39 @@ for stack, stream in captured.streams().items():
 """
 
 
-def code_of(scene: Scene, part: str) -> str:
+def code_of(data: ArchitectureData, part: str) -> str:
     """Return the lines for a part of the page."""
-    opening = code.opening(scene.card, scene.view, scene.model_run)
+    opening = code.opening(data.card, data.view, data.model_run)
     match part:
         case "parameters":
-            sharing = scene.shared_config.tie_embeddings
-            is_own = sharing == scene.card.config.tie_embeddings
+            sharing = data.shared_config.tie_embeddings
+            is_own = sharing == data.card.config.tie_embeddings
             config = "model.config" if is_own else f"replace(model.config, tie_embeddings={sharing!r})"
             return opening + PARAMETERS.format(replaced="" if is_own else REPLACED, config=config)
         case "cost":
-            length, width = max(scene.shape_lengths.values()), bytes_per_number(scene)
-            writing = WRITING.format(length=length) if scene.card.config.has_decoder else ""
+            length, width = max(data.shape_lengths.values()), bytes_per_number(data)
+            writing = WRITING.format(length=length) if data.card.config.has_decoder else ""
             return opening + COST.format(length=length, width=width, writing=writing)
         case "stream":
-            return opening + STREAM.format(**_inputs(scene))
-    return opening + PLAN.format(box=scene.box.name, batch=scene.batch, lengths=scene.shape_lengths)
+            return opening + STREAM.format(**_inputs(data))
+    return opening + PLAN.format(box=data.box.name, batch=data.batch, lengths=data.shape_lengths)
 
 
-def captured(scene: Scene, site: str) -> str:
+def captured(data: ArchitectureData, site: str) -> str:
     """Return the lines that give an activation."""
     is_softmax = site == PROBABILITIES
     value = "logits[0].float().softmax(dim=-1)" if is_softmax else f"acts[{site!r}][0]"
-    run = "logits = model" if is_softmax else code.run(scene.card)
+    run = "logits = model" if is_softmax else code.run(data.card)
     told = {"site": "hook_logits" if is_softmax else site, "value": value, "run": run}
-    return code.opening(scene.card, scene.view, scene.model_run) + CAPTURED.format(**told, **_inputs(scene))
+    return code.opening(data.card, data.view, data.model_run) + CAPTURED.format(**told, **_inputs(data))
 
 
-def bytes_per_number(scene: Scene) -> int:
+def bytes_per_number(data: ArchitectureData) -> int:
     """Return how wide the model's numbers are."""
-    return 2 if scene.source.precision == "bfloat16" else 4
+    return 2 if data.source.precision == "bfloat16" else 4
 
 
-def _inputs(scene: Scene) -> dict[str, str]:
+def _inputs(data: ArchitectureData) -> dict[str, str]:
     """Return what the model is called with, and the line that cuts it."""
-    inputs = code.INPUTS[scene.model_run.architecture]
-    return {"inputs": inputs, "cut": CUT.format(n=MOST_TOKENS) if scene.is_cut else ""}
+    inputs = code.INPUTS[data.model_run.architecture]
+    return {"inputs": inputs, "cut": CUT.format(n=MOST_TOKENS) if data.is_cut else ""}

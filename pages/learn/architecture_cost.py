@@ -7,8 +7,8 @@ import numpy as np
 import streamlit as st
 
 from pages.learn import architecture_code
-from pages.learn.architecture_scene import Scene
-from pages.shared import state, takeaway
+from pages.learn.architecture_data import ArchitectureData
+from pages.shared import export, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.blueprint.forward_cost import (
@@ -50,13 +50,13 @@ ONE_TEXT = mark("All is for one of the {n} texts of the batch.")
 SPARES = mark("To write {n} tokens one by one, the cache spares {share} of the multiply-adds.")
 
 
-def show(scene: Scene) -> None:
+def show(data: ArchitectureData) -> None:
     """Draw four figures: operations of reading, shares of them, operations of writing, memory."""
-    config = scene.card.config
-    here = max(scene.shape_lengths.values())
+    config = data.card.config
+    here = max(data.shape_lengths.values())
     lengths = several_lengths(max(config.max_seq_len, here))
     crossed = crossing(config, "attention", "feed_forward") if config.d_ff else None
-    marks = {_here(scene): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
+    marks = {_here(data): here} | ({say("attention overtakes"): crossed} if crossed and crossed > 1 else {})
     with st.container(key="hl-arch-cost"):
         left, right = st.columns(2, gap="medium")
     costs = reading_costs(config, lengths)
@@ -74,26 +74,26 @@ def show(scene: Scene) -> None:
             dashed=[say("all together")],
             theme=theme(),
         )
-        _figure(scene, figure, "reading", lengths, of_forward)
+        _figure(data, figure, "reading", lengths, of_forward)
         if config.has_decoder:
-            _writing(scene, lengths, here)
+            _writing(data, lengths, here)
     with right:
         figure = share_areas(
             lengths, shown, hues=hues, title=say("Who has which share of it"), marks=marks, theme=theme()
         )
-        _figure(scene, figure, "shares", lengths, shown)
-        _memory(scene, lengths, here)
-    st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(scene, crossed, here)))}</p>")
+        _figure(data, figure, "shares", lengths, shown)
+        _memory(data, lengths, here)
+    st.html(f"<p class='hl-look'>{html.escape(' '.join(_sentences(data, crossed, here)))}</p>")
 
 
-def _here(scene: Scene) -> str:
+def _here(data: ArchitectureData) -> str:
     """Return what the marked length is that of."""
-    return say("as typed") if scene.has_typed_shapes else say("this text")
+    return say("as typed") if data.has_typed_shapes else say("this text")
 
 
-def _writing(scene: Scene, lengths: list[int], here: int) -> None:
+def _writing(data: ArchitectureData, lengths: list[int], here: int) -> None:
     """Draw what it costs to write a text token by token, with the cache and without."""
-    config = scene.card.config
+    config = data.card.config
     curves = {
         say("without a cache"): np.array([writing_cost(config, n, cached=False) for n in lengths], dtype=np.float64),
         say("with the cache"): np.array([writing_cost(config, n, cached=True) for n in lengths], dtype=np.float64),
@@ -104,16 +104,16 @@ def _writing(scene: Scene, lengths: list[int], here: int) -> None:
         hues=[WARM, STRONG],
         title=say("Writing a text token by token, all steps together"),
         unit=say("multiply-adds"),
-        marks={_here(scene): here},
+        marks={_here(data): here},
         theme=theme(),
     )
-    _figure(scene, figure, "writing", lengths, curves)
+    _figure(data, figure, "writing", lengths, curves)
 
 
-def _memory(scene: Scene, lengths: list[int], here: int) -> None:
+def _memory(data: ArchitectureData, lengths: list[int], here: int) -> None:
     """Draw what lies in memory."""
-    config = scene.card.config
-    n, width = n_parameters(config), architecture_code.bytes_per_number(scene)
+    config = data.card.config
+    n, width = n_parameters(config), architecture_code.bytes_per_number(data)
     held = [memory(config, length, n_parameters=n, bytes_per_number=width) for length in lengths]
     curves = {
         say("weights"): np.array([one.weights for one in held], dtype=np.float64),
@@ -129,37 +129,37 @@ def _memory(scene: Scene, lengths: list[int], here: int) -> None:
         hues=hues,
         title=say("Memory"),
         unit="",
-        marks={_here(scene): here},
+        marks={_here(data): here},
         in_bytes=True,
         theme=theme(),
     )
-    _figure(scene, figure, "memory", lengths, curves)
+    _figure(data, figure, "memory", lengths, curves)
 
 
 def _figure(
-    scene: Scene, figure: "figures.Figure", of: str, lengths: list[int], curves: Mapping[str, np.ndarray]
+    data: ArchitectureData, figure: "figures.Figure", of: str, lengths: list[int], curves: Mapping[str, np.ndarray]
 ) -> None:
     """Draw a figure, with its numbers to take away."""
-    name = scene.file_name(of)
+    name = data.file_name(of)
     values = np.stack([*curves.values()], axis=1)
 
     def files() -> Mapping[str, bytes]:
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(values, "tokens", lengths, "of", [*curves], "cost"),
             arrays=lambda: {"lengths": np.array(lengths), "costs": values, "names": np.array([*curves])},
-            code=architecture_code.code_of(scene, "cost"),
+            code=architecture_code.code_of(data, "cost"),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     height = int(figure.layout.height)
     figures.live_figure(figure, name=name, key=f"architecture-cost-{of}", files=files, height=height)
 
 
-def _sentences(scene: Scene, crossed: int | None, here: int) -> list[str]:
+def _sentences(data: ArchitectureData, crossed: int | None, here: int) -> list[str]:
     """Return what there is to notice."""
-    config = scene.card.config
+    config = data.card.config
     found = [say(BOTH)] if config.architecture == "encoder_decoder" else []
     if not config.d_ff:
         found.append(say(NO_FEED_FORWARD))
@@ -171,5 +171,5 @@ def _sentences(scene: Scene, crossed: int | None, here: int) -> list[str]:
     if config.has_decoder:
         cached, uncached = (writing_cost(config, here, cached=is_cached) for is_cached in (True, False))
         found.append(say(SPARES, n=here, share=f"{1 - cached / uncached:.0%}"))
-    found += [say(ONE_TEXT, n=grouped(scene.batch))] if scene.batch > 1 else []
+    found += [say(ONE_TEXT, n=grouped(data.batch))] if data.batch > 1 else []
     return [*found, say(COUNTED)]

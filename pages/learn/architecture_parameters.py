@@ -9,9 +9,9 @@ import numpy as np
 import streamlit as st
 
 from pages.learn import architecture_code
+from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_said import table
-from pages.learn.architecture_scene import Scene
-from pages.shared import architecture_state, prose, state, takeaway
+from pages.shared import architecture_state, export, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -52,32 +52,32 @@ ABOUT_SHARING_ALONE = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: ArchitectureData) -> None:
     """Draw the bars, the comparison and the table."""
-    is_pair = len(scene.plan.stacks) > 1
-    config = scene.shared_config
-    _sharing(scene, config)
+    is_pair = len(data.plan.stacks) > 1
+    config = data.shared_config
+    _sharing(data, config)
     counts = {(stack if is_pair else "", part): n for (stack, part), n in _counts(config).items()}
     total = sum(counts.values())
     with st.container(key="hl-arch-parameters"):
         left, right = st.columns([6, 5], gap="medium")
     with left:
-        _bars(scene, counts, total)
+        _bars(data, counts, total)
     with right:
-        _shares(scene)
+        _shares(data)
     st.html(_table(counts, total))
 
 
-def _sharing(scene: Scene, config: ModelConfig) -> None:
+def _sharing(data: ArchitectureData, config: ModelConfig) -> None:
     """Draw which matrices of tokens are one, and what that changes."""
-    own, is_pair = scene.card.config, len(scene.plan.stacks) > 1
-    if not scene.sharings:
+    own, is_pair = data.card.config, len(data.plan.stacks) > 1
+    if not data.sharings:
         return
     names = SHARING if is_pair else SHARING | {"target": ALONE}
     chosen = config.tie_embeddings
     st.segmented_control(
         say("Weight sharing"),
-        scene.sharings,
+        data.sharings,
         format_func=lambda name: prose.plain(say(names[name])),
         required=True,
         **state.box(
@@ -98,15 +98,15 @@ def _sharing(scene: Scene, config: ModelConfig) -> None:
     st.html(f"<p class='hl-small'>{html.escape(words)}</p>")
 
 
-def look(scene: Scene) -> str:
+def look(data: ArchitectureData) -> str:
     """Return what to look for in this model."""
-    config = scene.card.config
+    config = data.card.config
     by_part = _by_part(config)
     largest = max(by_part, key=lambda part: by_part[part])
     share = by_part[largest] / sum(by_part.values())
     found = [say(LOOK, part=in_words("", largest), share=share)]
-    stack = scene.plan.stacks[-1]
-    layers = scene.plan.layers(stack)
+    stack = data.plan.stacks[-1]
+    layers = data.plan.layers(stack)
     feed_forward, attention = (_counts(config).get((stack, part), 0) for part in ("feed-forward", "self-attention"))
     if layers and feed_forward and attention:
         found.append(
@@ -120,34 +120,34 @@ def look(scene: Scene) -> str:
     return " ".join(found)
 
 
-def _bars(scene: Scene, counts: Mapping[tuple[str, str], int], total: int) -> None:
+def _bars(data: ArchitectureData, counts: Mapping[tuple[str, str], int], total: int) -> None:
     """Draw a bar for each part."""
     title = say("{n} parameters, part by part", n=grouped(total))
     figure = parameter_bars(counts, title=title, theme=theme())
-    name = scene.file_name("parameters")
+    name = data.file_name("parameters")
 
     def files() -> Mapping[str, bytes]:
         values = np.array([[*counts.values()]]).T
         parts = [in_words(*key) for key in counts]
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(values, "part", parts, "of", ["model"], "parameters"),
             arrays=lambda: {"counts": values[:, 0], "parts": np.array(parts)},
-            code=architecture_code.code_of(scene, "parameters"),
+            code=architecture_code.code_of(data, "parameters"),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     height = int(figure.layout.height)
     figures.live_figure(figure, name=name, key="architecture-parameters", files=files, height=height)
 
 
-def _shares(scene: Scene) -> None:
+def _shares(data: ArchitectureData) -> None:
     """Draw the shares of this model and of the paper's two."""
-    models = {scene.card.title: _by_part(scene.card.config)}
+    models = {data.card.title: _by_part(data.card.config)}
     models |= {say(name): _by_part(preset()) for name, preset in PAPER.items()}
     figure = parameter_shares(models, title=say("Shares, beside the models of the paper"), theme=theme())
-    name = scene.file_name("parameter-shares")
+    name = data.file_name("parameter-shares")
     rows = [f"{model},{part},{n}" for model, counts in models.items() for part, n in counts.items()]
     csv = "\n".join(["model,part,parameters", *rows]) + "\n"
     height = int(figure.layout.height)

@@ -7,9 +7,9 @@ import numpy as np
 import streamlit as st
 
 from pages.learn import architecture_code
+from pages.learn.architecture_data import ArchitectureData
 from pages.learn.architecture_said import STACKS, place_in_words
-from pages.learn.architecture_scene import Scene
-from pages.shared import prose, state, takeaway
+from pages.shared import export, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -33,10 +33,10 @@ LOOK_POST = mark(
 HEIGHT = 480  # px
 
 
-def show(scene: Scene) -> None:
+def show(data: ArchitectureData) -> None:
     """Draw the stream of each stack."""
     try:
-        streams = scene.streams()
+        streams = data.streams()
     except HeadlightError as error:
         prose.warning(say("This cannot be captured: {why}.", why=error))
         return
@@ -44,14 +44,14 @@ def show(scene: Scene) -> None:
         columns = st.columns(len(streams), gap="medium")
     for column, (stack, stream) in zip(columns, streams.items(), strict=True):
         with column:
-            _figure(scene, stack, stream)
-    words = LOOK_PRE if scene.card.config.norm_position == "pre" else LOOK_POST
+            _figure(data, stack, stream)
+    words = LOOK_PRE if data.card.config.norm_position == "pre" else LOOK_POST
     prose.look_for(say(words))
 
 
-def _figure(scene: Scene, stack: str, stream: "Stream") -> None:
+def _figure(data: ArchitectureData, stack: str, stream: "Stream") -> None:
     """Draw one stack's stream."""
-    is_pair = len(scene.plan.stacks) > 1
+    is_pair = len(data.plan.stacks) > 1
     places = [place_in_words(name) for name in stream.names]
     title = say("Residual stream: {stack}", stack=say(STACKS[stack])) if is_pair else say("Residual stream")
     figure = stream_figure(
@@ -60,24 +60,24 @@ def _figure(scene: Scene, stack: str, stream: "Stream") -> None:
         stream.shares,
         places=places,
         hues=[PART_HUES[HUES[name.rpartition(".")[2]]] for name in stream.names[1:]],
-        tokens=scene.labels[stack],
+        tokens=data.labels[stack],
         title=title,
-        read=stream.read if scene.card.config.norm_position == "post" else None,
+        read=stream.read if data.card.config.norm_position == "post" else None,
         theme=theme(),
         height=HEIGHT,
     )
-    name = scene.file_name("stream", stack)
+    name = data.file_name("stream", stack)
 
     def files() -> Mapping[str, bytes]:
-        positions = [f"{place} {label}" for place, label in enumerate(scene.labels[stack])]
+        positions = [f"{place} {label}" for place, label in enumerate(data.labels[stack])]
         arrays = {"sums": stream.sums, "read": stream.read, "added": stream.added, "places": np.array(places)}
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(stream.sums, "place", places, "position", positions, "length"),
             arrays=lambda: arrays,
-            code=architecture_code.code_of(scene, "stream"),
+            code=architecture_code.code_of(data, "stream"),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key=f"architecture-stream-{stack}", files=files, height=HEIGHT)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
-from pages.shared import components, experiments, folded, prose
+from pages.shared import code_expander, components, experiments, prose
 from pages.shared.experiments import Experiment
 from pages.shared.style import theme
 from transformer_core.errors import HeadlightError, mark
@@ -152,7 +152,7 @@ def _draw(
     prose.look_for(look)
     st.html(f"<p class='hl-small'>{html.escape(laboratory.remarks(request))}</p>")
     told = say("In a shell at the project’s root; it gives the same numbers.")
-    folded.command(say("Show the command"), lambda: request.command, told)
+    code_expander.command(say("Show the command"), lambda: request.command, told)
 
 
 def _curves(laboratory: Laboratory, request: ExperimentRequest, reading: "ExperimentReading") -> None:

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from pages.learn import masks_controls, masks_dropout, masks_edit, masks_inference, masks_leak, masks_which
-from pages.learn.masks_scene import MOST_TOKENS, Scene
-from pages.shared import kept, masks_state, models, prose, state
+from pages.learn.masks_data import MOST_TOKENS, MasksData
+from pages.shared import cache, masks_state, models, prose, state
 from pages.shared.answer import NO_HEAD
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
@@ -57,25 +57,25 @@ def masks() -> None:
         if part == "training":
             _training()
         else:
-            scene = Scene.current(card)
+            data = MasksData.current(card)
             if part in ("edit", "dropout") and len(card.attentions) > 1:
                 with beside:
-                    masks_controls.attention(scene)
-            _remark(scene)
+                    masks_controls.attention(data)
+            _remark(data)
             if part == "leak" and not card.config.unembed:
                 prose.note(say(NO_HEAD))
             else:
-                DRAWN_BY[part](scene)
+                DRAWN_BY[part](data)
     except HeadlightError as error:
         said = say("This cannot be shown: {error}.", error=error)
         prose.note(said)
-    kept.foot()
+    cache.foot()
     state.publish()
 
 
-def _remark(scene: Scene) -> None:
+def _remark(data: MasksData) -> None:
     """Say what was left out."""
-    if scene.alone.left_out:
+    if data.alone.left_out:
         said = say("The text is long: here it is read up to {n} tokens on each side.", n=MOST_TOKENS)
         prose.note(said)
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from pages.explore.heads_code import KEEP
-from pages.learn.masks_scene import MOST_TOKENS, Scene
+from pages.learn.masks_data import MOST_TOKENS, MasksData
 from pages.shared import masks_state
 from pages.shared.code import on_device
 from pages.shared.models import PRECISIONS
@@ -91,46 +91,46 @@ figure = moved_pair(
 {keep}"""
 
 
-def drawn(scene: Scene, moved: str, **told: Any) -> str:
+def drawn(data: MasksData, moved: str, **told: Any) -> str:
     """Return the lines that draw two matrices of what moves, and keep them as a page.
 
     Args:
-        scene: whose text it is about.
+        data: whose text it is about.
         moved: the two matrices, as the lines before have them.
         told: further arguments of `moved_pair`, and `file`, the name of the page.
     """
-    keep = KEEP.format(title=told["title"], text=scene.view.text, file=f"{told.pop('file')}.html")
+    keep = KEEP.format(title=told["title"], text=data.view.text, file=f"{told.pop('file')}.html")
     return DRAWN.format(moved=moved, keep=keep, **told)
 
 
-def code_of(scene: Scene) -> str:
+def code_of(data: MasksData) -> str:
     """Return the lines that run the model with the chosen masks."""
-    config, view = scene.card.config, scene.view
-    writes = config.has_decoder and scene.preset.is_shifted
+    config, view = data.card.config, data.view
+    writes = config.has_decoder and data.preset.is_shifted
     names = "run_masked, write_masked" if writes else "run_masked"
     padded = ""
-    if scene.n_padding:
-        sides = padded_sides(scene.preset, view.attention, config)
-        padded = f"text = text.padded(tokenizer, model.config.pad_id, {sides!r}, {scene.n_padding})\n"
+    if data.n_padding:
+        sides = padded_sides(data.preset, view.attention, config)
+        padded = f"text = text.padded(tokenizer, model.config.pad_id, {sides!r}, {data.n_padding})\n"
     told = {
         "padded": padded,
-        "choice": _written(scene.choice),
+        "choice": _written(data.choice),
         "layer": view.layer,
         "head": view.head,
         "attention": ATTENTIONS[view.attention].inline,
     }
-    opened = _opening(scene, f"from transformer_core.analysis.masks.run import {names}")
+    opened = _opening(data, f"from transformer_core.analysis.masks.run import {names}")
     return opened + "\n" + EDITED.format(**told) + (WRITTEN if writes else "")
 
 
-def which_code(scene: Scene) -> str:
+def which_code(data: MasksData) -> str:
     """Return the lines that give the mask of each attention."""
-    n_padding = scene.n_padding or N_PADDING
-    opened = _opening(scene, "from transformer_core.analysis.masks.run import masks_of", n_padding=n_padding)
-    return opened + "\n" + MASKS.format(n_padding=n_padding, choice=_written(scene.choice), layer=scene.view.layer)
+    n_padding = data.n_padding or N_PADDING
+    opened = _opening(data, "from transformer_core.analysis.masks.run import masks_of", n_padding=n_padding)
+    return opened + "\n" + MASKS.format(n_padding=n_padding, choice=_written(data.choice), layer=data.view.layer)
 
 
-def leak_code(scene: Scene, replacements: tuple[int, ...], other: "MaskChoice") -> str:
+def leak_code(data: MasksData, replacements: tuple[int, ...], other: "MaskChoice") -> str:
     """Return the lines that make the leak test."""
     is_shifted = PRESETS[other.preset].is_shifted
     told = {
@@ -139,41 +139,41 @@ def leak_code(scene: Scene, replacements: tuple[int, ...], other: "MaskChoice") 
         "targeted": "" if is_shifted else "text = text.targeted()\n",
         "unshifted": "" if is_shifted else ".unshifted()",
     }
-    return _opening(scene, "from transformer_core.analysis.masks.leak import leak") + "\n" + LEAKS.format(**told)
+    return _opening(data, "from transformer_core.analysis.masks.leak import leak") + "\n" + LEAKS.format(**told)
 
 
-def dropout_code(scene: Scene) -> str:
+def dropout_code(data: MasksData) -> str:
     """Return the lines that run the model with dropout on its patterns."""
-    view = scene.view
-    opened = _opening(scene, "from transformer_core.analysis.masks.dropout import run_dropout", has_choice=False)
+    view = data.view
+    opened = _opening(data, "from transformer_core.analysis.masks.dropout import run_dropout", has_choice=False)
     told = {"attention": view.attention, "layer": view.layer, "head": view.head}
     return opened + "\n" + DROPPED.format(**told, probability=masks_state.DROPOUT.value, seed=masks_state.SEED.value)
 
 
-def dropout_drawn(scene: Scene, names: tuple[str, ...], **told: Any) -> str:
+def dropout_drawn(data: MasksData, names: tuple[str, ...], **told: Any) -> str:
     """Return the lines that draw the pattern before and after, and keep them as a page; as `drawn`."""
-    keep = KEEP.format(title=told["title"], text=scene.view.text, file=f"{told.pop('file')}.html")
+    keep = KEEP.format(title=told["title"], text=data.view.text, file=f"{told.pop('file')}.html")
     return DROPPED_DRAWN.format(names=names, keep=keep, **told)
 
 
-def inference_code(scene: Scene) -> str:
+def inference_code(data: MasksData) -> str:
     """Return the lines that read a text at once, and step by step."""
-    opened = _opening(scene, "from transformer_core.analysis.masks.inference import steps", has_choice=False)
+    opened = _opening(data, "from transformer_core.analysis.masks.inference import steps", has_choice=False)
     return opened + "\n" + INFERENCE
 
 
-def _opening(scene: Scene, imports: str, *, has_choice: bool = True, n_padding: int | None = None) -> str:
+def _opening(data: MasksData, imports: str, *, has_choice: bool = True, n_padding: int | None = None) -> str:
     """Return the lines that load the model and read the text, with room for the padding behind it."""
-    view = scene.view
+    view = data.view
     opened = OPENING.format(
         imports=imports + "\n",
-        path=scene.card.path,
+        path=data.card.path,
         device=on_device(view),
         precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
         text=view.text,
         target=view.target,
-        max_tokens=min(MOST_TOKENS, scene.card.config.max_seq_len) - (n_padding or scene.n_padding),
-        room="" if scene.source.continues else ", max_new_tokens=0",
+        max_tokens=min(MOST_TOKENS, data.card.config.max_seq_len) - (n_padding or data.n_padding),
+        room="" if data.source.continues else ", max_new_tokens=0",
     )
     chosen = "from transformer_core.analysis.masks.rules import MaskChoice\n"
     lines = sorted(line for line in opened.split("\n") if line.startswith("from ") and f"{line}\n" != chosen)

@@ -5,16 +5,16 @@ from typing import Any
 
 import streamlit as st
 
-from pages.learn.masks_scene import Scene
+from pages.learn.masks_data import MasksData
 from pages.shared import masks_state, state
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.analysis.masks.presets import MOST_PADDING
 from transformer_core.language import say
 
 
-def show(scene: Scene) -> None:
+def show(data: MasksData) -> None:
     """Draw what is chosen beside the preset."""
-    card, view = scene.card, scene.view
+    card, view = data.card, data.view
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-choices"):
         st.selectbox(
             say("The mask holds in"),
@@ -25,29 +25,29 @@ def show(scene: Scene) -> None:
             width=140,
             **masks_state.box("masks-layers-box", masks_state.LAYERS.value, masks_state.LAYERS.set),
         )
-        head(scene)
-        if scene.preset.size is not None:
-            _number(say(scene.preset.size_name), masks_state.SIZE, scene.size, (1, masks_state.MOST_SIZE))
-        if card.config.pad_id is not None and scene.preset.is_shifted:
-            _number(say("Padding tokens"), masks_state.PADDING, scene.n_padding, (0, MOST_PADDING))
+        head(data)
+        if data.preset.size is not None:
+            _number(say(data.preset.size_name), masks_state.SIZE, data.size, (1, masks_state.MOST_SIZE))
+        if card.config.pad_id is not None and data.preset.is_shifted:
+            _number(say("Padding tokens"), masks_state.PADDING, data.n_padding, (0, MOST_PADDING))
 
 
-def head(scene: Scene) -> None:
+def head(data: MasksData) -> None:
     """Draw where the layer and the head are chosen."""
-    card, view = scene.card, scene.view
+    card, view = data.card, data.view
     _index(say("Layer"), state.LAYER, range(card.n_layers(view.attention)), view.layer)
     _index(say("Head"), state.HEAD, range(card.config.n_heads), view.head)
 
 
-def attention(scene: Scene) -> None:
+def attention(data: MasksData) -> None:
     """Draw where the attention is chosen."""
     st.selectbox(
         say("Attention"),
-        [*scene.card.attentions],
+        [*data.card.attentions],
         format_func=lambda name: say(ATTENTIONS[name].title),
         label_visibility="collapsed",
         width=220,
-        **masks_state.box("masks-attention-box", scene.view.attention, masks_state.choose_attention),
+        **masks_state.box("masks-attention-box", data.view.attention, masks_state.choose_attention),
     )
 
 

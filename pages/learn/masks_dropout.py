@@ -9,8 +9,8 @@ import streamlit as st
 
 from pages.learn import masks_controls
 from pages.learn.masks_code import dropout_code, dropout_drawn
-from pages.learn.masks_scene import Scene
-from pages.shared import folded, masks_state, prose, state, takeaway
+from pages.learn.masks_data import MasksData
+from pages.shared import code_expander, export, masks_state, prose, state
 from pages.shared.answer import NO_HEAD
 from pages.shared.components import figures
 from pages.shared.style import theme
@@ -38,35 +38,35 @@ LOOK_FOR = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: MasksData) -> None:
     """Draw the part."""
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
-    _controls(scene)
-    outcome = scene.dropped(masks_state.DROPOUT.value, masks_state.SEED.value)
-    _figure(scene, outcome)
+    _controls(data)
+    outcome = data.dropped(masks_state.DROPOUT.value, masks_state.SEED.value)
+    _figure(data, outcome)
     _rows(outcome)
-    _outputs(scene, outcome)
+    _outputs(data, outcome)
     prose.look_for(say(LOOK_FOR))
-    folded.code(lambda: dropout_code(scene))
+    code_expander.code(lambda: dropout_code(data))
 
 
-def _controls(scene: Scene) -> None:
+def _controls(data: MasksData) -> None:
     """Draw how much is dropped, with which random numbers, and which head is looked at."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-dropout"):
         p, seed = masks_state.DROPOUT, masks_state.SEED
         st.slider(say("Dropout p"), 0.0, masks_state.MOST_DROPOUT, step=0.05, width=260, **state.box(p, float(p.value)))
         st.number_input(say("Seed"), 0, 999_999, width=140, **state.box(seed, seed.value))
-        masks_controls.head(scene)
+        masks_controls.head(data)
 
 
-def _figure(scene: Scene, outcome: "DropoutOutcome") -> None:
+def _figure(data: MasksData, outcome: "DropoutOutcome") -> None:
     """Draw the pattern before, what dropout keeps, and the pattern after."""
-    queries, keys = scene.alone.sides(scene.view.attention)
+    queries, keys = data.alone.sides(data.view.attention)
     kept = (outcome.keep > 0).astype(np.float32)
     told: dict[str, Any] = {
         "rows": queries,
         "columns": keys,
-        "title": say("Pattern with dropout, {who}", who=_who(scene)),
+        "title": say("Pattern with dropout, {who}", who=_who(data)),
         "row_name": say("query"),
         "column_name": say("key"),
         "limits": (0.0, 1.0),  # so that the pattern is seen whatever p is
@@ -74,26 +74,26 @@ def _figure(scene: Scene, outcome: "DropoutOutcome") -> None:
     names = say("Pattern before"), say("Dropout mask: 1 = kept"), say("Pattern after")
     panels = dict(zip(names, (outcome.pattern, kept, outcome.dropped_pattern), strict=True))
     figure = number_panels(panels, **told, theme=theme(), width=700)
-    name = scene.file_name("dropout")
+    name = data.file_name("dropout")
 
     def files() -> Mapping[str, bytes]:
         places = [f"{index} {label}" for index, label in enumerate(queries)]
         columns = [f"{index} {label}, {panel}" for panel in names for index, label in enumerate(keys)]
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(np.hstack([*panels.values()]), "query", places, "key", columns, "weight"),
             arrays=lambda: {"pattern": outcome.pattern, "keep": outcome.keep, "after": outcome.dropped_pattern},
-            code=dropout_code(scene) + dropout_drawn(scene, names, file=name, **told),
+            code=dropout_code(data) + dropout_drawn(data, names, file=name, **told),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     height = int(figure.layout.height)
     figures.live_figure(figure, name=name, key="masks-dropout-figure", files=files, height=height)
 
 
-def _who(scene: Scene) -> str:
-    view = scene.view
+def _who(data: MasksData) -> str:
+    view = data.view
     return f"{say(ATTENTIONS[view.attention].inline)} L{view.layer}.H{view.head}"
 
 
@@ -115,11 +115,11 @@ def _rows(outcome: "DropoutOutcome") -> None:
     st.html(f"<p class='hl-masks-fact'>{html.escape(says)}</p>")
 
 
-def _outputs(scene: Scene, outcome: "DropoutOutcome") -> None:
+def _outputs(data: MasksData, outcome: "DropoutOutcome") -> None:
     """Draw the predictions without dropout and with it."""
     before, now = outcome.before, outcome.now
     most = float(outcome.moved.max())
-    if not scene.card.config.unembed:
+    if not data.card.config.unembed:
         moved = say("Its final states move by {moved:.2f} at most.", moved=most)
         prose.text(f"{say(NO_HEAD)} {moved}")
         return
@@ -145,8 +145,8 @@ def _outputs(scene: Scene, outcome: "DropoutOutcome") -> None:
         f"</td><td>{p_before:.3f}</td><td>{p_now:.3f}</td><td><bdi>{html.escape(said)}</bdi></td>"
         f"<td><bdi>{html.escape(says_now)}</bdi></td><td>{moved:.2f}</td></tr>"
         for place, word, p_before, p_now, said, says_now, moved in zip(
-            scene.alone.asked,
-            scene.alone.expected_labels,
+            data.alone.asked,
+            data.alone.expected_labels,
             before.probability.tolist(),
             now.probability.tolist(),
             before.labels,

@@ -7,8 +7,8 @@ import streamlit as st
 
 from pages.learn import masks_controls
 from pages.learn.masks_code import code_of
-from pages.learn.masks_scene import Scene, ends
-from pages.shared import folded, masks_state, prose
+from pages.learn.masks_data import MasksData, ends
+from pages.shared import code_expander, masks_state, prose
 from pages.shared.answer import NO_HEAD
 from pages.shared.components.mask_matrix import Arrays, OutputRow, Outputs, mask_matrix, sent_turned
 from pages.shared.components.mask_pictures import Miniature, mask_gallery, sent_name
@@ -34,26 +34,26 @@ CUT = mark("The last position has no target token, for the text was cut there.")
 GEOMETRIC = mark("The mean is geometric: e to the mean log-probability, which is 1 / perplexity.")
 
 
-def show(scene: Scene) -> None:
+def show(data: MasksData) -> None:
     """Draw the part."""
-    _gallery(scene)
+    _gallery(data)
     with st.container(key="hl-masks-controls"):
         left, right = st.columns([4, 7], gap="medium", vertical_alignment="center")
     with left:
-        _about(scene)
+        _about(data)
     with right:
-        masks_controls.show(scene)
-    _moved(scene)
-    _matrix(scene)
-    _padding(scene)
-    words = say(LOOK_FOR if scene.card.config.has_decoder else LOOK_FOR_ENCODER)
+        masks_controls.show(data)
+    _moved(data)
+    _matrix(data)
+    _padding(data)
+    words = say(LOOK_FOR if data.card.config.has_decoder else LOOK_FOR_ENCODER)
     prose.look_for(words)
-    folded.code(lambda: code_of(scene))
+    code_expander.code(lambda: code_of(data))
 
 
-def _gallery(scene: Scene) -> None:
+def _gallery(data: MasksData) -> None:
     """Draw all presets in small, the chosen one as it was edited."""
-    masks = {**scene.preset_masks(), scene.preset.name: scene.outcome.head.allowed}
+    masks = {**data.preset_masks(), data.preset.name: data.outcome.head.allowed}
     items = [
         Miniature(
             name=name,
@@ -64,36 +64,36 @@ def _gallery(scene: Scene) -> None:
                 "help": say(preset.what),
             },
         )
-        for name, preset in presets_of(scene.card.config).items()
+        for name, preset in presets_of(data.card.config).items()
     ]
     mask_gallery(
         items,
-        chosen=scene.preset.name,
+        chosen=data.preset.name,
         key=GALLERY,
-        on_chosen=lambda: masks_state.choose_preset(sent_name(GALLERY), scene.card.config),
+        on_chosen=lambda: masks_state.choose_preset(sent_name(GALLERY), data.card.config),
     )
 
 
-def _about(scene: Scene) -> None:
+def _about(data: MasksData) -> None:
     """Say what the preset is for; of a mistake, what one sees go wrong."""
-    preset = scene.preset
+    preset = data.preset
     says = f"<b>{html.escape(say(preset.title))}.</b> {html.escape(say(preset.what))}"
     if preset.is_mistake:
         says += f" <b>{html.escape(say('What goes wrong:'))}</b> {html.escape(say(preset.sees))}"
     st.html(f"<p class='hl-masks-about'>{says}</p>")
 
 
-def _moved(scene: Scene) -> None:
+def _moved(data: MasksData) -> None:
     """Say so where the preset is shown at another attention than the chosen one."""
     chosen = masks_state.moved_from()
     if chosen is not None:
-        shown, chosen = (say(ATTENTIONS[name].inline) for name in (scene.view.attention, chosen))
-        prose.note(say(MOVED, preset=say(scene.preset.title), shown=shown, chosen=chosen))
+        shown, chosen = (say(ATTENTIONS[name].inline) for name in (data.view.attention, chosen))
+        prose.note(say(MOVED, preset=say(data.preset.title), shown=shown, chosen=chosen))
 
 
-def _matrix(scene: Scene) -> None:
+def _matrix(data: MasksData) -> None:
     """Draw the mask that is edited, and what becomes of it."""
-    view, outcome, given, n_padding = scene.view, scene.outcome, scene.given, scene.n_padding
+    view, outcome, given, n_padding = data.view, data.outcome, data.given, data.n_padding
     queries, keys = given.sides(view.attention)
     query_side, key_side = ends(view.attention)
     turned = masks_state.EDITS.value
@@ -111,7 +111,7 @@ def _matrix(scene: Scene) -> None:
             preset=head.without(turned),
             ran=head.allowed,
         ),
-        _outputs(scene, outcome),
+        _outputs(data, outcome),
         query_tokens=queries,
         key_tokens=keys,
         n_real=(given.n_real[query_side], given.n_real[key_side]),
@@ -122,15 +122,15 @@ def _matrix(scene: Scene) -> None:
                 say(
                     "Queries ({queries}) are rows, keys ({keys}) are columns. Click a cell, draw over cells, or click "
                     "a label.",
-                    queries=scene.side(query_side),
-                    keys=scene.side(key_side),
+                    queries=data.side(query_side),
+                    keys=data.side(key_side),
                 ),
             ),
             "scores": (say("Scores."), say("−∞ where the mask forbids.")),
             "pattern": (say("Pattern."), say("0 there; the rest of a row sums to 1.")),
         },
         hint=_hint(outcome),
-        of=f"{scene.source} {view.text} {view.target} {view.attention} {scene.preset.name} {scene.size} {n_padding}",
+        of=f"{data.source} {view.text} {view.target} {view.attention} {data.preset.name} {data.size} {n_padding}",
         stamp=st.session_state.get(masks_state.STAMP, 0),
         key=MATRIX,
         on_turned=on_turned,
@@ -150,13 +150,13 @@ def _hint(outcome: "MaskOutcome") -> str:
     )
 
 
-def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
+def _outputs(data: MasksData, outcome: "MaskOutcome") -> Outputs:
     """Return what the model says with its own masks and with the chosen ones; nothing where it says nothing."""
-    text = scene.text
-    query_side, _ = ends(scene.view.attention)
-    if not scene.card.config.unembed:
+    text = data.text
+    query_side, _ = ends(data.view.attention)
+    if not data.card.config.unembed:
         counted = say(NO_HEAD)
-        if not scene.is_own:
+        if not data.is_own:
             moved = say("Its final states move by {moved:.2f} at most.", moved=float(outcome.moved.max()))
             counted = f"{counted} {moved}"
         return Outputs(rows=[], words=[], counted=counted, are_queries=query_side == text.output_side)
@@ -183,7 +183,7 @@ def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
         now=_share(outcome.now.mean_probability),
         moved=float(outcome.moved.max()),
     )
-    if scene.is_own:
+    if data.is_own:
         counted = say(
             "In one forward pass, the mean token probability is {before} (geometric). Turn a cell over, or choose "
             "another mask, and see it change.",
@@ -194,38 +194,38 @@ def _outputs(scene: Scene, outcome: "MaskOutcome") -> Outputs:
         counted += f" {say(CUT)}"
     return Outputs(
         rows=rows,
-        words=_words(scene, outcome),
+        words=_words(data, outcome),
         counted=counted,
         are_queries=query_side == text.output_side,
     )
 
 
-def _words(scene: Scene, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
+def _words(data: MasksData, outcome: "MaskOutcome") -> list[tuple[str, str, bool]]:
     """Return what the model says in words: what it writes by itself, or fills in."""
     with_own, with_these = say("With its own masks"), say("With these")
-    if not scene.card.config.has_decoder:
+    if not data.card.config.has_decoder:
         before, now = (", ".join(said.labels) for said in (outcome.before, outcome.now))
-        if len(scene.text.asked) == len(scene.text.inputs["source"]) - scene.n_padding:
+        if len(data.text.asked) == len(data.text.inputs["source"]) - data.n_padding:
             return []  # no blank: the chips say it all
         return [(with_own, before, False), (with_these, now, now != before)]
     from transformer_core.analysis.masks.rules import MaskChoice
 
-    before = scene.written(MaskChoice(attention=scene.view.attention))
-    if not scene.preset.is_shifted:
+    before = data.written(MaskChoice(attention=data.view.attention))
+    if not data.preset.is_shifted:
         return [(with_own, before, False)]
-    now = before if scene.is_own else scene.written(scene.choice)
+    now = before if data.is_own else data.written(data.choice)
     return [(with_own, before or "–", False), (with_these, now or "–", now != before)]
 
 
-def _padding(scene: Scene) -> None:
+def _padding(data: MasksData) -> None:
     """Say what padding rows do, where there are some."""
-    if not scene.n_padding:
+    if not data.n_padding:
         return
     says = say(
         "A padding row is computed like any other, for a batch is one block of numbers; but nobody asks for its "
         "output, the loss leaves it out, and as a key it is forbidden. So padding changes nothing for real tokens: "
         "with the model’s own masks their logits move by {moved} at most, which is rounding.",
-        moved=f"{scene.outcome.moved_by_padding:.0e}".replace("e-0", "e−").replace("0e+00", "0"),
+        moved=f"{data.outcome.moved_by_padding:.0e}".replace("e-0", "e−").replace("0e+00", "0"),
     )
     st.html(f"<p class='hl-small'><b>{html.escape(say('What padding rows do:'))}</b> {html.escape(says)}</p>")
 

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.masks_code import drawn, inference_code
-from pages.learn.masks_scene import Scene
-from pages.shared import folded, prose, state, takeaway
+from pages.learn.masks_data import MasksData
+from pages.shared import code_expander, export, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -41,23 +41,23 @@ LOOK_FOR = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: MasksData) -> None:
     """Draw the part."""
-    if not scene.card.config.has_decoder:
+    if not data.card.config.has_decoder:
         prose.note(say(ENCODER))
         return
-    steps = scene.steps()
+    steps = data.steps()
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM))}</p>")
     _facts(steps)
     with st.container(key="hl-masks-inference"):
         left, right = st.columns([4, 7], gap="medium")
     with left:
-        _table(scene, steps)
+        _table(data, steps)
     with right:
-        _figure(scene, steps)
-    _four_ways(scene)
+        _figure(data, steps)
+    _four_ways(data)
     prose.look_for(say(LOOK_FOR))
-    folded.code(lambda: inference_code(scene))
+    code_expander.code(lambda: inference_code(data))
 
 
 def _facts(steps: "Steps") -> None:
@@ -73,10 +73,10 @@ def _facts(steps: "Steps") -> None:
     st.html(f"<div class='hl-facts-list hl-masks-facts'>{cells}</div>")
 
 
-def _table(scene: Scene, steps: "Steps") -> None:
+def _table(data: MasksData, steps: "Steps") -> None:
     """Draw what each row of the one pass says beside what its step says."""
-    tokenizer = scene.loaded[1].target
-    labels = scene.alone.labels["target"]
+    tokenizer = data.loaded[1].target
+    labels = data.alone.labels["target"]
     said = [tokenizer.labels([token])[0] for token in steps.best.tolist()]
     heads = (
         *(say("row"), say("token"), say("prediction")),
@@ -100,9 +100,9 @@ def _table(scene: Scene, steps: "Steps") -> None:
     )
 
 
-def _figure(scene: Scene, steps: "Steps") -> None:
+def _figure(data: MasksData, steps: "Steps") -> None:
     """Draw by how much earlier outputs move as the text grows, with the mask and without."""
-    labels = scene.alone.labels["target"]
+    labels = data.alone.labels["target"]
     lengths = [say("{n} read", n=length + 1) for length in range(len(labels))]
     told: dict[str, Any] = {
         "titles": (say("With the look-ahead mask"), say("Without")),
@@ -119,28 +119,28 @@ def _figure(scene: Scene, steps: "Steps") -> None:
         "tolerance": steps.tolerance,
     }
     figure = moved_pair((steps.grown, steps.grown_unmasked), **told, theme=theme(), height=470)
-    name = scene.file_name("growing")
+    name = data.file_name("growing")
 
     def files() -> Mapping[str, bytes]:
         places = [f"{index} {label}" for index, label in enumerate(labels)]
         columns = [f"{place}, {masks}" for masks in ("masked", "unmasked") for place in places]
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(
                 np.hstack([steps.grown, steps.grown_unmasked]), "tokens read", lengths, "output", columns, "logits"
             ),
             arrays=lambda: {"masked": steps.grown, "unmasked": steps.grown_unmasked, "tokens": np.array(labels)},
-            code=inference_code(scene) + drawn(scene, "(found.grown, found.grown_unmasked)", file=name, **told),
+            code=inference_code(data) + drawn(data, "(found.grown, found.grown_unmasked)", file=name, **told),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="masks-growing-figure", files=files, height=470)
 
 
-def _four_ways(scene: Scene) -> None:
+def _four_ways(data: MasksData) -> None:
     """Draw what the model writes with the mask and without, with a cache and without."""
-    written = scene.four_ways()
+    written = data.four_ways()
     names = {
         (True, True): say("With the mask, with a cache"),
         (True, False): say("With the mask, without a cache"),

@@ -8,8 +8,8 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.masks_code import drawn, leak_code
-from pages.learn.masks_scene import Scene
-from pages.shared import folded, masks_state, prose, state, takeaway
+from pages.learn.masks_data import MasksData
+from pages.shared import code_expander, export, masks_state, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -42,24 +42,24 @@ NONE_READ = mark("No token could be read from what you typed; another token of t
 HOVER_ENCODER = mark("change token {column} “{column_label}” → output {row} (“{row_label}”): logits move by {value}")
 
 
-def show(scene: Scene) -> None:
+def show(data: MasksData) -> None:
     """Draw the part."""
-    is_encoder = not scene.card.config.has_decoder
+    is_encoder = not data.card.config.has_decoder
     st.html(f"<p class='hl-masks-about'>{html.escape(say(CLAIM_ENCODER if is_encoder else CLAIM))}</p>")
-    place = _controls(scene)
-    replacements, remarks = _replacements(scene)
+    place = _controls(data)
+    replacements, remarks = _replacements(data)
     for remark in remarks:
         prose.note(remark)
-    other = _other(scene)
-    own, changed = scene.leak(replacements), scene.leak(replacements, other)
-    _figure(scene, own, changed, other, place, replacements)
-    _facts(scene, own, changed, other, place, replacements)
-    folded.code(lambda: leak_code(scene, replacements, other))
+    other = _other(data)
+    own, changed = data.leak(replacements), data.leak(replacements, other)
+    _figure(data, own, changed, other, place, replacements)
+    _facts(data, own, changed, other, place, replacements)
+    code_expander.code(lambda: leak_code(data, replacements, other))
 
 
-def _controls(scene: Scene) -> int:
+def _controls(data: MasksData) -> int:
     """Draw which token is changed, and into which; return the place of the token."""
-    labels = scene.alone.labels[scene.alone.output_side]
+    labels = data.alone.labels[data.alone.output_side]
     place = min(len(labels) // 2 if masks_state.CHANGED.value is None else masks_state.CHANGED.value, len(labels) - 1)
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-masks-leak"):
         st.selectbox(
@@ -83,16 +83,16 @@ def _controls(scene: Scene) -> int:
     return place
 
 
-def _replacements(scene: Scene) -> tuple[tuple[int, ...], list[str]]:
+def _replacements(data: MasksData) -> tuple[tuple[int, ...], list[str]]:
     """Return what stands in the place of each token, and what is to be said of a typed one."""
     from transformer_core.analysis.masks.leak import other_tokens
 
-    tokens = scene.alone.inputs[scene.alone.output_side]
+    tokens = data.alone.inputs[data.alone.output_side]
     others = other_tokens(tokens)
     if not masks_state.TOKEN.value:
         return others, []
-    tokenizer = scene.loaded[1]
-    tokenizer = tokenizer.target if scene.card.config.has_decoder else tokenizer
+    tokenizer = data.loaded[1]
+    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
     ids = tokenizer.encode(masks_state.TOKEN.value)
     if not ids:
         return others, [say(NONE_READ)]
@@ -104,13 +104,13 @@ def _replacements(scene: Scene) -> tuple[tuple[int, ...], list[str]]:
     return tuple(other if token == chosen else chosen for token, other in zip(tokens, others, strict=True)), remarks
 
 
-def _other(scene: Scene) -> "MaskChoice":
+def _other(data: MasksData) -> "MaskChoice":
     """Return the masks beside the model's own: those of the editor; where they are its own, what tells most."""
     from transformer_core.analysis.masks.rules import MaskChoice
 
-    if not scene.is_own:
-        return scene.choice
-    is_encoder = not scene.card.config.has_decoder
+    if not data.is_own:
+        return data.choice
+    is_encoder = not data.card.config.has_decoder
     return (
         MaskChoice(preset="look_ahead", attention="encoder")
         if is_encoder
@@ -118,12 +118,12 @@ def _other(scene: Scene) -> "MaskChoice":
     )
 
 
-def _title(scene: Scene, other: "MaskChoice") -> str:
+def _title(data: MasksData, other: "MaskChoice") -> str:
     """Return what the masks beside the model's own are called."""
-    if scene.is_own:
+    if data.is_own:
         return (
             say("Without a look-ahead mask")
-            if scene.card.config.has_decoder
+            if data.card.config.has_decoder
             else say("With a look-ahead mask, for comparison")
         )
     name = say(PRESETS[other.preset].title)
@@ -133,13 +133,13 @@ def _title(scene: Scene, other: "MaskChoice") -> str:
 
 
 def _figure(
-    scene: Scene, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
+    data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
 ) -> None:
     """Draw both matrices."""
-    labels = scene.alone.labels[scene.alone.output_side]
-    is_encoder = not scene.card.config.has_decoder
+    labels = data.alone.labels[data.alone.output_side]
+    is_encoder = not data.card.config.has_decoder
     told: dict[str, Any] = {
-        "titles": (say("With the model’s own masks"), _title(scene, other)),
+        "titles": (say("With the model’s own masks"), _title(data, other)),
         "rows": labels,
         "columns": labels,
         "row_name": say("output at") if is_encoder else say("output after"),
@@ -150,11 +150,11 @@ def _figure(
         "tolerance": 0.0,
     }
     figure = moved_pair((own.moved, changed.moved), **told, chosen=place, theme=theme(), height=500)
-    name = scene.file_name("leak")
+    name = data.file_name("leak")
 
     def files() -> Mapping[str, bytes]:
         places = [f"{index} {label}" for index, label in enumerate(labels)]
-        return takeaway.files(
+        return export.files(
             name=name,
             csv=lambda: matrix_csv(
                 np.hstack([own.moved, changed.moved]),
@@ -165,25 +165,25 @@ def _figure(
                 "logits",
             ),
             arrays=lambda: {"own": own.moved, "other": changed.moved, "tokens": np.array(labels)},
-            code=leak_code(scene, replacements, other) + drawn(scene, "(own.moved, other.moved)", file=name, **told),
+            code=leak_code(data, replacements, other) + drawn(data, "(own.moved, other.moved)", file=name, **told),
             state=state.in_words(),
-            model=scene.card.path,
+            model=data.card.path,
         )
 
     figures.live_figure(figure, name=name, key="masks-leak-figure", files=files, height=500)
 
 
 def _facts(
-    scene: Scene, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
+    data: MasksData, own: "Leak", changed: "Leak", other: "MaskChoice", place: int, replacements: tuple[int, ...]
 ) -> None:
     """Tell what the change of the chosen token did, with both masks."""
-    text = scene.alone
+    text = data.alone
     labels = text.labels[text.output_side]
-    tokenizer = scene.loaded[1]
-    tokenizer = tokenizer.target if scene.card.config.has_decoder else tokenizer
+    tokenizer = data.loaded[1]
+    tokenizer = tokenizer.target if data.card.config.has_decoder else tokenizer
     new = tokenizer.labels([replacements[place]])[0]
     lines = [html.escape(say("Token {place} “{old}” becomes “{new}”.", place=place, old=labels[place], new=new))]
-    for title, of in ((say("With the model’s own masks"), own), (_title(scene, other), changed)):
+    for title, of in ((say("With the model’s own masks"), own), (_title(data, other), changed)):
         change = of.change(place)
         says = [
             say("outputs before it move by {most}", most=in_words(change.most_before)),

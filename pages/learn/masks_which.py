@@ -3,8 +3,8 @@
 import streamlit as st
 
 from pages.learn.masks_code import which_code
-from pages.learn.masks_scene import Scene, ends
-from pages.shared import folded, masks_state, prose
+from pages.learn.masks_data import MasksData, ends
+from pages.shared import code_expander, masks_state, prose
 from pages.shared.components.mask_pictures import Miniature, mask_which, sent_name
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
@@ -36,23 +36,23 @@ LOOK_FOR = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: MasksData) -> None:
     """Draw the part."""
-    masks = scene.own_masks()
+    masks = data.own_masks()
     items = []
-    for name in scene.card.attentions:
+    for name in data.card.attentions:
         of_queries, of_keys = ends(name)
         usual, why = USUAL[name]
-        is_edited = scene.choice.rule(name).kind != "own" or scene.choice.rule(name).turned
+        is_edited = data.choice.rule(name).kind != "own" or data.choice.rule(name).turned
         items.append(
             Miniature(
                 name=name,
                 title=say(ATTENTIONS[name].title),
                 cells=masks[name],
                 words={
-                    "from": say("queries: {side}", side=scene.side(of_queries)),
-                    "to": say("keys: {side}", side=scene.side(of_keys)),
-                    "mask": say("Mask: as edited ({preset})", preset=say(scene.preset.title))
+                    "from": say("queries: {side}", side=data.side(of_queries)),
+                    "to": say("keys: {side}", side=data.side(of_keys)),
+                    "mask": say("Mask: as edited ({preset})", preset=say(data.preset.title))
                     if is_edited
                     else say("Mask: {mask}", mask=say(usual)),
                     "why": say(why),
@@ -61,21 +61,21 @@ def show(scene: Scene) -> None:
         )
     mask_which(
         items,
-        chosen=scene.view.attention,
-        joins={name: say(text) for name, text in JOINS.items()} if "cross" in scene.card.attentions else {},
-        note=say(NOTE) if "cross" in scene.card.attentions else "",
+        chosen=data.view.attention,
+        joins={name: say(text) for name, text in JOINS.items()} if "cross" in data.card.attentions else {},
+        note=say(NOTE) if "cross" in data.card.attentions else "",
         key=WHICH,
         on_chosen=_choose,
     )
     st.button(
         prose.plain(
-            say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[scene.view.attention].inline))
+            say("Edit the mask of this attention: {attention}", attention=say(ATTENTIONS[data.view.attention].inline))
         ),
         key="masks-edit-this",
         on_click=lambda: masks_state.PART.set("edit"),
     )
     prose.look_for(say(LOOK_FOR))
-    folded.code(lambda: which_code(scene))
+    code_expander.code(lambda: which_code(data))
 
 
 def _choose() -> None:

@@ -12,8 +12,8 @@ from pages.learn import (
     positions_waves,
 )
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, in_words
-from pages.shared import folded, kept, models, positions_state, prose, state
+from pages.learn.positions_data import PositionsData, in_words
+from pages.shared import cache, code_expander, models, positions_state, prose, state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say
 
@@ -42,28 +42,28 @@ def page() -> None:
 def positions() -> None:
     """Draw an encoding; a click draws only this again."""
     card = models.available()[state.current().model]
-    scene = Scene.current(card)
-    positions_controls.show(scene)
+    data = PositionsData.current(card)
+    positions_controls.show(data)
     try:
-        if scene.part == "retrain":
+        if data.part == "retrain":
             _retrain()
-        elif scene.lacks_table and scene.part in positions_state.PARTS_OF["learned"]:
-            _lacks(scene)
+        elif data.lacks_table and data.part in positions_state.PARTS_OF["learned"]:
+            _lacks(data)
         else:
-            DRAWN_BY[scene.part](scene)
-            folded.code(lambda: lines_of(scene))
+            DRAWN_BY[data.part](data)
+            code_expander.code(lambda: lines_of(data))
     except HeadlightError as error:
         prose.note(prose.sentence(error))
-    kept.foot()
+    cache.foot()
     state.publish()
 
 
-def _lacks(scene: Scene) -> None:
+def _lacks(data: PositionsData) -> None:
     """Say that the model has not learned its positions, and lead to one that has."""
-    uses = in_words(scene.card.config.positions)
+    uses = in_words(data.card.config.positions)
     says = say(
         "Learned positions lie in a model’s weights, and {model} has none: it uses another encoding ({encoding}).",
-        model=scene.card.title,
+        model=data.card.title,
         encoding=uses,
     )
     prose.note(says)

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
+from pages.learn.positions_data import USUAL_HEADS, PositionsData
 from pages.learn.positions_drawing import draw_curves, draw_matrix, side_by_side
-from pages.learn.positions_scene import USUAL_HEADS, Scene
 from pages.shared import positions_state, prose, state
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -38,14 +38,14 @@ LOOK_LEARNED = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw the biases by distance, and those of a head as a matrix."""
-    if scene.encoding == "alibi":
-        _alibi(scene)
-    elif scene.is_own:
-        _learned(scene)
+    if data.encoding == "alibi":
+        _alibi(data)
+    elif data.is_own:
+        _learned(data)
     else:
-        _buckets(scene)
+        _buckets(data)
 
 
 def _sides(n: int) -> tuple[Side, Side]:
@@ -64,12 +64,12 @@ def _sides(n: int) -> tuple[Side, Side]:
     )
 
 
-def _alibi(scene: Scene) -> None:
+def _alibi(data: PositionsData) -> None:
     """Draw the slopes of all heads, and the bias of one."""
     from transformer_core.analysis.positions.bias import alibi_by_distance, alibi_matrix, slopes
 
-    config, n = scene.card.config, scene.n
-    n_heads = positions_state.N_HEADS.value or (config.n_heads if scene.is_own else USUAL_HEADS)
+    config, n = data.card.config, data.n
+    n_heads = positions_state.N_HEADS.value or (config.n_heads if data.is_own else USUAL_HEADS)
     head = min(positions_state.BIAS_HEAD.value, n_heads - 1)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.number_input(
@@ -83,7 +83,7 @@ def _alibi(scene: Scene) -> None:
     left, right = side_by_side("hl-positions-bias")
     with left:
         _lines(
-            scene,
+            data,
             np.arange(n),
             alibi_by_distance(n_heads, n),
             [
@@ -95,23 +95,23 @@ def _alibi(scene: Scene) -> None:
             x_title=say("distance of query and key"),
         )
     with right:
-        _matrix(scene, alibi_matrix(n_heads, head, n), head)
+        _matrix(data, alibi_matrix(n_heads, head, n), head)
     prose.look_for(say(LOOK_ALIBI))
 
 
-def _learned(scene: Scene) -> None:
+def _learned(data: PositionsData) -> None:
     """Draw what the model learned for its buckets."""
     from transformer_core.analysis.positions.bias import learned_bias
 
-    model, _ = scene.source.load()
-    found = learned_bias(model, scene.stack, scene.n)
+    model, _ = data.source.load()
+    found = learned_bias(model, data.stack, data.n)
     n_heads = len(found.matrix)
     head = min(positions_state.BIAS_HEAD.value, n_heads - 1)
     _choose_head(n_heads, head)
     left, right = side_by_side("hl-positions-bias")
     with left:
         _lines(
-            scene,
+            data,
             found.distance,
             found.by_distance,
             [say("head {head}", head=number) for number in range(n_heads)],
@@ -120,11 +120,11 @@ def _learned(scene: Scene) -> None:
             x_title=say("position of the key minus that of the query"),
         )
     with right:
-        _matrix(scene, found.matrix[head], head)
+        _matrix(data, found.matrix[head], head)
     prose.look_for(say(LOOK_LEARNED))
 
 
-def _buckets(scene: Scene) -> None:
+def _buckets(data: PositionsData) -> None:
     """Draw which distance falls in which bucket."""
     from transformer_core.analysis.positions.bias import buckets
 
@@ -136,13 +136,13 @@ def _buckets(scene: Scene) -> None:
         **state.box(positions_state.LOOK_AHEAD, positions_state.LOOK_AHEAD.value),
     )
     is_causal = positions_state.LOOK_AHEAD.value == "past"
-    found = buckets(scene.n, is_causal=is_causal)
-    n = scene.n
+    found = buckets(data.n, is_causal=is_causal)
+    n = data.n
     left, right = side_by_side("hl-positions-bias")
     words = say("distance {x}: bucket {y}")
     with left:
         draw_curves(
-            scene,
+            data,
             found.distance,
             [Line(name="", values=found.bucket, is_stepped=True, words=words)],
             name="buckets",
@@ -161,7 +161,7 @@ def _buckets(scene: Scene) -> None:
         matrix[np.triu_indices(n, 1)] = np.nan
     with right:
         draw_matrix(
-            scene,
+            data,
             matrix,
             *_sides(n),
             name="bucket-matrix",
@@ -176,7 +176,7 @@ def _buckets(scene: Scene) -> None:
             width=560,
             height=HEIGHT,
         )
-    st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=scene.card.title))}</p>")
+    st.html(f"<p class='hl-small'>{html.escape(say(NO_BUCKETS, model=data.card.title))}</p>")
     prose.look_for(say(LOOK_BUCKETS))
 
 
@@ -186,7 +186,14 @@ def _choose_head(n_heads: int, head: int) -> None:
 
 
 def _lines(
-    scene: Scene, distance: np.ndarray, values: np.ndarray, names: list[str], head: int, *, title: str, x_title: str
+    data: PositionsData,
+    distance: np.ndarray,
+    values: np.ndarray,
+    names: list[str],
+    head: int,
+    *,
+    title: str,
+    x_title: str,
 ) -> None:
     """Draw the bias of each head by distance; of many heads, a few are in the legend."""
     in_legend = {0, head, len(names) - 1} if len(names) > MOST_NAMED else range(len(names))
@@ -210,20 +217,20 @@ def _lines(
         theme=theme(),
         height=HEIGHT,
     )
-    scene.draw(
+    data.draw(
         figure,
         name="bias",
         csv=lambda: matrix_csv(values, "head", range(len(values)), "distance", distance.tolist(), "bias"),
         arrays=lambda: {"distance": distance, "bias": values},
-        code=lines_of(scene),
+        code=lines_of(data),
     )
 
 
-def _matrix(scene: Scene, matrix: np.ndarray, head: int) -> None:
+def _matrix(data: PositionsData, matrix: np.ndarray, head: int) -> None:
     """Draw what a head adds to each score."""
     n = len(matrix)
     draw_matrix(
-        scene,
+        data,
         matrix,
         *_sides(n),
         name="bias-matrix",

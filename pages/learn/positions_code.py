@@ -1,6 +1,6 @@
 """The lines of Python that give what the page Positions shows: for a notebook, and for whoever takes a figure away."""
 
-from pages.learn.positions_scene import USUAL_HEADS, Scene, chosen_tokens, is_of_model
+from pages.learn.positions_data import USUAL_HEADS, PositionsData, chosen_tokens, is_of_model
 from pages.shared import positions_state, readings
 from pages.shared.models import CPU, PRECISIONS
 
@@ -108,79 +108,79 @@ print(found.follows)  # [layer, head]
 """
 
 
-def lines_of(scene: Scene) -> str:
+def lines_of(data: PositionsData) -> str:
     """Return the lines that give the numbers of a part."""
-    if scene.part == "model":
-        return _of_model(scene)
-    if scene.part == "bias":
-        return _of_bias(scene)
-    if scene.part == "dials":
-        return _of_dials(scene)
-    if scene.part == "products" and scene.is_rotary:
-        return TURNED.format(**_told(scene))
-    table = (LEARNED if scene.encoding == "learned" else FIXED).format(**_told(scene))
-    if scene.part == "shift":
-        return table + SHIFT.format(k=min(positions_state.SHIFT.value, len(scene.table.values) - 1))
-    return table + {"table": TABLE, "waves": WAVES, "products": PRODUCTS}[scene.part]
+    if data.part == "model":
+        return _of_model(data)
+    if data.part == "bias":
+        return _of_bias(data)
+    if data.part == "dials":
+        return _of_dials(data)
+    if data.part == "products" and data.is_rotary:
+        return TURNED.format(**_told(data))
+    table = (LEARNED if data.encoding == "learned" else FIXED).format(**_told(data))
+    if data.part == "shift":
+        return table + SHIFT.format(k=min(positions_state.SHIFT.value, len(data.table.values) - 1))
+    return table + {"table": TABLE, "waves": WAVES, "products": PRODUCTS}[data.part]
 
 
-def _told(scene: Scene) -> dict[str, object]:
+def _told(data: PositionsData) -> dict[str, object]:
     """Return what the templates of tables ask for."""
-    needs_model = scene.encoding == "learned" or (scene.is_rotary and scene.card.config.has_rotary_positions)
+    needs_model = data.encoding == "learned" or (data.is_rotary and data.card.config.has_rotary_positions)
     return {
-        "load": _load(scene) if needs_model else "",
-        "encoding": scene.encoding,
-        "n": scene.n,
-        "width": scene.width,
+        "load": _load(data) if needs_model else "",
+        "encoding": data.encoding,
+        "n": data.n,
+        "width": data.width,
         "like": ", model.config" if needs_model else "",
-        "stack": scene.stack,
+        "stack": data.stack,
     }
 
 
-def _load(scene: Scene) -> str:
+def _load(data: PositionsData) -> str:
     """Return the lines that load the model."""
-    view = scene.view
+    view = data.view
     return LOAD.format(
-        path=scene.card.path,
+        path=data.card.path,
         device="" if view.device == CPU else f", device={view.device!r}",
         precision="" if view.precision == PRECISIONS[0] else f", dtype={view.precision!r}",
     )
 
 
-def _read(scene: Scene) -> str:
+def _read(data: PositionsData) -> str:
     """Return the lines that load the model and read the text."""
-    view = scene.view
-    return _load(scene) + READ.format(
+    view = data.view
+    return _load(data) + READ.format(
         text=view.text,
         target=view.target,
-        max_tokens=readings.max_tokens(scene.card.config),
-        max_new_tokens=readings.max_new_tokens(scene.source),
+        max_tokens=readings.max_tokens(data.card.config),
+        max_new_tokens=readings.max_new_tokens(data.source),
     )
 
 
-def _of_dials(scene: Scene) -> str:
-    end = DIALS.format(n=scene.n)
-    if not is_of_model(scene):
-        return SAME.format(**_told(scene)) + end
-    view = scene.view
-    query, key = chosen_tokens(scene)
+def _of_dials(data: PositionsData) -> str:
+    end = DIALS.format(n=data.n)
+    if not is_of_model(data):
+        return SAME.format(**_told(data)) + end
+    view = data.view
+    query, key = chosen_tokens(data)
     own = OWN.format(attention=view.attention, layer=view.layer, head=view.head, query=query, key=key)
-    return _read(scene) + own + end
+    return _read(data) + own + end
 
 
-def _of_bias(scene: Scene) -> str:
-    config, n, head = scene.card.config, scene.n, positions_state.BIAS_HEAD.value
-    if scene.encoding == "alibi":
-        n_heads = positions_state.N_HEADS.value or (config.n_heads if scene.is_own else USUAL_HEADS)
+def _of_bias(data: PositionsData) -> str:
+    config, n, head = data.card.config, data.n, positions_state.BIAS_HEAD.value
+    if data.encoding == "alibi":
+        n_heads = positions_state.N_HEADS.value or (config.n_heads if data.is_own else USUAL_HEADS)
         return ALIBI.format(n_heads=n_heads, n=n, head=min(head, n_heads - 1))
-    if scene.is_own:
-        return _load(scene) + BIAS.format(stack=scene.stack, n=n, head=min(head, config.n_heads - 1))
+    if data.is_own:
+        return _load(data) + BIAS.format(stack=data.stack, n=n, head=min(head, config.n_heads - 1))
     return BUCKETS.format(n=n, is_causal=positions_state.LOOK_AHEAD.value == "past")
 
 
-def _of_model(scene: Scene) -> str:
-    view = scene.view
+def _of_model(data: PositionsData) -> str:
+    view = data.view
     head = {"attention": view.attention, "layer": view.layer, "head": view.head}
     if positions_state.IN_MODEL.value == "shuffle":
-        return _read(scene) + SHUFFLED.format(**head, seed=positions_state.SEED.value)
-    return _read(scene) + PARTS.format(**head)
+        return _read(data) + SHUFFLED.format(**head, seed=positions_state.SEED.value)
+    return _read(data) + PARTS.format(**head)

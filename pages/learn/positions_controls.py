@@ -4,7 +4,7 @@ import html
 
 import streamlit as st
 
-from pages.learn.positions_scene import NAMES, Scene, in_words
+from pages.learn.positions_data import NAMES, PositionsData, in_words
 from pages.shared import positions_state, prose, state
 from pages.shared.models import ModelCard
 from transformer_core.errors import mark
@@ -47,38 +47,38 @@ FORMULAS = {
 }
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw what is chosen here."""
-    is_of_model = scene.part in positions_state.OF_THE_MODEL
+    is_of_model = data.part in positions_state.OF_THE_MODEL
     with st.container(key="hl-positions-choices", horizontal=True, gap="small", vertical_alignment="bottom"):
         if not is_of_model:  # a model has the encoding that it has
             st.selectbox(
                 say("Encoding"),
                 positions_state.ENCODINGS,
-                format_func=lambda encoding: _name(encoding, scene.card),
+                format_func=lambda encoding: _name(encoding, data.card),
                 width=290,
                 **state.box(
                     positions_state.ENCODING,
-                    scene.encoding,
-                    lambda encoding: positions_state.choose_encoding(encoding or scene.encoding),
+                    data.encoding,
+                    lambda encoding: positions_state.choose_encoding(encoding or data.encoding),
                 ),
             )
-        if not is_of_model and not scene.lacks_table:
-            _sizes(scene)
-        about = say(FORMULAS[scene.encoding])
+        if not is_of_model and not data.lacks_table:
+            _sizes(data)
+        about = say(FORMULAS[data.encoding])
         if is_of_model:
             about = say(
-                "{model} uses: {encoding}.", model=scene.card.title, encoding=in_words(scene.card.config.positions)
+                "{model} uses: {encoding}.", model=data.card.title, encoding=in_words(data.card.config.positions)
             )
         st.html(f"<p class='hl-small hl-positions-formula'>{html.escape(about)}</p>")
-    _tables(scene)
+    _tables(data)
     st.segmented_control(
         say("Show"),
-        positions_state.parts(scene.encoding),
+        positions_state.parts(data.encoding),
         format_func=lambda part: say(PART_NAMES[part]),
         required=True,
         label_visibility="collapsed",
-        **state.box(positions_state.PART, scene.part),
+        **state.box(positions_state.PART, data.part),
     )
 
 
@@ -88,13 +88,13 @@ def _name(encoding: str, card: ModelCard) -> str:
     return say("{encoding} (this model’s)", encoding=name) if card.config.positions == encoding else name
 
 
-def _tables(scene: Scene) -> None:
+def _tables(data: PositionsData) -> None:
     """Draw the buttons of tables that people know, and of what the model has."""
-    config = scene.card.config
+    config = data.card.config
     is_sinusoidal = config.positions.startswith("sinusoidal")
     n = min(config.max_seq_len, positions_state.MOST_POSITIONS) if is_sinusoidal else None
     width = min(config.d_model, positions_state.MOST_WIDTH) if is_sinusoidal else None
-    own = say("{model}: {encoding}", model=scene.card.title, encoding=in_words(config.positions))
+    own = say("{model}: {encoding}", model=data.card.title, encoding=in_words(config.positions))
     with st.container(key="hl-positions-tables", horizontal=True, gap="small", vertical_alignment="center"):
         st.html(f"<span class='hl-try'>{html.escape(say('Try'))}</span>", width="content")
         for key, label, told in (
@@ -111,29 +111,29 @@ def _tables(scene: Scene) -> None:
             )
 
 
-def _sizes(scene: Scene) -> None:
+def _sizes(data: PositionsData) -> None:
     """Draw how many positions there are, and how wide they are."""
     most = positions_state.MOST_POSITIONS
-    if scene.encoding == "learned":
-        most = min(most, scene.card.config.max_seq_len)
-    least = min(2, most) if scene.part == "shift" else 1
+    if data.encoding == "learned":
+        most = min(most, data.card.config.max_seq_len)
+    least = min(2, most) if data.part == "shift" else 1
     st.number_input(
         say("Positions, {least} to {most}", least=least, most=most),
         step=1,
         width=160,
         **state.box(
-            positions_state.N, scene.n, lambda n: positions_state.N.set(None if n is None else min(max(n, least), most))
+            positions_state.N, data.n, lambda n: positions_state.N.set(None if n is None else min(max(n, least), most))
         ),
     )
-    if scene.part == "bias" or scene.encoding == "learned":
+    if data.part == "bias" or data.encoding == "learned":
         return
     st.number_input(
         say("Width of the head, 2 to {most}", most=positions_state.MOST_WIDTH)
-        if scene.is_rotary
+        if data.is_rotary
         else say("Width, 2 to {most}", most=positions_state.MOST_WIDTH),
         step=2,
-        width=210 if scene.is_rotary else 160,
-        **state.box(positions_state.WIDTH, scene.width, _choose_width),
+        width=210 if data.is_rotary else 160,
+        **state.box(positions_state.WIDTH, data.width, _choose_width),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import MOST_TURNED, Scene, chosen_tokens, has_own_vectors, is_of_model
+from pages.learn.positions_data import MOST_TURNED, PositionsData, chosen_tokens, has_own_vectors, is_of_model
 from pages.shared import positions_state, prose, state
 from pages.shared.components import positions_dials as component
 from pages.shared.style import theme
@@ -33,9 +33,9 @@ LOOK_MODEL = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw the dials, and below them the product at every distance."""
-    has_own, is_model = has_own_vectors(scene), is_of_model(scene)
+    has_own, is_model = has_own_vectors(data), is_of_model(data)
     with st.container(key="hl-positions-vectors", horizontal=True, gap="small", vertical_alignment="bottom"):
         if has_own:
             st.segmented_control(
@@ -45,9 +45,9 @@ def show(scene: Scene) -> None:
                 required=True,
                 **state.box(positions_state.VECTORS, "model" if is_model else "same"),
             )
-        tokens = _tokens(scene) if is_model else None
-    dials = head_dials(scene, *tokens) if tokens else same_dials(scene)
-    n = scene.n
+        tokens = _tokens(data) if is_model else None
+    dials = head_dials(data, *tokens) if tokens else same_dials(data)
+    n = data.n
     query, key = (min(place, n - 1) for place in positions_state.PLACES.value or tokens or USUAL_PLACES)
     of_query, of_key = dials.hands
     component.turning_dials(
@@ -62,30 +62,30 @@ def show(scene: Scene) -> None:
         key=KEY_OF_DIALS,
         on_places=lambda: _moved(n),
     )
-    _by_distance(scene, dials, n, query - key)
-    if not tokens and scene.width == MOST_TURNED and (positions_state.WIDTH.value or 0) > MOST_TURNED:
+    _by_distance(data, dials, n, query - key)
+    if not tokens and data.width == MOST_TURNED and (positions_state.WIDTH.value or 0) > MOST_TURNED:
         note = say("Of wide heads, {n} numbers are drawn.", n=MOST_TURNED)
         st.html(f"<p class='hl-small'>{html.escape(note)}</p>")
     prose.look_for(say(LOOK_MODEL if tokens else LOOK))
 
 
-def same_dials(scene: Scene) -> "Dials":
+def same_dials(data: PositionsData) -> "Dials":
     """Return one vector as query and as key."""
     from transformer_core.analysis.positions.dials import same_vector
 
-    return same_vector(scene.encoding, scene.width, scene.card.config)  # type: ignore[arg-type]
+    return same_vector(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
 
 
-def head_dials(scene: Scene, query: int, key: int) -> "Dials":
+def head_dials(data: PositionsData, query: int, key: int) -> "Dials":
     """Return a query and a key of the chosen head."""
     from transformer_core.analysis.positions.dials import head_vectors
 
-    model, _ = scene.source.load()
-    assert scene.model_run is not None, "without a text there is no head's query"
-    view = scene.view
+    model, _ = data.source.load()
+    assert data.model_run is not None, "without a text there is no head's query"
+    view = data.view
     return head_vectors(
         model,
-        scene.model_run.inputs,
+        data.model_run.inputs,
         attention=view.attention,
         layer=view.layer,
         head=view.head,
@@ -94,11 +94,11 @@ def head_dials(scene: Scene, query: int, key: int) -> "Dials":
     )
 
 
-def _tokens(scene: Scene) -> tuple[int, int]:
+def _tokens(data: PositionsData) -> tuple[int, int]:
     """Draw whose query and key are turned, and by which head; return the places of the tokens."""
-    assert scene.model_run is not None, "without a text there are no tokens"
-    labels = scene.model_run.labels(scene.view.attention)[0]
-    tokens = chosen_tokens(scene)
+    assert data.model_run is not None, "without a text there are no tokens"
+    labels = data.model_run.labels(data.view.attention)[0]
+    tokens = chosen_tokens(data)
     for which, (label, part) in enumerate(((say("Query of"), "query"), (say("Key of"), "key"))):
         st.selectbox(
             label,
@@ -112,8 +112,8 @@ def _tokens(scene: Scene) -> tuple[int, int]:
                 part=part,
             ),
         )
-    config, view = scene.card.config, scene.view
-    n_layers = scene.card.n_layers(view.attention)
+    config, view = data.card.config, data.view
+    n_layers = data.card.n_layers(view.attention)
     for label, key, n, chosen in (
         (say("Layer"), state.LAYER, n_layers, view.layer),
         (say("Head"), state.HEAD, config.n_heads, view.head),
@@ -144,7 +144,7 @@ def _moved(n: int) -> None:
         positions_state.PLACES.set(places)
 
 
-def _by_distance(scene: Scene, dials: "Dials", n: int, distance: int) -> None:
+def _by_distance(data: PositionsData, dials: "Dials", n: int, distance: int) -> None:
     """Draw the product at every distance, the present one marked."""
     distances = np.arange(1 - n, n)
     products = dials.products(distances)
@@ -161,7 +161,7 @@ def _by_distance(scene: Scene, dials: "Dials", n: int, distance: int) -> None:
         height=250,
     )
     of_query, of_key = dials.hands
-    scene.draw(
+    data.draw(
         figure,
         name="turned",
         csv=lambda: matrix_csv(products[:, None], "distance", distances.tolist(), "of", ["product"], "value"),
@@ -172,5 +172,5 @@ def _by_distance(scene: Scene, dials: "Dials", n: int, distance: int) -> None:
             "query": of_query,
             "key": of_key,
         },
-        code=lines_of(scene),
+        code=lines_of(data),
     )

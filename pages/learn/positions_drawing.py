@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene
+from pages.learn.positions_data import PositionsData
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.figures.curves.position_curves import Line, position_curves
@@ -25,7 +25,7 @@ def side_by_side(key: str) -> "tuple[DeltaGenerator, DeltaGenerator]":
 
 
 def draw_matrix(
-    scene: Scene,
+    data: PositionsData,
     values: np.ndarray,
     rows: Side,
     columns: Side,
@@ -40,7 +40,7 @@ def draw_matrix(
     """Draw a matrix, which can be taken away.
 
     Args:
-        scene: what is seen.
+        data: what is seen.
         values: the numbers that are drawn [row, column].
         rows: what the rows are.
         columns: what the columns are.
@@ -53,17 +53,17 @@ def draw_matrix(
     """
     taken = values if whole is None else whole
     row_axis, column_axis = axes
-    scene.draw(
+    data.draw(
         position_matrix(values, rows, columns, theme=theme(), **options),
         name=name,
         csv=lambda: matrix_csv(taken, row_axis, range(taken.shape[0]), column_axis, range(taken.shape[1]), quantity),
         arrays=lambda: {array: taken},
-        code=lines_of(scene),
+        code=lines_of(data),
     )
 
 
 def draw_curves(
-    scene: Scene,
+    data: PositionsData,
     places: np.ndarray,
     lines: Sequence[Line],
     *,
@@ -77,7 +77,7 @@ def draw_curves(
     """Draw curves over positions or distances, whose numbers can be taken away.
 
     Args:
-        scene: what is seen.
+        data: what is seen.
         places: positions or distances, rising.
         lines: the curves.
         name: of the figure on this page.
@@ -87,12 +87,12 @@ def draw_curves(
         quantity: what the numbers are there.
         options: as `position_curves` has them.
     """
-    scene.draw(
+    data.draw(
         position_curves(places, lines, theme=theme(), **options),
         name=name,
         csv=lambda: matrix_csv(
             np.stack([arrays[column] for column in columns], axis=1), axis, places.tolist(), "of", columns, quantity
         ),
         arrays=lambda: arrays,
-        code=lines_of(scene),
+        code=lines_of(data),
     )

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_scene import NAMES as SIDE_NAMES
+from pages.explore.heads_data import NAMES as SIDE_NAMES
 from pages.learn import positions_shuffle
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, computed
+from pages.learn.positions_data import PositionsData, computed
 from pages.shared import positions_state, prose, state
 from pages.shared.models import ModelCard
 from pages.shared.style import theme
@@ -60,9 +60,9 @@ FROZEN = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw what is asked of the model, and of which head."""
-    if not scene.view.text:
+    if not data.view.text:
         return
     with st.container(key="hl-positions-model", horizontal=True, gap="small", vertical_alignment="bottom"):
         st.segmented_control(
@@ -73,13 +73,13 @@ def show(scene: Scene) -> None:
             label_visibility="collapsed",
             **state.box(positions_state.IN_MODEL, positions_state.IN_MODEL.value),
         )
-        _head(scene.card)
+        _head(data.card)
         if positions_state.IN_MODEL.value == "shuffle":
             positions_shuffle.choose_order()
     if positions_state.IN_MODEL.value == "shuffle":
-        positions_shuffle.show(scene)
+        positions_shuffle.show(data)
     else:
-        _sources(scene)
+        _sources(data)
 
 
 def _head(card: ModelCard) -> None:
@@ -111,11 +111,11 @@ def _choose(key: str, box: str) -> None:
     st.session_state[key] = st.session_state[box]
 
 
-def _sources(scene: Scene) -> None:
+def _sources(data: PositionsData) -> None:
     """Draw the parts of the scores side by side, and their shares."""
-    model_run = scene.model_run
+    model_run = data.model_run
     assert model_run is not None, "there is a text"
-    view = scene.view
+    view = data.view
     labels = model_run.labels(view.attention)
     if max(map(len, labels)) > MOST_TOKENS:
         prose.note(say("Scores are split for texts of at most {n} tokens; shorten the text.", n=MOST_TOKENS))
@@ -127,8 +127,8 @@ def _sources(scene: Scene) -> None:
                 n=MOST_DRAWN,
             )
         )
-    key = ("parts", scene.source, view.text, view.target, view.attention, view.layer, view.head)
-    found = computed(key, lambda: _computed(scene), lambda made: made.n_bytes)
+    key = ("parts", data.source, view.text, view.target, view.attention, view.layer, view.head)
+    found = computed(key, lambda: _computed(data), lambda made: made.n_bytes)
     shares = found.shares()
     kind = ATTENTIONS[view.attention]
     sides = [say(SIDE_NAMES[model_run.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
@@ -153,14 +153,14 @@ def _sources(scene: Scene) -> None:
     names = [*found.parts]
     stacked = np.stack([found.parts[name] for name in names]).reshape(len(names), -1)
     cells = [f"{query}.{key}" for query in range(len(labels[0])) for key in range(len(labels[1]))]
-    scene.draw(
+    data.draw(
         figure,
         name="sources",
         csv=lambda: matrix_csv(stacked, "part", names, "query.key", cells, "score"),
         arrays=lambda: {**{str(name): found.parts[name] for name in names}, "scores": found.scores, "mask": found.mask},
-        code=lines_of(scene),
+        code=lines_of(data),
     )
-    _shares(scene, shares)
+    _shares(data, shares)
     exact = say(
         "The parts add up to the model’s scores; the largest difference is {error}.", error=f"{found.error:.1e}"
     )
@@ -169,7 +169,7 @@ def _sources(scene: Scene) -> None:
     prose.look_for(say(LOOK["added" if "position_position" in found.parts else _acting(found)]))
 
 
-def _shares(scene: Scene, shares: "Mapping[PartName, float]") -> None:
+def _shares(data: PositionsData, shares: "Mapping[PartName, float]") -> None:
     """Draw the share of each part, and beside it that of positions in every head."""
     with st.container(key="hl-positions-shares"):
         left, right = st.columns([3, 2], gap="medium")
@@ -180,16 +180,16 @@ def _shares(scene: Scene, shares: "Mapping[PartName, float]") -> None:
         theme=theme(),
     )
     with left:
-        scene.draw(
+        data.draw(
             bars,
             name="shares",
             csv=lambda: matrix_csv(np.array([*shares.values()])[:, None], "part", names, "of", ["share"], "share"),
             arrays=lambda: {"shares": np.array([*shares.values()]), "parts": np.array(names)},
-            code=lines_of(scene),
+            code=lines_of(data),
         )
-    view = scene.view
-    key = ("shares", scene.source, view.text, view.target, view.attention)
-    of_heads = computed(key, lambda: _of_heads(scene), lambda made: 0 if made is None else made.nbytes)
+    view = data.view
+    key = ("shares", data.source, view.text, view.target, view.attention)
+    of_heads = computed(key, lambda: _of_heads(data), lambda made: 0 if made is None else made.nbytes)
     if of_heads is None:
         return
     grid = head_grid(
@@ -203,25 +203,25 @@ def _shares(scene: Scene, shares: "Mapping[PartName, float]") -> None:
         width=400,
     )
     with right:
-        scene.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lines_of(scene))
+        data.draw_heads(grid, name="positions-of-heads", values=of_heads, code=lines_of(data))
 
 
-def _of_heads(scene: Scene) -> "np.ndarray | None":
+def _of_heads(data: PositionsData) -> "np.ndarray | None":
     from transformer_core.analysis.positions.share import shares_of_heads
 
-    model, _ = scene.source.load()
-    assert scene.model_run is not None, "there is a text"
-    return shares_of_heads(model, scene.model_run.inputs, attention=scene.view.attention)
+    model, _ = data.source.load()
+    assert data.model_run is not None, "there is a text"
+    return shares_of_heads(model, data.model_run.inputs, attention=data.view.attention)
 
 
 def _acting(found: "ScoreParts") -> str:
     return "turned" if "turning" in found.parts else "bias" if "distance" in found.parts else "none"
 
 
-def _computed(scene: Scene) -> "ScoreParts":
+def _computed(data: PositionsData) -> "ScoreParts":
     from transformer_core.analysis.positions.share import score_parts
 
-    model, _ = scene.source.load()
-    assert scene.model_run is not None, "there is a text"
-    view = scene.view
-    return score_parts(model, scene.model_run.inputs, attention=view.attention, layer=view.layer, head=view.head)
+    model, _ = data.source.load()
+    assert data.model_run is not None, "there is a text"
+    view = data.view
+    return score_parts(model, data.model_run.inputs, attention=view.attention, layer=view.layer, head=view.head)

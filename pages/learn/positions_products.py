@@ -5,8 +5,8 @@ import html
 import numpy as np
 import streamlit as st
 
+from pages.learn.positions_data import PositionsData, computed
 from pages.learn.positions_drawing import draw_curves, draw_matrix, side_by_side
-from pages.learn.positions_scene import Scene, computed
 from pages.shared import positions_state, prose, state
 from transformer_core.errors import mark
 from transformer_core.figures.curves.position_curves import Line
@@ -37,29 +37,29 @@ LOOK_SHIFT = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw all products, and beside them how they fall with the distance."""
     from transformer_core.analysis.positions.products import by_distance, table_products, turned_products
     from transformer_core.analysis.positions.tables import rotary_config
 
-    n = scene.n
-    if scene.is_rotary:
-        config = rotary_config(scene.encoding, scene.width, scene.card.config)  # type: ignore[arg-type]
-        key = ("products", scene.encoding, scene.width, n, scene.source.path, scene.source.version)
+    n = data.n
+    if data.is_rotary:
+        config = rotary_config(data.encoding, data.width, data.card.config)  # type: ignore[arg-type]
+        key = ("products", data.encoding, data.width, n, data.source.path, data.source.version)
         products = computed(key, lambda: turned_products(config, n), lambda made: made.nbytes)
     else:
-        products = table_products(scene.table.values)
+        products = table_products(data.table.values)
         n = len(products)
     left, right = side_by_side("hl-positions-products")
     words = [say("position {position}", position=place) for place in range(n)]
     side = Side(title=say("position"), words=words)
     rows, columns = side, side
-    if scene.is_rotary:
+    if data.is_rotary:
         rows = Side(title=say("position of the query"), words=words, hue=QUERY)
         columns = Side(title=say("position of the key"), words=words, hue=KEY)
     with left:
         draw_matrix(
-            scene,
+            data,
             products,
             rows,
             columns,
@@ -78,7 +78,7 @@ def show(scene: Scene) -> None:
     hover = say("{x} apart: mean {y}")
     with right:
         draw_curves(
-            scene,
+            data,
             np.arange(n),
             [Line(name="", values=found.mean, low=found.least, high=found.most, words=hover)],
             name="decay",
@@ -92,7 +92,7 @@ def show(scene: Scene) -> None:
             height=HEIGHT,
         )
     st.html(f"<p class='hl-small'>{html.escape(_spread(found.spread))}</p>")
-    prose.look_for(say(LOOK["rotary" if scene.is_rotary else scene.encoding.split("_")[0]]))
+    prose.look_for(say(LOOK["rotary" if data.is_rotary else data.encoding.split("_")[0]]))
 
 
 def _spread(spread: float) -> str:
@@ -100,11 +100,11 @@ def _spread(spread: float) -> str:
     return say("The largest difference between two products at the same distance is {spread}.", spread=f"{spread:.2g}")
 
 
-def show_shift(scene: Scene) -> None:
+def show_shift(data: PositionsData) -> None:
     """Draw the matrix that takes every position k places on, and what it leaves."""
     from transformer_core.analysis.positions.shift import shift
 
-    table = scene.table
+    table = data.table
     n = len(table.values)
     k = min(positions_state.SHIFT.value, n - 1)
     if n > 2:
@@ -112,9 +112,9 @@ def show_shift(scene: Scene) -> None:
     found = shift(table, k)
     left, right = side_by_side("hl-positions-shift")
     with left:
-        _matrix(scene, found.matrix, k)
+        _matrix(data, found.matrix, k)
     with right:
-        _residual(scene, found.turned, found.unturned, k)
+        _residual(data, found.turned, found.unturned, k)
     largest = say(
         "|PE(pos + {k}) − R PE(pos)| is at most {turned} at all {n} positions; without R it is up to {unturned}.",
         k=k,
@@ -126,10 +126,10 @@ def show_shift(scene: Scene) -> None:
     prose.look_for(say(LOOK_SHIFT))
 
 
-def _matrix(scene: Scene, matrix: np.ndarray, k: int) -> None:
+def _matrix(data: PositionsData, matrix: np.ndarray, k: int) -> None:
     """Draw the matrix, of a wide one its first pairs."""
     width = len(matrix)
-    drawn = [place for place, column in enumerate(scene.table.columns) if column.pair < MOST_DRAWN // 2]
+    drawn = [place for place, column in enumerate(data.table.columns) if column.pair < MOST_DRAWN // 2]
     seen = matrix[np.ix_(drawn, drawn)]
     words = [say("dimension {dimension}", dimension=place) for place in drawn]
     ticks = [str(place) for place in drawn]
@@ -137,7 +137,7 @@ def _matrix(scene: Scene, matrix: np.ndarray, k: int) -> None:
     if len(drawn) < width:
         title = say("{title}: the fastest {n} of {all} pairs", title=title, n=len(drawn) // 2, all=width // 2)
     draw_matrix(
-        scene,
+        data,
         seen,
         Side(title=say("dimension at pos + k"), words=words, ticks=ticks),
         Side(title=say("dimension at pos"), words=words, ticks=ticks),
@@ -154,11 +154,11 @@ def _matrix(scene: Scene, matrix: np.ndarray, k: int) -> None:
     )
 
 
-def _residual(scene: Scene, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
+def _residual(data: PositionsData, turned: np.ndarray, unturned: np.ndarray, k: int) -> None:
     """Draw what is left after the turn, and without it."""
     floor = np.finfo(np.float32).eps / 64  # an exact 0 has no place on an axis of powers of ten
     draw_curves(
-        scene,
+        data,
         np.arange(len(turned)),
         [
             Line(name=say("without rotation"), values=np.maximum(unturned, floor), hue=FAINT),

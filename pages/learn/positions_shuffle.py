@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import streamlit as st
 
-from pages.explore.heads_scene import NAMES as SIDE_NAMES
+from pages.explore.heads_data import NAMES as SIDE_NAMES
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, computed
+from pages.learn.positions_data import PositionsData, computed
 from pages.shared import positions_state, prose
 from pages.shared.style import theme
 from transformer_core.analysis import ATTENTIONS
@@ -44,13 +44,13 @@ def choose_order() -> None:
     )
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw both patterns, what the model says to both, and the number of every head."""
     from transformer_core.analysis.positions.shuffled_words import N_ORDERS
 
-    view = scene.view
-    key = ("shuffled", scene.source, view.text, view.target, view.attention, positions_state.SEED.value)
-    found = computed(key, lambda: _computed(scene), lambda made: made.n_bytes)
+    view = data.view
+    key = ("shuffled", data.source, view.text, view.target, view.attention, positions_state.SEED.value)
+    found = computed(key, lambda: _computed(data), lambda made: made.n_bytes)
     st.html(_outputs(found))
     with st.container(key="hl-positions-shuffle"):
         columns = st.columns([5, 5, 3], gap="small")
@@ -59,21 +59,21 @@ def show(scene: Scene) -> None:
         (columns[1], "shuffled", found.shuffled, 1),
     ):
         with column:
-            _pattern(scene, found, name, pattern[view.layer, view.head], which)
+            _pattern(data, found, name, pattern[view.layer, view.head], which)
     with columns[2]:
-        _follows(scene, found)
+        _follows(data, found)
     how = say(HOW, n=N_ORDERS)
     st.html(f"<p class='hl-small'>{html.escape(how)}</p>")
     prose.look_for(say(LOOK))
 
 
-def _computed(scene: Scene) -> "ShuffledWords":
+def _computed(data: PositionsData) -> "ShuffledWords":
     from transformer_core.analysis.positions.shuffled_words import shuffle_words
 
-    model, tokenizer = scene.source.load()
-    assert scene.model_run is not None, "there is a text"
+    model, tokenizer = data.source.load()
+    assert data.model_run is not None, "there is a text"
     seed = positions_state.SEED.value
-    return shuffle_words(model, tokenizer, scene.model_run, attention=scene.view.attention, seed=seed)
+    return shuffle_words(model, tokenizer, data.model_run, attention=data.view.attention, seed=seed)
 
 
 def _outputs(found: "ShuffledWords") -> str:
@@ -89,13 +89,13 @@ def _outputs(found: "ShuffledWords") -> str:
     return f"<div class='hl-positions-orders'>{''.join(rows)}</div>"
 
 
-def _pattern(scene: Scene, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
+def _pattern(data: PositionsData, found: "ShuffledWords", name: str, pattern: np.ndarray, which: int) -> None:
     """Draw the pattern of the chosen head in one order."""
-    view = scene.view
+    view = data.view
     kind = ATTENTIONS[view.attention]
     queries, keys = found.query_labels[which], found.key_labels[which]
     order = say("as it was") if which == 0 else say("shuffled")
-    sides = [say(SIDE_NAMES[scene.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
+    sides = [say(SIDE_NAMES[data.card.config.architecture, side]) for side in (kind.queries_from, kind.keys_from)]
     title = say("Layer {layer}, head {head}: {order}", layer=view.layer, head=view.head, order=order)
     figure = attention_heatmap(
         pattern,
@@ -109,7 +109,7 @@ def _pattern(scene: Scene, found: "ShuffledWords", name: str, pattern: np.ndarra
         width=430,
         height=HEIGHT,
     )
-    scene.draw(
+    data.draw(
         figure,
         name=f"shuffle-{name}",
         csv=lambda: matrix_csv(
@@ -121,13 +121,13 @@ def _pattern(scene: Scene, found: "ShuffledWords", name: str, pattern: np.ndarra
             "weight",
         ),
         arrays=lambda: {"pattern": pattern, "mask": found.mask, "order": np.array(found.order)},
-        code=lines_of(scene),
+        code=lines_of(data),
     )
 
 
-def _follows(scene: Scene, found: "ShuffledWords") -> None:
+def _follows(data: PositionsData, found: "ShuffledWords") -> None:
     """Draw the number of every head."""
-    view = scene.view
+    view = data.view
     figure = head_grid(
         found.follows,
         title=say("Words (1) or places (−1)"),
@@ -138,4 +138,4 @@ def _follows(scene: Scene, found: "ShuffledWords") -> None:
         theme=theme(),
         width=300,
     )
-    scene.draw_heads(figure, name="follows", values=found.follows, code=lines_of(scene))
+    data.draw_heads(figure, name="follows", values=found.follows, code=lines_of(data))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene, in_words
+from pages.learn.positions_data import PositionsData, in_words
 from pages.shared import prose
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -37,18 +37,18 @@ LOOK = {
 LEAST_HEIGHT, MOST_HEIGHT, ROW = 330, 600, 16  # px
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw the table, and say what to look for."""
-    table = scene.table
+    table = data.table
     n, width = table.values.shape
     columns = Side(
         title=say("dimension"),
         words=[_in_words(place, table.columns) for place in range(width)],
         ticks=[_tick(column) for column in table.columns] if table.columns and width <= 16 else None,
     )
-    title = say("{encoding}: {n} positions, {width} numbers each", encoding=in_words(scene.encoding), n=n, width=width)
-    if scene.encoding == "learned":
-        title = say("{title}, of the {stack}", title=title, stack=say(STACKS[scene.stack]))
+    title = say("{encoding}: {n} positions, {width} numbers each", encoding=in_words(data.encoding), n=n, width=width)
+    if data.encoding == "learned":
+        title = say("{title}, of the {stack}", title=title, stack=say(STACKS[data.stack]))
     figure = position_matrix(
         table.values,
         Side(title=say("position"), words=[say("position {position}", position=place) for place in range(n)]),
@@ -56,19 +56,19 @@ def show(scene: Scene) -> None:
         title=title,
         limits=(-1.0, 1.0) if table.columns else None,
         decimals=4,
-        cut=width // 2 if table.columns and scene.encoding.endswith("halves") and width > 2 else None,
+        cut=width // 2 if table.columns and data.encoding.endswith("halves") and width > 2 else None,
         theme=theme(),
         width=900,
         height=min(max(120 + ROW * n, LEAST_HEIGHT), MOST_HEIGHT),
     )
-    scene.draw(
+    data.draw(
         figure,
         name="table",
         csv=lambda: matrix_csv(table.values, "position", range(n), "dimension", range(width), "value"),
         arrays=lambda: {"table": table.values, "denominators": np.array([one.denominator for one in table.columns])},
-        code=lines_of(scene),
+        code=lines_of(data),
     )
-    prose.look_for(say(LOOK.get(scene.encoding, LOOK["rotary"])))
+    prose.look_for(say(LOOK.get(data.encoding, LOOK["rotary"])))
 
 
 STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}

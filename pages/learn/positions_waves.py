@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from pages.learn.positions_code import lines_of
-from pages.learn.positions_scene import Scene
+from pages.learn.positions_data import PositionsData
 from pages.shared import positions_state, prose, state
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -32,9 +32,9 @@ LOOK_LEARNED = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: PositionsData) -> None:
     """Draw some of the waves, and all wavelengths."""
-    table = scene.table
+    table = data.table
     dimensions = _dimensions(table)
     with st.container(key="hl-positions-waves"):
         left, right = st.columns([3, 2] if table.columns else [1, 0.001], gap="medium")
@@ -51,10 +51,10 @@ def show(scene: Scene) -> None:
                 lambda chosen: positions_state.DIMENSIONS.set(tuple(chosen) or None),
             ),
         )
-        _waves(scene, table, dimensions)
+        _waves(data, table, dimensions)
     if table.columns:
         with right:
-            _wavelengths(scene, table)
+            _wavelengths(data, table)
     prose.look_for(say(LOOK if table.columns else LOOK_LEARNED))
 
 
@@ -75,7 +75,7 @@ def _name(place: int, table: "PositionTable") -> str:
     return f"{place}: {column.function}, λ {grouped(column.wavelength, ',.1f')}"
 
 
-def _waves(scene: Scene, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
+def _waves(data: PositionsData, table: "PositionTable", dimensions: tuple[int, ...]) -> None:
     """Draw the values of some dimensions over the positions."""
     n = len(table.values)
     words = say("position {x}: {y}")
@@ -96,23 +96,23 @@ def _waves(scene: Scene, table: "PositionTable", dimensions: tuple[int, ...]) ->
         height=HEIGHT,
     )
     chosen = table.values[:, list(dimensions)]
-    scene.draw(
+    data.draw(
         figure,
         name="waves",
         csv=lambda: matrix_csv(chosen, "position", range(n), "dimension", dimensions, "value"),
         arrays=lambda: {"values": chosen, "dimensions": np.array(dimensions)},
-        code=lines_of(scene),
+        code=lines_of(data),
     )
 
 
-def _wavelengths(scene: Scene, table: "PositionTable") -> None:
+def _wavelengths(data: PositionsData, table: "PositionTable") -> None:
     """Draw the wavelength of each dimension."""
     width = len(table.columns)
     wavelengths = np.array([column.wavelength for column in table.columns])
-    base = scene.base
+    base = data.base
     levels = {"2π": math.tau, f"{grouped(2 * base, ',.0f')}π": math.tau * base}
     words = say("dimension {x}: its values come again after {y} positions")
-    if scene.encoding.endswith("halves"):  # each half rises by itself
+    if data.encoding.endswith("halves"):  # each half rises by itself
         sines = np.arange(width) < width // 2
         lines = [
             Line(name=name, values=np.where(is_there, wavelengths, np.nan), hue=hue, words=words)
@@ -133,10 +133,10 @@ def _wavelengths(scene: Scene, table: "PositionTable") -> None:
         width=480,
         height=HEIGHT + 72,
     )
-    scene.draw(
+    data.draw(
         figure,
         name="wavelengths",
         csv=lambda: matrix_csv(wavelengths[:, None], "dimension", range(width), "of", ["wavelength"], "positions"),
         arrays=lambda: {"wavelengths": wavelengths},
-        code=lines_of(scene),
+        code=lines_of(data),
     )

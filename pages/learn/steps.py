@@ -6,8 +6,8 @@ import streamlit as st
 
 from pages.learn import steps_figure, steps_number, steps_proof, steps_why
 from pages.learn.steps_code import code_of
-from pages.learn.steps_scene import MOST_SHOWN, Scene
-from pages.shared import folded, kept, models, prose, state, steps_state
+from pages.learn.steps_data import MOST_SHOWN, StepsData
+from pages.shared import cache, code_expander, models, prose, state, steps_state
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import isolate
 from transformer_core.language import say
@@ -45,56 +45,56 @@ def page() -> None:
 @st.fragment
 def steps() -> None:
     """Draw the figure and what belongs to it; wherever the figure goes, only this is drawn again."""
-    scene = _scene()
-    if scene is None:
+    data = _data()
+    if data is None:
         return
     with st.container(key="hl-steps"):
-        steps_figure.controls(scene)
-        steps_figure.draw(scene)
-        _remarks(scene)
-        _guidance(scene)
-        steps_number.show(scene)
-        steps_proof.show(scene)
+        steps_figure.controls(data)
+        steps_figure.draw(data)
+        _remarks(data)
+        _guidance(data)
+        steps_number.show(data)
+        steps_proof.show(data)
     prose.look_for(say(LOOK_FOR))
-    if scene.card.config.has_decoder:
+    if data.card.config.has_decoder:
         st.page_link(
             "explore/decoding.py",
             label=say("√d_k is a temperature of the scores: compare the temperature of the logits in Decoding"),
             icon=":material/thermostat:",
-            query_params={state.MODEL: scene.view.model, state.TEXT: scene.view.text, "temperature": "2"},
+            query_params={state.MODEL: data.view.model, state.TEXT: data.view.text, "temperature": "2"},
         )
-    steps_why.show(scene)
-    folded.code(lambda: code_of(scene))
-    kept.foot()
+    steps_why.show(data)
+    code_expander.code(lambda: code_of(data))
+    cache.foot()
     state.publish()
 
 
-def _scene() -> Scene | None:
+def _data() -> StepsData | None:
     """Return what is to be seen; where this head cannot be walked through, say why."""
     try:
-        return Scene.current(models.available(steps_state.PAGE)[state.current().model])
+        return StepsData.current(models.available(steps_state.PAGE)[state.current().model])
     except HeadlightError as error:
         prose.warning(say("This head cannot be walked through: {why}.", why=error))
         return None
 
 
-def _remarks(scene: Scene) -> None:
+def _remarks(data: StepsData) -> None:
     """Say what has no room."""
-    left_out = len(scene.model_run.left_out) + len(scene.model_run.target_left_out)
-    n_all = tuple(map(len, scene.labels))
+    left_out = len(data.model_run.left_out) + len(data.model_run.target_left_out)
+    n_all = tuple(map(len, data.labels))
     lines = [say(CUT, n=left_out)] if left_out else []
     if max(n_all) > MOST_SHOWN:
-        n_queries, n_keys = map(len, scene.shown)
+        n_queries, n_keys = map(len, data.shown)
         lines.append(say(PART, n_queries=n_queries, n_keys=n_keys, all_keys=n_all[1]))
-        lines += _elsewhere(scene)
+        lines += _elsewhere(data)
     if lines:
         st.html(f"<p class='hl-small'>{html.escape(' '.join(lines))}</p>")
 
 
-def _guidance(scene: Scene) -> None:
+def _guidance(data: StepsData) -> None:
     """Say of a guided head that it is one."""
-    view = scene.view
-    if view.attention != "encoder" or (view.layer, view.head) != scene.card.guided_head:
+    view = data.view
+    if view.attention != "encoder" or (view.layer, view.head) != data.card.guided_head:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f"<p class='hl-small'>{html.escape(say(GUIDED))}</p>", width="content")
@@ -107,13 +107,13 @@ def _guidance(scene: Scene) -> None:
         )
 
 
-def _elsewhere(scene: Scene) -> list[str]:
+def _elsewhere(data: StepsData) -> list[str]:
     """Say where the query looks beyond what is shown."""
-    share = scene.weight_elsewhere
-    if share < LEAST_ELSEWHERE or scene.strongest_key in scene.shown[1]:
+    share = data.weight_elsewhere
+    if share < LEAST_ELSEWHERE or data.strongest_key in data.shown[1]:
         return []
-    key = scene.strongest_key
-    return [say(ELSEWHERE, share=share, key=key, token=isolate(scene.labels[1][key]))]
+    key = data.strongest_key
+    return [say(ELSEWHERE, share=share, key=key, token=isolate(data.labels[1][key]))]
 
 
 page()

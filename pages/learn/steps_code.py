@@ -1,6 +1,6 @@
 """The lines of Python that give what the page Attention step by step shows: the walk, its numbers, and their proof."""
 
-from pages.learn.steps_scene import Scene
+from pages.learn.steps_data import StepsData
 from pages.shared import code, steps_state
 
 WALKED = """
@@ -37,21 +37,21 @@ INPUTS = {  # the tokens that the model was given, once `code.opening` has run
 }
 
 
-def code_of(scene: Scene) -> str:
+def code_of(data: StepsData) -> str:
     """Return the lines that walk through the head and print its numbers, and the chosen one with its formula."""
     cell = steps_state.CELL.value
     number = NUMBER.format(matrix=cell.matrix, row=cell.row, column=cell.column) if cell else ""
-    return code.opening(scene.card, scene.view, scene.model_run) + WALKED.format(**_head(scene)) + number + PROOF
+    return code.opening(data.card, data.view, data.model_run) + WALKED.format(**_head(data)) + number + PROOF
 
 
-def redraw_sources(scene: Scene, query_words: str, key_words: str, title: str, name: str) -> str:
+def redraw_sources(data: StepsData, query_words: str, key_words: str, title: str, name: str) -> str:
     """Return the lines that draw a score by its sources again."""
     words = {"query_words": query_words, "key_words": key_words, "title": title, "file": f"{name}.html"}
-    places = {"query": scene.query, "key": scene.key, "text": scene.view.text}
-    return code.opening(scene.card, scene.view, scene.model_run) + SPLIT.format(**_head(scene), **words, **places)
+    places = {"query": data.query, "key": data.key, "text": data.view.text}
+    return code.opening(data.card, data.view, data.model_run) + SPLIT.format(**_head(data), **words, **places)
 
 
-def _head(scene: Scene) -> dict[str, object]:
-    view = scene.view
-    told = {"attention": view.attention, "layer": view.layer, "head": view.head, "row": scene.query}
-    return told | {"inputs": INPUTS[scene.model_run.architecture]}
+def _head(data: StepsData) -> dict[str, object]:
+    view = data.view
+    told = {"attention": view.attention, "layer": view.layer, "head": view.head, "row": data.query}
+    return told | {"inputs": INPUTS[data.model_run.architecture]}

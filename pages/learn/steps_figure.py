@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.learn.steps_scene import Scene
+from pages.learn.steps_data import StepsData
 from pages.shared import prose, state, steps_state
 from pages.shared.components.steps import At, attention_steps
 from transformer_core.analysis import ATTENTIONS
@@ -15,9 +15,9 @@ from transformer_core.language import say
 MOST_BESIDE = 8  # layers or heads side by side; more are folded up
 
 
-def controls(scene: Scene) -> None:
+def controls(data: StepsData) -> None:
     """Draw where attention, layer and head are chosen."""
-    card, view = scene.card, scene.view
+    card, view = data.card, data.view
     with st.container(key="hl-steps-bar", horizontal=True, vertical_alignment="center", gap="small"):
         if len(card.attentions) > 1:
             _segments(mark("Attention"), state.ATTENTION, [*card.attentions], view.attention, _title)
@@ -25,32 +25,32 @@ def controls(scene: Scene) -> None:
         _segments(mark("Head"), state.HEAD, range(card.config.n_heads), view.head)
 
 
-def draw(scene: Scene) -> None:
+def draw(data: StepsData) -> None:
     """Draw the figure."""
-    queries, keys = scene.shown
-    query_labels, key_labels = scene.labels
-    wish = steps_state.wish(scene.shown, scene.key)
-    config = scene.card.config
+    queries, keys = data.shown
+    query_labels, key_labels = data.labels
+    wish = steps_state.wish(data.shown, data.key)
+    config = data.card.config
     attention_steps(
-        stages=scene.walk.stages,
-        quantities=scene.quantities,
+        stages=data.walk.stages,
+        quantities=data.quantities,
         query_tokens=query_labels[queries.start : queries.stop],
         key_tokens=key_labels[keys.start : keys.stop],
         n_queries=len(query_labels),
         n_keys=len(key_labels),
-        head=scene.view.head,
+        head=data.view.head,
         n_heads=config.n_heads,
         d_head=config.d_head,
         at=At(
             stage=wish.stage,
             query=queries.index(wish.query),
             key=keys.index(wish.key) if wish.key in keys else None,
-            cell=scene.where_shown(wish.cell, wish.query),
+            cell=data.where_shown(wish.cell, wish.query),
         ),
         wish=wish.count,
         key=steps_state.FIGURE,
         on_view=steps_state.on_view,
-        is_self=not scene.is_cross,
+        is_self=not data.is_cross,
         first_query=queries.start,
         first_key=keys.start,
     )

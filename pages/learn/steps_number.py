@@ -4,7 +4,7 @@ import html
 
 import streamlit as st
 
-from pages.learn.steps_scene import Scene
+from pages.learn.steps_data import StepsData
 from pages.shared import steps_state
 from pages.shared.components.steps_number import steps_number
 from transformer_core.errors import mark
@@ -13,14 +13,14 @@ from transformer_core.language import say
 ASK = mark("Click any number, in the figure or below it, and its formula opens here with the numbers it was made of.")
 
 
-def show(scene: Scene) -> None:
+def show(data: StepsData) -> None:
     """Draw the number; where none was asked for, say how to ask."""
-    number = scene.number
+    number = data.number
     if number is None:
         st.html(f"<p class='hl-small'>{html.escape(say(ASK))}</p>")
         return
     with st.container(key="hl-steps-number"):
-        steps_number(number, torch_name=scene.walk.proof().torch_function, key="steps-number")
+        steps_number(number, torch_name=data.walk.proof().torch_function, key="steps-number")
         st.button(
             say("Close"),
             key="steps-close",

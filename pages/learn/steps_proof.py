@@ -4,7 +4,7 @@ import html
 
 import streamlit as st
 
-from pages.learn.steps_scene import Scene
+from pages.learn.steps_data import StepsData
 from transformer_core.errors import mark
 from transformer_core.language import say
 
@@ -19,9 +19,9 @@ FAILED = mark(
 ROUNDED = mark("The model computes in {dtype} on {device}.")
 
 
-def show(scene: Scene) -> None:
+def show(data: StepsData) -> None:
     """Draw the line."""
-    proof = scene.walk.proof()
+    proof = data.walk.proof()
     told = {
         "n": proof.n_numbers,
         "largest": _exponent(proof.largest),
@@ -37,7 +37,7 @@ def show(scene: Scene) -> None:
         st.html(f"<p class='hl-proof hl-proved'>{html.escape(' '.join(words))}</p>")
         return
     times = max(proof.share_of_tolerance, proof.torch_share_of_tolerance)
-    name = say(scene.walk.quantities[proof.worst].symbol) if proof.worst in scene.walk.quantities else proof.worst
+    name = say(data.walk.quantities[proof.worst].symbol) if proof.worst in data.walk.quantities else proof.worst
     failed = say(FAILED, **told, quantity=name, times=times, dtype=proof.dtype, device=proof.device)
     st.html(f"<p class='hl-proof hl-unproved'>{html.escape(failed)}</p>")
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn.steps_code import redraw_sources
-from pages.learn.steps_scene import Scene
-from pages.shared import prose, state, takeaway
+from pages.learn.steps_data import StepsData
+from pages.shared import export, prose, state
 from pages.shared.components.figures import live_figure
 from transformer_core.analysis.heads.table import matrix_csv
 from transformer_core.errors import HeadlightError, mark
@@ -33,56 +33,56 @@ FROZEN = mark(
 )
 
 
-def show(scene: Scene) -> None:
+def show(data: StepsData) -> None:
     """Draw the cells of the chosen pair, and say what they add up to."""
     st.html(f"<h2 class='hl-subtitle'>{say('Why this cell?')}</h2><p class='hl-small'>{html.escape(say(ABOUT))}</p>")
     try:
-        split = scene.split
+        split = data.split
     except HeadlightError as error:
         prose.warning(say("This score cannot be split: {why}.", why=error))
         return
-    values = split.cell(scene.query, scene.key)
+    values = split.cell(data.query, data.key)
     query, key = (
         say(words, token=f"{place} '{isolate(labels[place][:30])}'")
         for words, place, labels in zip(
-            (mark("query {token}"), mark("key {token}")), (scene.query, scene.key), scene.labels, strict=True
+            (mark("query {token}"), mark("key {token}")), (data.query, data.key), data.labels, strict=True
         )
     )
     of_query, of_key = (
         [say_message(source.label()) for source in side] for side in (split.sources_of_query, split.sources_of_key)
     )
-    title = say("Score: {query} → {key}, {head}", query=query, key=key, head=scene.who)
+    title = say("Score: {query} → {key}, {head}", query=query, key=key, head=data.who)
     figure = score_sources_heatmap(values, of_query, of_key, query=query, key=key, title=title)
-    name = f"why-{scene.view.attention}-{scene.view.layer}-{scene.view.head}-{scene.query}-{scene.key}"
+    name = f"why-{data.view.attention}-{data.view.layer}-{data.view.head}-{data.query}-{data.key}"
     with st.container(key="hl-steps-why"):
         live_figure(
             figure,
             name=name,
             key="steps-why",
             height=int(figure.layout.height),
-            files=lambda: takeaway.files(
+            files=lambda: export.files(
                 name=name,
                 csv=lambda: matrix_csv(values, "source of the query", of_query, "source of the key", of_key, "score"),
                 arrays=lambda: {"score": values},
-                code=redraw_sources(scene, query, key, title, name),
+                code=redraw_sources(data, query, key, title, name),
                 state=state.in_words(),
-                model=scene.card.path,
+                model=data.card.path,
             ),
         )
-    st.html(f"<p class='hl-look'>{html.escape(_sum(scene, split))}</p>")
+    st.html(f"<p class='hl-look'>{html.escape(_sum(data, split))}</p>")
 
 
-def _sum(scene: Scene, split: "ScoreSources") -> str:
+def _sum(data: StepsData, split: "ScoreSources") -> str:
     """Say what the cells add up to, and what has to be known about them."""
-    told = {"score": _number(scene, scene.scores), "error": f"{split.largest_error:.0e}"}
+    told = {"score": _number(data, data.scores), "error": f"{split.largest_error:.0e}"}
     has_bias = split.bias is not None
-    lines = [say(SUM_WITH_BIAS, **told, bias=_number(scene, "bias")) if has_bias else say(SUM, **told)]
-    if not scene.walk.quantities["mask"].values[scene.query, scene.key]:
+    lines = [say(SUM_WITH_BIAS, **told, bias=_number(data, "bias")) if has_bias else say(SUM, **told)]
+    if not data.walk.quantities["mask"].values[data.query, data.key]:
         lines.append(say(FORBIDDEN))
     if split.has_frozen_norms:
         lines.append(say(FROZEN))
     return " ".join(lines)
 
 
-def _number(scene: Scene, quantity: str) -> str:
-    return rounded(float(scene.walk.quantities[quantity].values[scene.query, scene.key]), 4)
+def _number(data: StepsData, quantity: str) -> str:
+    return rounded(float(data.walk.quantities[quantity].values[data.query, data.key]), 4)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn import tour_chapter, tour_contents, tour_lessons, tour_writing
-from pages.shared import kept, prose, state, tour_state
+from pages.shared import cache, prose, state, tour_state
 from pages.shared.components import chapter
 from transformer_core.errors import mark
 from transformer_core.language import say
@@ -45,7 +45,7 @@ def tour() -> None:
         tour_chapter.show(open_one, place=all_lessons.index(open_one), all_lessons=all_lessons)
         tour_writing.show()
         chapter.keep(open_one.name, tour_state.answers(open_one.name))
-    kept.foot()
+    cache.foot()
     state.publish()
 
 

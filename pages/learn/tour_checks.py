@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.learn import tour_lessons
-from pages.shared import folded, prose
+from pages.shared import code_expander, prose
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_message, say_number
 
@@ -56,7 +56,7 @@ def show(lesson: "Lesson", seen: "Sequence[Part]", evidence: "Evidence") -> None
         with st.expander(prose.plain(told), icon=":material/error:" if failed else ":material/verified:"):
             st.html(f"<ul class='hl-tour-checks'>{''.join(map(_line, found))}</ul>")
     told = say("This chapter is a text file, {file}. Your own go into the folder lessons.", file=lesson.file)
-    folded.code(lambda: code_of(lesson, found), told)
+    code_expander.code(lambda: code_of(lesson, found), told)
 
 
 def code_of(lesson: "Lesson", checks: "Sequence[Check]") -> str:

@@ -32,7 +32,7 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
         LessonError: it cannot be drawn from this model and text.
     """
     from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
-    from pages.learn.lesson_engine.drawn import Plot, Scene, Strip
+    from pages.learn.lesson_engine.drawn import FigureData, Plot, Strip
 
     kind, key = KINDS[spec.kind], f"tour-{lesson.name}-{name}"
     given = read_parameters(spec)
@@ -42,7 +42,7 @@ def show(lesson: "Lesson", spec: "FigureSpec", evidence: "Evidence", name: str) 
     sliders = kind.sliders(spec)
     moved = {slider.name: float(st.session_state.get(f"{key}-{slider.name}", slider.start)) for slider in sliders}
     drawn = kind.draw(
-        Scene(
+        FigureData(
             lesson=lesson,
             spec=spec,
             evidence=evidence,

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pages.shared import kept, models, state
+from pages.shared import cache, models, state
 from pages.shared.models import APP, ROOT, ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import HeadlightError, mark
@@ -140,7 +140,7 @@ def _run(lesson: "Lesson", mistake: str, is_other: bool) -> "Run":
         raise HeadlightError("this lesson has no other text; give it one: other: …")
     source, text = Source.of(card), lesson.other if is_other else text_of(lesson, card)
     target = None if is_other else lesson.target
-    runs: kept.Store[Run] = kept.store(mark("lessons"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+    runs: cache.Store[Run] = cache.store(mark("lessons"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
     def make() -> "Run":
         model, tokenizer = source.load()
@@ -154,7 +154,7 @@ def _train(
 ) -> "SixWords":
     from pages.learn.lesson_engine.six_words import train_six_words
 
-    trained: kept.Store[SixWords] = kept.store(mark("six words"), most_mib=4, n_bytes=lambda made: 8192)
+    trained: cache.Store[SixWords] = cache.store(mark("six words"), most_mib=4, n_bytes=lambda made: 8192)
 
     def make() -> "SixWords":
         return train_six_words(smoothing=smoothing, is_shifted=is_shifted, steps=steps, seed=seed, on_step=on_step)

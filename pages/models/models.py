@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.shared import models, prose, shelf, state
+from pages.shared import model_store, models, prose, state
 from pages.shared.models import ModelCard
 from transformer_core.devices import in_words
 from transformer_core.errors import HeadlightError, Message, mark
@@ -92,7 +92,7 @@ def _size(card: ModelCard) -> str:
 
 def not_usable(cards: Mapping[str, ModelCard]) -> None:
     """Say which folders among the models are none, and why."""
-    folders = shelf.unusable(cards)
+    folders = model_store.unusable(cards)
     if not folders:
         return
     with st.expander(
@@ -132,7 +132,7 @@ def import_a_model() -> None:
         )
         if st.form_submit_button(say("Import"), key="import-upload") and file is not None:
             with st.spinner(say("Unpacking and checking the model …"), show_time=True):
-                take_in(lambda: shelf.unpack(file, Path(file.name).stem))
+                take_in(lambda: model_store.unpack(file, Path(file.name).stem))
 
 
 def bring_in_source(source: str) -> None:
@@ -150,7 +150,7 @@ def bring_in_source(source: str) -> None:
         )
         place.progress(min(1.0, done / max(1, in_all)), text=prose.plain(text))
 
-    take_in(lambda: shelf.bring_in(source, on_progress=show), before_warning=place.empty)
+    take_in(lambda: model_store.bring_in(source, on_progress=show), before_warning=place.empty)
 
 
 def take_in(take: Callable[[], str], *, before_warning: Callable[[], object] = lambda: None) -> None:
@@ -207,13 +207,13 @@ def details(card: ModelCard) -> None:
 
 def hand_out(card: ModelCard) -> None:
     """Hand the model out as a file, unless it is too large for that."""
-    if shelf.n_bytes(card) > shelf.MAX_HANDED_OUT:
+    if model_store.n_bytes(card) > model_store.MAX_HANDED_OUT:
         too_large = say("Too large for one file: to pass it on, copy {path}.", path=html.escape(card.path))
         st.html(f"<p class='hl-small'>{too_large}</p>")
         return
     st.download_button(
         say("Download (.zip)"),
-        data=lambda: shelf.pack(card),
+        data=lambda: model_store.pack(card),
         file_name=f"{card.name}.zip",
         mime="application/zip",
         icon=":material/download:",
@@ -225,14 +225,16 @@ def parameters_of(card: ModelCard) -> None:
     """Show where the parameters are."""
     view = state.current()
     models.load(card.path, card.version, view.device, view.precision)  # so that what is counted is there
-    table = shelf.parameter_table(card.path, card.version, card)
+    table = model_store.parameter_table(card.path, card.version, card)
     facts = say(
         "{n:,} parameters, {size} on the disk. What several parts share is counted once.",
         n=table["parameters"].sum(),
-        size=in_words(shelf.n_bytes(card)),
+        size=in_words(model_store.n_bytes(card)),
     )
     st.html(f"<p class='hl-look'>{facts}</p>")
-    said = table.assign(stack=[say(shelf.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])])
+    said = table.assign(
+        stack=[say(model_store.STACKS[stack]) for stack in table["stack"]], part=[*map(say, table["part"])]
+    )
     st.dataframe(
         said.style.format({"parameters": grouped}),
         hide_index=True,
@@ -254,7 +256,7 @@ def configuration_of(card: ModelCard) -> None:
     )
     st.html(f"<p class='hl-look'>{about}</p>")
     st.dataframe(
-        shelf.configuration_table(card),
+        model_store.configuration_table(card),
         hide_index=True,
         height="content",
         column_config={
@@ -267,17 +269,17 @@ def configuration_of(card: ModelCard) -> None:
 
 def tokenizer_of(card: ModelCard) -> None:
     """Show how the model cuts the text, and all of its tokens."""
-    fact = html.escape(shelf.tokenizer_fact(card))
+    fact = html.escape(model_store.tokenizer_fact(card))
     text = state.current().text
     tokens = "".join(
         f"<span><bdi>{html.escape(label)}</bdi><small>{number}</small></span>"
-        for label, number in (shelf.tokens_of(card, text) if text else [])
+        for label, number in (model_store.tokens_of(card, text) if text else [])
     )
     st.html(
         f"<p class='hl-look'>{fact} {say('Your text, as the model reads it:')}</p><div class='hl-tokens'>{tokens}</div>"
     )
     wanted = st.text_input(say("Find a token"), placeholder=say("a part of it, or its number"))
-    table, n_found = shelf.token_table(card, wanted)
+    table, n_found = model_store.token_table(card, wanted)
     st.dataframe(
         table,
         hide_index=True,
@@ -294,7 +296,7 @@ def tokenizer_of(card: ModelCard) -> None:
 
 def card_of(card: ModelCard) -> None:
     """Show what is written about the model."""
-    values = shelf.whole_card(card.path)
+    values = model_store.whole_card(card.path)
     command = values.get("trained", {}).get("command") if isinstance(values.get("trained"), dict) else None
     if isinstance(command, str):
         st.html(f"<p class='hl-look'>{say('This command makes it again:')}</p>")
@@ -321,7 +323,7 @@ def delete(name: str, title: str) -> None:
     """Delete a model, and say so; if it was the chosen one, another is."""
     cards = models.available()
     try:
-        shelf.delete(name)
+        model_store.delete(name)
     except HeadlightError as error:
         st.session_state[state.MODELS_NOTE] = say("“{title}” was not deleted: {error}.", title=title, error=error)
         return

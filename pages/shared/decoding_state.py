@@ -78,7 +78,7 @@ def _temperature(text: str) -> float:
     return value
 
 
-STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the moment that is looked at
+STEP = Field(PAGE, "step", None, number)  # how many tokens were written at the step that is looked at
 LENGTH = Field(PAGE, "length", None, number)  # to how many tokens the branches are written; None: as the model's kind
 LIMIT = Field(PAGE, "limit", LIMIT_STEP, number)
 BRANCHES: Field = Field(PAGE, "branches", (Branch(),), _branches, _in_words)
@@ -122,7 +122,7 @@ def sampling() -> Sampling:
 
 
 def go_to(n_written: int) -> None:
-    """Look at the moment at which so many tokens of this branch were written."""
+    """Look at the step at which so many tokens of this branch were written."""
     STEP.set(max(0, n_written))
 
 
@@ -148,7 +148,7 @@ def fork(tokens: Sequence[int]) -> None:
 
 
 def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
-    """Look at the moment at which these tokens were written: on the branch that has them, or on a new one."""
+    """Look at the step at which these tokens were written: on the branch that has them, or on a new one."""
     led = tuple(tokens)
     beginning = [place for place, of_branch in enumerate(_paths()) if of_branch[: len(led)] == led]
     if beginning:
@@ -196,7 +196,7 @@ def _paths() -> tuple[tuple[int, ...], ...]:
 
 
 def drawn(paths: Sequence[tuple[int, ...]], at: int) -> None:
-    """Remember what is drawn now: the tokens of each branch, and how many of this one were written at this moment."""
+    """Remember what is drawn now: the tokens of each branch, and how many of this one were written at this step."""
     st.session_state[_PATHS] = tuple(paths)
     STEP.set(at)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from pages.shared import kept, models, run_models, run_readings, runs
+from pages.shared import cache, models, run_models, run_readings, runs
 from pages.shared.readings import MAX_NEW_TOKENS, max_tokens
 from pages.shared.runs import Run
 from transformer_core.analysis import ATTENTIONS, attentions_of, strongest_cells
@@ -110,7 +110,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
     Raises:
         HeadlightError: this snapshot cannot be read.
     """
-    snapshots: kept.Store[SnapshotReading] = kept.store(
+    snapshots: cache.Store[SnapshotReading] = cache.store(
         mark("snapshots of films"), most_mib=64, n_bytes=_patterns_bytes
     )
     key = (str(run.path), run_models.version(run), repr(tokens), step)
@@ -119,7 +119,7 @@ def read_one(run: Run, step: int, tokens: "FixedText") -> "SnapshotReading":
 
 def pictures(read: FilmRead) -> Pictures:
     """Return what the overview plays: its groups, a byte per cell and snapshot, and the strongest cell of each."""
-    made: kept.Store[Pictures] = kept.store(
+    made: cache.Store[Pictures] = cache.store(
         mark("pictures of films"), most_mib=96, n_bytes=lambda made: len(made[1]) + len(made[2])
     )
     return made.get(read.identity, lambda: _pictures(read))
@@ -178,7 +178,7 @@ def _kept(path: str, key: str) -> "dict[int, SnapshotReading]":
 
 
 def _side_by_side(identity: str, make: "Callable[[], FilmReading]") -> "FilmReading":
-    films: kept.Store[FilmReading] = kept.store(mark("films"), most_mib=160, n_bytes=_patterns_bytes)
+    films: cache.Store[FilmReading] = cache.store(mark("films"), most_mib=160, n_bytes=_patterns_bytes)
     return films.get(identity, make)
 
 

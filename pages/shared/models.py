@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import transformer_core as tc
-from pages.shared import kept, prose
+from pages.shared import cache, prose
 from transformer_core.analysis import Attention, attentions_of
 from transformer_core.analysis.blueprint.weights import weights_of
 from transformer_core.checkpoints.folder import reading
@@ -203,7 +203,7 @@ class DeviceError(HeadlightError):
     """A device that is not there, has too little memory, or fails."""
 
 
-@cache
+@lru_cache
 def devices() -> tuple[str, ...]:
     """Return the devices of this machine, the CPU first."""
     from transformer_core.devices import available_devices
@@ -283,7 +283,7 @@ def loaded(
     key: tuple[Hashable, ...], make: "Callable[[], tuple[Transformer, Tokenizer]]"
 ) -> "tuple[Transformer, Tokenizer]":
     """Return a model that is kept in memory for all sessions, under a key that tells its weights from all others."""
-    models: kept.Store[tuple[Transformer, Tokenizer]] = kept.store(
+    models: cache.Store[tuple[Transformer, Tokenizer]] = cache.store(
         mark("models"),
         most_mib=MOST_MIB,
         n_bytes=lambda made: sum(weight.numel() * weight.element_size() for weight in made[0].parameters()),

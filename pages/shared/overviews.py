@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pages.shared import kept, readings
+from pages.shared import cache, readings
 from pages.shared.sources import Source
 from transformer_core.analysis import ATTENTIONS
 from transformer_core.errors import mark
@@ -28,7 +28,7 @@ def read(source: Source, text: str, target: str | None) -> Overview:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    overviews: kept.Store[Overview] = kept.store(
+    overviews: cache.Store[Overview] = cache.store(
         mark("overviews"), most_mib=MOST_MIB, n_bytes=lambda made: len(made[1])
     )
     return overviews.get((source, text, target), lambda: of(readings.read(source, text, target)))
@@ -75,7 +75,7 @@ def measures(source: Source, text: str, target: str | None) -> Measures:
     Raises:
         HeadlightError: as `readings.read`.
     """
-    measured: kept.Store[Measures] = kept.store(mark("measures"), most_mib=8, n_bytes=_n_bytes)
+    measured: cache.Store[Measures] = cache.store(mark("measures"), most_mib=8, n_bytes=_n_bytes)
     return measured.get((source, text, target), lambda: _measures(readings.read(source, text, target)))
 
 

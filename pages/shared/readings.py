@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from pages.shared import kept, models, state
+from pages.shared import cache, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.config import ModelConfig
@@ -49,8 +49,8 @@ def is_kept(source: Source, text: str, target: str | None = None) -> bool:
     return (source, text, target) in _kept()
 
 
-def _kept() -> "kept.Store[ModelRun]":
-    return kept.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
+def _kept() -> "cache.Store[ModelRun]":
+    return cache.store(mark("texts read"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes)
 
 
 def _read(source: Source, text: str, target: str | None) -> "ModelRun":

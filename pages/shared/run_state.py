@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import state, tongue
+from pages.shared import locale, state
 from pages.shared.address import Address
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
@@ -105,7 +105,7 @@ def publish() -> None:
     }
     if not st.session_state[RUN]:
         values = {"run": ""} if st.session_state[NEW_CHOSEN] else {}
-    values |= tongue.published()
+    values |= locale.published()
     _ADDRESS.write(values)
 
 

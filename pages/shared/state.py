@@ -17,7 +17,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import fields, tongue
+from pages.shared import fields, locale
 from pages.shared.address import Address
 from pages.shared.fields import Field, one_of
 from pages.shared.models import CPU, PRECISIONS, ModelCard
@@ -144,7 +144,7 @@ def in_words() -> dict[str, str]:
     }
     if view.target is not None:
         values[TARGET] = view.target
-    return values | fields.written(st.session_state[_OWN]) | tongue.published()
+    return values | fields.written(st.session_state[_OWN]) | locale.published()
 
 
 def publish() -> None:

@@ -8,7 +8,7 @@ import streamlit as st
 from pages.shared import prose, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.train import film_stage
-from pages.train.film_scene import far_in_words
+from pages.train.film_data import far_in_words
 from transformer_core.analysis import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, mark

@@ -7,7 +7,7 @@ import streamlit as st
 
 from pages.shared import components, prose, run_readings, run_state
 from pages.shared.answer import probability
-from pages.train.film_scene import Scene, head_in_words
+from pages.train.film_data import SnapshotData, head_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv, strongest_cell
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.figures import attention_heatmap, isolate
@@ -72,81 +72,81 @@ tokens = torch.tensor([ids])
 INPUTS = {"encoder_decoder": "src, tokens[:, :-1]", "decoder_only": "tokens", "encoder_only": "tokens"}
 
 
-def heatmap(scene: Scene) -> None:
+def heatmap(data: SnapshotData) -> None:
     """Draw the chosen head at the chosen snapshot."""
-    pattern, axes = scene.pattern(scene.place), scene.axes
+    pattern, axes = data.pattern(data.place), data.axes
     figure = attention_heatmap(
         pattern,
-        title=say(TITLE, step=grouped(scene.step), head=head_in_words(*scene.head)),
+        title=say(TITLE, step=grouped(data.step), head=head_in_words(*data.head)),
         **axes,
     )
     components.live_figure(
         figure,
-        name=scene.file_name(f"step{scene.step}"),
+        name=data.file_name(f"step{data.step}"),
         csv=pattern_csv(pattern, axes["query_tokens"], axes["key_tokens"], axes["mask"]),
         key=run_state.FILM_HEATMAP,
-        preview=_preview(scene),
+        preview=_preview(data),
     )
 
 
-def _preview(scene: Scene) -> dict[str, Any]:
+def _preview(data: SnapshotData) -> dict[str, Any]:
     """Return what it takes to draw other snapshots while the film is played, and other heads when clicked."""
-    attention, layer, head = scene.head
+    attention, layer, head = data.head
     return {
         "attention": attention,
         "layer": layer,
         "head": head,
-        "step": scene.step,
+        "step": data.step,
         "name": say(QUANTITIES["pattern"].trace),
         "forbidden": say(FORBIDDEN),
-        "frames": {name: {"layout": _frame(scene, name)} for name in scene.read.reading.patterns},
+        "frames": {name: {"layout": _frame(data, name)} for name in data.read.reading.patterns},
     }
 
 
-def _frame(scene: Scene, attention: str) -> dict[str, Any]:
+def _frame(data: SnapshotData, attention: str) -> dict[str, Any]:
     """Return the layout of the heatmaps of an attention, without a snapshot and a head."""
-    axes = scene.axes_of(attention)
+    axes = data.axes_of(attention)
     del axes["theme"]
     return heatmap_frame(**axes, title=say(TITLE, step="{step}", head=head_in_words(attention, "{layer}", "{head}")))
 
 
-def says(scene: Scene) -> None:
+def says(data: SnapshotData) -> None:
     """Say what the model of this snapshot makes of the text by itself."""
-    fixed = scene.read.reading.fixed
+    fixed = data.read.reading.fixed
     try:
-        own = run_readings.read(scene.run, scene.step, scene.view.text)
+        own = run_readings.read(data.run, data.step, data.view.text)
     except HeadlightError as error:
         prose.caption(
-            say("What the model said after step {step:,} cannot be known: {error}.", step=scene.step, error=error)
+            say("What the model said after step {step:,} cannot be known: {error}.", step=data.step, error=error)
         )
         return
     has_said = fixed.architecture != "encoder_only" or own.blanks
     remark = say("mean token probability {p} (geometric)", p=probability(own.mean_probability)) if fixed.target else ""
     said = own.output.strip() if has_said else ""
     instead = say("nothing") if has_said else say("Type ____ where the model should guess a word.")
-    label = say(WRITES[fixed.architecture], step=scene.step)
+    label = say(WRITES[fixed.architecture], step=data.step)
     st.html(
-        f"<div {_of_snapshot(scene)}><div class='hl-label'>{label}<span>{remark}</span></div>"
+        f"<div {_of_snapshot(data)}><div class='hl-label'>{label}<span>{remark}</span></div>"
         f"<div class='hl-answer{'' if said else ' hl-none'}' dir='auto'>{html.escape(said or instead)}</div></div>"
     )
 
 
-def led(scene: Scene) -> None:
+def led(data: SnapshotData) -> None:
     """Say what makes the snapshots alike, and how probable this one finds it; another target can be typed."""
-    reading = scene.read.reading
+    reading = data.read.reading
     fixed = reading.fixed
     if not fixed.judged:
         return
-    if scene.view.target:
+    if data.view.target:
         whose = say("which you typed")
     else:
         whose = say("what step {step:,} writes", step=int(reading.steps[-1]))
     words = say(LED[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
-    finds = probability(float(reading.mean_probability[scene.place]))
+    finds = probability(float(reading.mean_probability[data.place]))
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-led"):
         this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
         st.html(
-            f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(scene)}>{this_one}</span></p>",
+            f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(data)}>{this_one}</span></p>",
             width="content",
         )
         if fixed.architecture == "encoder_decoder":
@@ -161,27 +161,27 @@ def led(scene: Scene) -> None:
                 )
 
 
-def look_for(scene: Scene) -> None:
+def look_for(data: SnapshotData) -> None:
     """Say what is worth looking for, and this head's strongest link."""
-    axes = scene.axes
-    cell = strongest_cell(scene.pattern(scene.place), axes["mask"])
+    axes = data.axes
+    cell = strongest_cell(data.pattern(data.place), axes["mask"])
     query, key = isolate(axes["query_tokens"][cell.query][:30]), isolate(axes["key_tokens"][cell.key][:30])
-    strongest = say("The strongest link of this head after step {step:,}:", step=scene.step)
+    strongest = say("The strongest link of this head after step {step:,}:", step=data.step)
     link = say("“{query}” → “{key}” {weight:.2f}", query=query, key=key, weight=cell.value)
     st.html(
         f"<p class='hl-look'><b>{say('What to look for:')}</b> {html.escape(say(LOOK_FOR))}</p>"
-        f"<p class='hl-look'><span {_of_snapshot(scene)}><b>{strongest}</b> {html.escape(link)}</span></p>"
+        f"<p class='hl-look'><span {_of_snapshot(data)}><b>{strongest}</b> {html.escape(link)}</span></p>"
     )
 
 
-def _of_snapshot(scene: Scene) -> str:
+def _of_snapshot(data: SnapshotData) -> str:
     """Return what marks words about a snapshot; the player hides them while it shows another one."""
-    return f"class='hl-of-snapshot' data-step='{scene.step}'"
+    return f"class='hl-of-snapshot' data-step='{data.step}'"
 
 
-def code(scene: Scene) -> str:
+def code(data: SnapshotData) -> str:
     """Return the lines that compute the chosen pattern at the chosen snapshot."""
-    reading, view = scene.read.reading, scene.view
+    reading, view = data.read.reading, data.view
     fixed = reading.fixed
     architecture = fixed.architecture
     is_typed = bool(view.target) and architecture == "encoder_decoder"
@@ -193,9 +193,9 @@ def code(scene: Scene) -> str:
         target_left_out=_left_out(fixed.target_left_out),
     )
     return CODE.format(
-        path=str(scene.run.path),
+        path=str(data.run.path),
         last=int(reading.steps[-1]),
-        step=scene.step,
+        step=data.step,
         text=view.text,
         architecture=architecture,
         left_out=_left_out(fixed.left_out),

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared import components, prose, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
-from pages.train.film_scene import Scene, head_in_words
+from pages.train.film_data import SnapshotData, head_in_words
 from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import say, say_message
@@ -45,12 +45,12 @@ def losses(run: Run) -> "dict[str, Curve]":
     return {name: curve for name, curve in curves.items() if name in ("loss", "held_out_loss")}
 
 
-def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
+def lines(data: SnapshotData) -> dict[str, tuple[list[float], tuple[float, float]]]:
     """Return what is drawn above the slider: the loss, and the probability of the target."""
     from transformer_core.analysis.training.curves import smoothed
     from transformer_core.analysis.training.film_reading import values_at
 
-    reading, curve, found = scene.read.reading, losses(scene.run).get("loss"), {}
+    reading, curve, found = data.read.reading, losses(data.run).get("loss"), {}
     if curve is not None:
         values = values_at(smoothed(curve), reading.steps).round(4).tolist()
         found[say("loss")] = values, (min(values), max(values))
@@ -59,30 +59,30 @@ def lines(scene: Scene) -> dict[str, tuple[list[float], tuple[float, float]]]:
     return found
 
 
-def loss(scene: Scene, found: "Sequence[Appearance]") -> None:
+def loss(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """Draw the loss with the chosen snapshot, and a mark where a head took up a habit."""
     from transformer_core.figures import training_curves
 
     prose.subheading(say("Loss"), say("and when heads take up habits"))
-    curves = losses(scene.run)
+    curves = losses(data.run)
     figure = training_curves(
         curves,
         appearances=[(appearance.step, say_message(appearance.in_words())) for appearance in found],
-        snapshot=scene.step,
-        n_steps=scene.run.n_steps,
+        snapshot=data.step,
+        n_steps=data.run.n_steps,
         theme=theme(),
         width=NARROWEST,
     )
     components.live_figure(
         figure,
-        name=f"{scene.run.name}-loss",
+        name=f"{data.run.name}-loss",
         csv=_csv({name: dict(zip(curve.steps, curve.values, strict=True)) for name, curve in curves.items()}),
         key=run_state.FILM_LOSS,
         height=figure.layout.height,
     )
 
 
-def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
+def heads_over_time(data: SnapshotData, history: "HeadHistory", found: "Sequence[Appearance]") -> None:
     """Draw one measure of every head over the steps, with the chosen snapshot and head."""
     from transformer_core.analysis.training.head_history import HABITS, LEAST_SHARE
     from transformer_core.figures import heads_over_time as figure_of
@@ -107,14 +107,14 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
         chances=history.by_attention(measure, "chance") if is_habit else None,
         unit=UNITS.get(measure, UNIT),
         threshold=LEAST_SHARE if is_habit else None,
-        chosen=scene.head,
+        chosen=data.head,
         appearances=[
             ((a.name.attention, a.name.layer, a.name.head), a.step, say_message(a.in_words()))
             for a in found
             if a.measure == measure
         ],
-        snapshot=scene.step,
-        n_steps=scene.run.n_steps,
+        snapshot=data.step,
+        n_steps=data.run.n_steps,
         theme=theme(),
     )
     by_head = {
@@ -125,14 +125,14 @@ def heads_over_time(scene: Scene, history: "HeadHistory", found: "Sequence[Appea
     }
     components.live_figure(
         figure,
-        name=f"{scene.run.name}-heads-{measure}",
+        name=f"{data.run.name}-heads-{measure}",
         csv=_csv(by_head),
         key=run_state.FILM_HEADS,
         height=figure.layout.height,
     )
 
 
-def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
+def appearances(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """List when heads took up habits, each with a button that goes to that snapshot and head."""
     from transformer_core.analysis.training.head_history import rule
 
@@ -149,21 +149,21 @@ def appearances(scene: Scene, found: "Sequence[Appearance]") -> None:
                 type="tertiary",
                 help=prose.plain(say_message(appearance.in_words())),
                 on_click=run_state.go_to,
-                args=(_snapshot_of(scene, appearance), *appearance.name),
+                args=(_snapshot_of(data, appearance), *appearance.name),
             )
 
 
-def marks(scene_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tuple[int, str]]:
+def marks(film_steps: Sequence[int], found: "Sequence[Appearance]") -> list[tuple[int, str]]:
     """Return the places of the snapshots at which heads took up habits, each with its sentences."""
     by_place: dict[int, list[str]] = {}
     for appearance in found:
-        place = min(range(len(scene_steps)), key=lambda i: abs(scene_steps[i] - appearance.step))
+        place = min(range(len(film_steps)), key=lambda i: abs(film_steps[i] - appearance.step))
         by_place.setdefault(place, []).append(say_message(appearance.in_words()))
     return [(place, "\n".join(sentences)) for place, sentences in sorted(by_place.items())]
 
 
-def _snapshot_of(scene: Scene, appearance: "Appearance") -> int:
-    reading = scene.read.reading
+def _snapshot_of(data: SnapshotData, appearance: "Appearance") -> int:
+    reading = data.read.reading
     return int(reading.steps[reading.place(appearance.step)])
 
 

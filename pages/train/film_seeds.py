@@ -10,7 +10,7 @@ import streamlit as st
 from pages.shared import components, film_readings, prose, run_readings, run_state, runs
 from pages.shared.runs import Run
 from pages.shared.style import theme
-from pages.train.film_scene import Scene, far_in_words
+from pages.train.film_data import SnapshotData, far_in_words
 from transformer_core.analysis import ATTENTIONS, pattern_csv
 from transformer_core.errors import HeadlightError
 from transformer_core.figures import attention_heatmap, head_matrix
@@ -50,10 +50,10 @@ def comparable(run: Run, found: Mapping[str, Run], wanted: str) -> dict[str, Run
     return others
 
 
-def show(scene: Scene, others: Mapping[str, Run]) -> None:
+def show(data: SnapshotData, others: Mapping[str, Run]) -> None:
     """Draw the choice of the other training, the matrix of all pairs, and the chosen head beside its partner."""
     runs.launcher().warm_up()
-    run, wanted = scene.run, scene.view.other
+    run, wanted = data.run, data.view.other
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         if others:
             st.session_state[_OTHER_RUN] = wanted if wanted in others else next(iter(others))
@@ -90,10 +90,10 @@ def show(scene: Scene, others: Mapping[str, Run]) -> None:
             )
         )
     st.session_state[run_state.OTHER] = other.name
-    st.fragment(_compare, run_every=TICK if other.is_at_work else None)(scene, other.name)
+    st.fragment(_compare, run_every=TICK if other.is_at_work else None)(data, other.name)
 
 
-def _compare(scene: Scene, name: str) -> None:
+def _compare(data: SnapshotData, name: str) -> None:
     """Match the heads of both; while the other is trained, again and again."""
     other = runs.find(name)
     if other is None:
@@ -109,34 +109,34 @@ def _compare(scene: Scene, name: str) -> None:
     if not snapshots:
         st.html(f"<p class='hl-look'>{say('The film of {run} has not begun yet.', run=html.escape(name))}</p>")
         return
-    step = min(snapshots, key=lambda snapshot: abs(snapshot - scene.step))
+    step = min(snapshots, key=lambda snapshot: abs(snapshot - data.step))
     try:
-        matching, n_texts = _match(scene, other, step)
-        partner = film_readings.read_one(other, step, scene.read.reading.fixed)
+        matching, n_texts = _match(data, other, step)
+        partner = film_readings.read_one(other, step, data.read.reading.fixed)
     except HeadlightError as error:
         prose.warning(say("The two cannot be compared: {error}.", error=error))
         return
-    _draw(scene, other, step, matching, partner.patterns[scene.view.attention], n_texts)
+    _draw(data, other, step, matching, partner.patterns[data.view.attention], n_texts)
 
 
-def _match(scene: Scene, other: Run, step: int) -> "tuple[HeadMatching, int]":
+def _match(data: SnapshotData, other: Run, step: int) -> "tuple[HeadMatching, int]":
     """Return the matching of the chosen attention's heads on the person's text and some examples, and on how many."""
     from transformer_core.analysis.heads.matching import match_heads
 
-    attention, own = scene.view.attention, scene.read.reading
-    texts = [text for text in run_readings.examples(scene.run) if text != scene.view.text]
-    pairs = [(own.fixed, own.patterns[attention][scene.place], own.masks[attention])]
+    attention, own = data.view.attention, data.read.reading
+    texts = [text for text in run_readings.examples(data.run) if text != data.view.text]
+    pairs = [(own.fixed, own.patterns[attention][data.place], own.masks[attention])]
     for text in texts[: N_TEXTS - 1]:
-        fixed = film_readings.fixed(scene.run, own.steps.tolist(), text, "")
-        one = film_readings.read_one(scene.run, scene.step, fixed)
+        fixed = film_readings.fixed(data.run, own.steps.tolist(), text, "")
+        one = film_readings.read_one(data.run, data.step, fixed)
         pairs.append((fixed, one.patterns[attention], one.masks[attention]))
     theirs = [film_readings.read_one(other, step, fixed).patterns[attention] for fixed, _, _ in pairs]
     ours, masks = [patterns for _, patterns, _ in pairs], [mask for _, _, mask in pairs]
     return match_heads(ours, theirs, masks=masks), len(pairs)
 
 
-def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", patterns: Any, n_texts: int) -> None:
-    run, view = scene.run, scene.view
+def _draw(data: SnapshotData, other: Run, step: int, matching: "HeadMatching", patterns: Any, n_texts: int) -> None:
+    run, view = data.run, data.view
     title = say(ATTENTIONS[view.attention].title)
     told = say(
         "A head’s number means nothing: it comes from the seed. Heads of {attention} with the <b>same number</b> are "
@@ -150,10 +150,10 @@ def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", pattern
     st.html(f"<p class='hl-look'>{told}</p>")
     layer, head = matching.partner(view.layer, view.head)
     names = (
-        say("{name}, step {step:,}", name=run.name, step=scene.step),
+        say("{name}, step {step:,}", name=run.name, step=data.step),
         say("{name}, step {step:,}", name=other.name, step=step),
     )
-    axes = scene.axes
+    axes = data.axes
     with st.container(key="hl-film-seeds"):
         columns = st.columns(3, gap="small")
     with columns[0]:
@@ -161,7 +161,7 @@ def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", pattern
             matching.similarity, matching.partners, n_heads=matching.n_heads, names=names, title=title, theme=theme()
         )
         components.live_figure(figure, name=f"{run.name}-{other.name}-heads", csv=_csv(matching), key="film-matrix")
-    ours, theirs = scene.pattern(scene.place), patterns[layer, head]
+    ours, theirs = data.pattern(data.place), patterns[layer, head]
     pairs = ((ours, names[0], view.layer, view.head), (theirs, names[1], layer, head))
     for column, (pattern, name, of_layer, of_head) in zip(columns[1:], pairs, strict=True):
         with column:
@@ -178,12 +178,12 @@ def _draw(scene: Scene, other: Run, step: int, matching: "HeadMatching", pattern
                 csv=csv,
                 key=f"film-seed-{'ours' if pattern is ours else 'theirs'}",
             )
-    _pairs(scene, matching)
+    _pairs(data, matching)
 
 
-def _pairs(scene: Scene, matching: "HeadMatching") -> None:
+def _pairs(data: SnapshotData, matching: "HeadMatching") -> None:
     """List the pairs; a click on one chooses its head."""
-    view = scene.view
+    view = data.view
     aside = say("this training’s ↔ the other’s, and how alike they are (same number in brackets)")
     st.html(f"<div class='hl-label'>{say('Matched heads')}<span>{aside}</span></div>")
     is_many = len(matching.partners) > MANY_PAIRS
@@ -209,7 +209,7 @@ def _pairs(scene: Scene, matching: "HeadMatching") -> None:
                     key=f"film-pair-of-{layer}-{head}",
                     type="tertiary",
                     on_click=run_state.go_to,
-                    args=(scene.step, view.attention, layer, head),
+                    args=(data.step, view.attention, layer, head),
                 )
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import components, film_readings, folded, prose, run_readings, run_state, runs
+from pages.shared import code_expander, components, film_readings, prose, run_readings, run_state, runs
 from pages.shared.film_readings import FilmRead
 from pages.shared.runs import Run
 from pages.train import film_head, film_learning, film_pair, film_seeds
-from pages.train.film_scene import Scene
+from pages.train.film_data import SnapshotData
 from transformer_core.config import ModelConfig
 from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.language import grouped, say, say_message
@@ -40,11 +40,11 @@ def show(name: str, snapshots: tuple[int, ...]) -> None:
     run = runs.find(name)
     if run is None:
         st.rerun()
-    _scene(run, snapshots)
+    _data(run, snapshots)
     run_state.publish()
 
 
-def _scene(run: Run, snapshots: tuple[int, ...]) -> None:
+def _data(run: Run, snapshots: tuple[int, ...]) -> None:
     config = runs.configurations(run)[0]
     run_state.fit(config)
     with st.container(key="hl-film-bar"):
@@ -68,23 +68,23 @@ def _scene(run: Run, snapshots: tuple[int, ...]) -> None:
     if said:
         with remarks:
             prose.note(" ".join(said))
-    scene = Scene(run=run, read=read, place=place, view=run_state.current())
+    data = SnapshotData(run=run, read=read, place=place, view=run_state.current())
     history, found = film_learning.history_of(run)
-    film_head.led(scene)
-    _stage(scene, found)
+    film_head.led(data)
+    _stage(data, found)
     with right:  # late: it loads the model of this snapshot
-        film_head.says(scene)
-    film_head.look_for(scene)
-    folded.code(lambda: film_head.code(scene))
+        film_head.says(data)
+    film_head.look_for(data)
+    code_expander.code(lambda: film_head.code(data))
     with st.container(key="hl-film-below"):
         left, right = st.columns([7, 5], gap="medium")
     with left:
         if history is not None:
-            film_learning.heads_over_time(scene, history, found)
+            film_learning.heads_over_time(data, history, found)
     with right:
-        film_learning.loss(scene, found)
-        film_learning.appearances(scene, found)
-    _compare(scene)
+        film_learning.loss(data, found)
+        film_learning.appearances(data, found)
+    _compare(data)
 
 
 def _text(run: Run, config: ModelConfig) -> None:
@@ -162,46 +162,46 @@ def _place(read: FilmRead) -> int:
     return place
 
 
-def _stage(scene: Scene, found: "Sequence[Appearance]") -> None:
+def _stage(data: SnapshotData, found: "Sequence[Appearance]") -> None:
     """Draw all heads with the player, and the chosen one."""
-    many = scene.read.reading.patterns[scene.view.attention].shape[2] > MANY_HEADS
+    many = data.read.reading.patterns[data.view.attention].shape[2] > MANY_HEADS
     with st.container(key="hl-film-stage"):
         left, right = st.columns([6, 7] if many else [5, 7], gap="medium")
     with left, st.container(key="hl-film-overview"):
-        _overview(scene, found)
+        _overview(data, found)
     with right, st.container(key="hl-film-heatmap"):
-        film_head.heatmap(scene)
+        film_head.heatmap(data)
 
 
-def _overview(scene: Scene, found: "Sequence[Appearance]") -> None:
-    reading = scene.read.reading
-    groups, levels, strongest = film_readings.pictures(scene.read)
+def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
+    reading = data.read.reading
+    groups, levels, strongest = film_readings.pictures(data.read)
     steps = [int(step) for step in reading.steps]
-    attention, layer, head = scene.head
+    attention, layer, head = data.head
     components.head_overview(
         groups=groups,
         levels=levels,
         chosen={"attention": attention, "layer": layer, "head": head},
-        version=scene.read.identity,
+        version=data.read.identity,
         key=run_state.FILM_OVERVIEW,
         on_chosen=partial(run_state.on_head, run_state.FILM_OVERVIEW),
         film=components.FilmStrip(
             steps=steps,
-            place=scene.place,
+            place=data.place,
             wish=st.session_state[run_state.WISH],
             strongest=strongest,
             labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
-            lines=film_learning.lines(scene),
+            lines=film_learning.lines(data),
             marks=film_learning.marks(steps, found),
             on_snapshot=run_state.on_snapshot,
         ),
     )
 
 
-def _compare(scene: Scene) -> None:
+def _compare(data: SnapshotData) -> None:
     """Draw two snapshots, or two trainings, beside each other."""
-    other = scene.view.other
-    others = film_seeds.comparable(scene.run, runs.available(), other)
+    other = data.view.other
+    others = film_seeds.comparable(data.run, runs.available(), other)
     chosen = SNAPSHOTS if other.isdecimal() else TRAININGS if other else NOTHING
     prose.subheading(say("Beside each other"), say("the chosen head"))
     st.session_state[COMPARISON] = chosen
@@ -213,12 +213,12 @@ def _compare(scene: Scene) -> None:
         required=True,
         label_visibility="collapsed",
         on_change=_on_comparison,
-        args=(film_pair.default(scene), next(iter(others), scene.run.name)),
+        args=(film_pair.default(data), next(iter(others), data.run.name)),
     )
     if chosen == SNAPSHOTS:
-        film_pair.show(scene)
+        film_pair.show(data)
     elif chosen == TRAININGS:
-        film_seeds.show(scene, others)
+        film_seeds.show(data, others)
 
 
 def _on_comparison(step: str, name: str) -> None:

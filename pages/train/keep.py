@@ -5,7 +5,7 @@ from typing import Literal
 
 import streamlit as st
 
-from pages.shared import folded, models, prose, run_state, runs, shelf
+from pages.shared import code_expander, model_store, models, prose, run_state, runs
 from pages.shared.runs import Run
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say
@@ -17,7 +17,7 @@ class _Request:
 
     name: str
     next_step: Literal["save", "describe", "none"] = "save"
-    kept: shelf.Kept | None = None
+    kept: model_store.Kept | None = None
     trouble: str = ""
 
 
@@ -45,14 +45,14 @@ def offer(run: Run, step: int) -> None:
         _answer(session[request_key], run)
     if run.request:
         command = str(run.request["command"])
-        folded.command(say("Reproduce from the command line"), lambda: command)
+        code_expander.command(say("Reproduce from the command line"), lambda: command)
 
 
 def _answer(request: _Request, run: Run) -> None:
     """Save a model and measure its heads, as far as that is still to be done, and say what came of it."""
     if request.next_step == "save":
         try:
-            request.kept, request.next_step = shelf.keep_run(run.path, request.name), "describe"
+            request.kept, request.next_step = model_store.keep_run(run.path, request.name), "describe"
         except HeadlightError as error:
             request.trouble, request.next_step = say("The model was not saved: {error}.", error=error), "none"
     if request.kept and request.kept.name in models.available():
@@ -60,7 +60,7 @@ def _answer(request: _Request, run: Run) -> None:
         if request.next_step == "describe":
             with st.spinner(say("It is saved. Measuring what its heads do, for its card …"), show_time=True):
                 try:
-                    shelf.describe_heads(run.path, request.kept.name)
+                    model_store.describe_heads(run.path, request.kept.name)
                 except HeadlightError as error:
                     request.trouble = say("The model is saved, but {error}.", error=error)
                 request.next_step = "none"
@@ -68,7 +68,7 @@ def _answer(request: _Request, run: Run) -> None:
         prose.warning(request.trouble)
 
 
-def _kept(kept: shelf.Kept) -> None:
+def _kept(kept: model_store.Kept) -> None:
     """Say what was kept, and offer to look at it."""
     prose.success(say("Saved as “{name}”, as it was after step {step:,}.", name=kept.title, step=kept.step))
     if st.button(say("Look at its heads"), icon=":material/grid_view:", key="open-kept"):

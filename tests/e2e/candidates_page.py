@@ -50,7 +50,7 @@ def page() -> None:
     sampling = st.session_state.get("sampling", Sampling())
     log_probs = logits.log_softmax(dim=-1)
     allowed = log_probs[logits.isfinite()]
-    shown = bars.Moment(
+    shown = bars.NextTokenDistribution(
         n_written=moment,
         scores=logits.numpy(),
         log_probs=log_probs.numpy(),

@@ -17,7 +17,7 @@ from streamlit.runtime.scriptrunner import RerunData
 from streamlit.testing.v1 import AppTest, local_script_runner
 
 import transformer_core as tc
-from pages.shared import folded, runs
+from pages.shared import code_expander, runs
 from transformer_core.config import Architecture
 from transformer_core.text.tokenizer import Kind
 
@@ -197,11 +197,11 @@ def through_history() -> Iterator[None]:
         yield
 
 
-def shown_code(app: AppTest, key: str = folded.CODE) -> str:
+def shown_code(app: AppTest, key: str = code_expander.CODE) -> str:
     """The lines of "Show the code", or of a command that is folded, once they are asked for."""
     app.session_state[key] = True
     app.run()
     assert not app.exception
-    icon = {folded.CODE: ":material/code:", folded.COMMAND: ":material/terminal:"}[key]
+    icon = {code_expander.CODE: ":material/code:", code_expander.COMMAND: ":material/terminal:"}[key]
     (shown,) = (code.value for expander in app.expander if expander.icon == icon for code in expander.code)
     return str(shown)

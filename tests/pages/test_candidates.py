@@ -38,17 +38,17 @@ def given(*, n: int = 100, **changed: Any) -> dict[str, Any]:
     } | changed
 
 
-def parts(given: dict[str, Any]) -> tuple[bars.Moment, dict[str, Any]]:
-    """The moment, and the rest."""
-    of_moment = {name: given[name] for name in ("scores", "log_probs", "entropy", "next_token", "version")}
-    rest = {name: value for name, value in given.items() if name not in {*of_moment, "name"}}
-    return bars.Moment(n_written=2, name=given.get("name", ""), **of_moment), rest
+def parts(given: dict[str, Any]) -> tuple[bars.NextTokenDistribution, dict[str, Any]]:
+    """The distribution, and the rest."""
+    of_step = {name: given[name] for name in ("scores", "log_probs", "entropy", "next_token", "version")}
+    rest = {name: value for name, value in given.items() if name not in {*of_step, "name"}}
+    return bars.NextTokenDistribution(n_written=2, name=given.get("name", ""), **of_step), rest
 
 
 def draw(**changed: Any) -> None:
-    """Draw the component, and the same moment again as one nearby."""
-    moment, rest = parts(given(**changed))
-    bars.candidates(moment, nearby=[replace(moment, n_written=3, entropy=1.5)], **rest)
+    """Draw the component, and the same distribution again as one nearby."""
+    distribution, rest = parts(given(**changed))
+    bars.candidates(distribution, nearby=[replace(distribution, n_written=3, entropy=1.5)], **rest)
 
 
 def show() -> None:
@@ -75,11 +75,11 @@ def run(sent: dict[str, Any] | None = None, **changed: Any) -> AppTest:
 
 
 def data_of(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
-    """What is said of the moment and of all, and its scores as the browser reads them."""
+    """What is said of the distribution and of all, and its scores as the browser reads them."""
     data = component(app, "candidates").bytes
     (length,) = struct.unpack("<I", data[:4])
     header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
-    shown, nearby = header.pop("moments")
+    shown, nearby = header.pop("distributions")
     assert nearby == shown | {"nWritten": 3, "entropy": 1.5}
     np.testing.assert_array_equal(scores[: header["nTokens"]], scores[header["nTokens"] :])
     return header | shown, scores[: header["nTokens"]]
@@ -139,7 +139,7 @@ def test_of_equal_scores_the_higher_token_comes_first():
     [
         ({"token": 4, "version": "12"}, 4),
         ({"token": 0, "version": "12"}, 0),
-        ({"token": 4, "version": "11"}, None),  # of a moment before
+        ({"token": 4, "version": "11"}, None),  # of a distribution before
         ({"token": 4}, None),
         ({"token": -1, "version": "12"}, None),
         ({"token": 4.0, "version": "12"}, None),

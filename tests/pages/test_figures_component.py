@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import takeaway
+from pages.shared import export
 from tests.pages.conftest import component
 
 
@@ -120,7 +120,7 @@ def test_a_sent_window_is_checked(sent: object, window: tuple[range, range] | No
 def test_files_to_take_away_say_the_same(two_models: Path):
     numbers = np.random.default_rng(0).random(3).astype(np.float32)
     told = {"model": "en-fr", "text": "Où est le chat ?", "layer": 1}
-    files = takeaway.files(
+    files = export.files(
         name="en-fr-head",
         csv=lambda: "weight\n" + "".join(f"{number}\n" for number in numbers),
         arrays=lambda: {"pattern": numbers, "tokens": np.array(["é", "🙂"])},
@@ -144,7 +144,7 @@ def test_files_to_take_away_say_the_same(two_models: Path):
 
 def test_a_model_s_seed_and_new_weights_are_told(tmp_path: Path):
     def model() -> dict[str, Any]:
-        files = takeaway.files(name="a", csv=str, arrays=dict, code="", state={}, model=str(tmp_path))
+        files = export.files(name="a", csv=str, arrays=dict, code="", state={}, model=str(tmp_path))
         return json.loads(files["state.json"])["model"]
 
     assert model() == {"path": tmp_path.name}  # removed meanwhile

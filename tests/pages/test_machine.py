@@ -64,6 +64,6 @@ def test_a_fault_of_ours_stays_one():
 
 def test_the_frame_does_not_wait_for_torch():
     """What is drawn before the answer needs no torch."""
-    code = "import sys; from pages.shared import bar, models; models.available(); print('torch' in sys.modules)"
+    code = "import sys; from pages.shared import model_bar, models; models.available(); print('torch' in sys.modules)"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert answer.stdout.strip() == "False"

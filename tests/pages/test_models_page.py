@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.languages import CATALOGUES
-from pages.shared import models, shelf
+from pages.shared import model_store, models
 from tests.checkpoints.families import test_nanogpt as nanogpt
 from tests.pages.conftest import EXAMPLES, url_of, words_of
 from tests.pages.small_gpt2 import save_small_gpt2
@@ -225,7 +225,7 @@ def test_to_delete_is_not_what_a_hasty_click_does(place: Path, open_models: Open
 
 @pytest.mark.slow
 def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
-    packed = shelf.pack(models.available()["tales"])
+    packed = model_store.pack(models.available()["tales"])
     app = upload(open_models(), "tales (1).zip", packed)
     assert "“Tales (tales-1)” is here now" in app.info[0].value
     assert names(place) == ["en-fr", "gaps", "tales", "tales-1"]
@@ -235,14 +235,14 @@ def test_what_is_handed_out_can_be_taken_in(place: Path, open_models: OpenApp):
 
 
 def test_a_name_of_a_shipped_model_is_not_given(place: Path):
-    packed = shelf.pack(models.available()["tales"])
-    assert shelf.unpack(io.BytesIO(packed), "Stories") == "stories-2"
+    packed = model_store.pack(models.available()["tales"])
+    assert model_store.unpack(io.BytesIO(packed), "Stories") == "stories-2"
 
 
 def test_two_visitors_never_get_the_same_name(place: Path):
-    packed = shelf.pack(models.available()["gaps"])
+    packed = model_store.pack(models.available()["gaps"])
     with ThreadPoolExecutor(3) as visitors:
-        given = list(visitors.map(lambda _: shelf.unpack(io.BytesIO(packed), "Mine"), range(3)))
+        given = list(visitors.map(lambda _: model_store.unpack(io.BytesIO(packed), "Mine"), range(3)))
     assert sorted(given) == ["mine", "mine-2", "mine-3"]
     assert {*given} < models.available().keys()
     assert [path for path in place.iterdir() if path.name.startswith(".")] == []
@@ -251,7 +251,7 @@ def test_two_visitors_never_get_the_same_name(place: Path):
 @pytest.mark.parametrize("name", ["../../evil", ".hidden", "", "…", "a" * 300, "CON/x", "x\ny"])
 def test_names_stay_within_the_folder(name: str, place: Path):
     before = names(place.parent)
-    given = shelf.unpack(io.BytesIO(shelf.pack(models.available()["gaps"])), name)
+    given = model_store.unpack(io.BytesIO(model_store.pack(models.available()["gaps"])), name)
     assert given in names(place)
     assert given in models.available()
     assert names(place.parent) == before
@@ -261,14 +261,14 @@ def test_a_file_that_is_no_model(place: Path, open_models: OpenApp):
     app = upload(open_models(), "photo.zip", b"GIF89a")
     assert "not a zip file that can be read" in warnings_of(app)
     assert names(place) == ["en-fr", "gaps", "tales"]
-    packed = shelf.pack(models.available()["tales"])
+    packed = model_store.pack(models.available()["tales"])
     with pytest.raises(CheckpointError, match="not a zip file that can be read"):
-        shelf.unpack(io.BytesIO(packed[:-100]), "cut")
+        model_store.unpack(io.BytesIO(packed[:-100]), "cut")
 
 
 @pytest.mark.parametrize("card", [{"heads": [{}]}, {"examples": 7}, {"metrics": 1}, {"parameters": "many"}])
 def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
-    source = io.BytesIO(shelf.pack(models.available()["gaps"]))
+    source = io.BytesIO(model_store.pack(models.available()["gaps"]))
     with zipfile.ZipFile(source) as packed:
         files = {name: packed.read(name) for name in packed.namelist()} | {"gaps/card.json": json.dumps(card).encode()}
     changed = io.BytesIO()
@@ -276,10 +276,10 @@ def test_a_card_that_makes_no_sense(card: dict[str, object], place: Path):
         for name, content in files.items():
             packed.writestr(name, content)
     if "parameters" in card:
-        assert shelf.unpack(changed, "new") == "new"  # they are counted
+        assert model_store.unpack(changed, "new") == "new"  # they are counted
         return
     with pytest.raises(CheckpointError, match="says something else"):
-        shelf.unpack(changed, "new")
+        model_store.unpack(changed, "new")
     assert names(place) == ["en-fr", "gaps", "tales"]
 
 
@@ -317,14 +317,14 @@ def test_what_comes_with_headlight_stays(monkeypatch: pytest.MonkeyPatch, open_m
     assert "comes with Headlight" in words_of(app)
     assert not button(app, "Delete …")
     with pytest.raises(CheckpointError, match="comes with Headlight and stays"):
-        shelf.delete("en-fr")
+        model_store.delete("en-fr")
     assert (models.ROOT / "checkpoints" / "en-fr" / "config.json").is_file()
 
 
 @pytest.mark.parametrize("name", ["../checkpoints/tales", "..", "", "."])
 def test_only_models_of_this_folder_are_deleted(name: str, place: Path):
     with pytest.raises(CheckpointError):
-        shelf.delete(name)
+        model_store.delete(name)
     assert names(place) == ["en-fr", "gaps", "tales"]
 
 
@@ -339,7 +339,7 @@ def test_a_german_reader_is_told_in_german_why_a_folder_is_no_model(place: Path)
     (place / "half").mkdir()
     add_catalogues(CATALOGUES[0])  # as the app does
     with speaking("de"):
-        reasons = {folder.name: folder.reason for folder in shelf.unusable({})}
+        reasons = {folder.name: folder.reason for folder in model_store.unusable({})}
     assert reasons == {
         "en-fr": "ein Encoder-Decoder-Modell braucht n_encoder_layers von mindestens 1, nicht 0.",
         "gaps": "config.json ist kein gültiges JSON (ein Doppelpunkt fehlt: Zeile 1, Spalte 14 (Zeichen 13)).",
@@ -354,9 +354,9 @@ def test_a_folder_that_may_not_be_read_says_so(place: Path):
     (place / "tales" / "config.json").chmod(0)
     try:
         cards = models.available()
-        told = {folder.name: (folder.reason, folder.can_be_deleted) for folder in shelf.unusable(cards)}
+        told = {folder.name: (folder.reason, folder.can_be_deleted) for folder in model_store.unusable(cards)}
         with pytest.raises(CheckpointError, match=r"gaps cannot be deleted \(Permission denied\); delete it by hand"):
-            shelf.delete("gaps")
+            model_store.delete("gaps")
     finally:
         (place / "gaps").chmod(0o755)
     assert [*cards] == ["en-fr"]
@@ -377,7 +377,7 @@ def test_folders_that_are_no_models(place: Path, small_gpt2: Path, open_models: 
     (place / "odd" / "card.json").write_text('{"heads": [{}]}')
     app = open_models()
     assert app.expander[0].label == "5 folders here are no model to use"
-    reasons = {folder.name: folder.reason for folder in shelf.unusable(models.available())}
+    reasons = {folder.name: folder.reason for folder in model_store.unusable(models.available())}
     assert reasons["empty"] == "It has no model.safetensors, so it is not a complete checkpoint."
     assert reasons["gpt"] == "It is a Hugging Face folder; bring it in, and it is converted."
     assert reasons["half"] == "It has no model.safetensors, so it is not a complete checkpoint."

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.learn import tour_lessons
 from pages.learn.lesson_engine.catalogue import KINDS
-from pages.shared import tongue
+from pages.shared import locale
 from tests.pages.conftest import EXAMPLES, FRAME
 from tests.pages.learn.experiment_pages import make
 from tests.pages.pseudo_language import Numbers, left_over, texts_of
@@ -185,7 +185,7 @@ def in_numbers(three_kinds: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(language, "_catalogue", cache(lambda _: Numbers()))
         patch.setattr(language, "_ask", lambda: "de")
-        patch.setattr(tongue, "ask_for_language", lambda ask: None)
+        patch.setattr(locale, "ask_for_language", lambda ask: None)
         patch.setattr(tour_lessons, "SHIPPED", folder / "lessons")
         patch.setattr(Launcher, "warm_up", lambda self: None)
         patch.setenv("HEADLIGHT_LESSONS", str(folder / "none"))

@@ -83,7 +83,7 @@ def test_each_token_is_told_by_a_row_and_its_labels_are_sent_once():
 def test_weights_follow_the_tokens_and_the_moment_is_told():
     header, numbers = sent(AppTest.from_function(show).run())
     np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875])
-    assert header["moments"] == [{"n": 1, "source": 3, "output": 2}]
+    assert header["steps"] == [{"n": 1, "source": 3, "output": 2}]
     assert (header["nGiven"], header["at"], header["nOutput"]) == (1, 1, 3)
     assert header["source"] == ["The", "<b>", "\u2068שלום\u2069"]
     assert (header["ended"], header["answers"], header["height"]) == (None, None, 400)
@@ -100,13 +100,13 @@ def show_with_the_moment_before() -> None:
 
 def test_other_moments_follow_the_one_that_is_shown():
     header, numbers = sent(AppTest.from_function(show_with_the_moment_before).run())
-    assert [moment["n"] for moment in header["moments"]] == [1, 0]
+    assert [step["n"] for step in header["steps"]] == [1, 0]
     np.testing.assert_array_equal(numbers[3 * 9 :], [0.5, 0.25, 0.25, 0.125, 0.875, 0.25, 0.25, 0.5, 0.125])
 
 
 def test_without_an_encoder_or_a_next_token_there_is_nothing_to_look_at():
     header, numbers = sent(AppTest.from_function(show_the_end).run())
-    assert header["moments"] == [{"n": 0, "source": 0, "output": 0}]
+    assert header["steps"] == [{"n": 0, "source": 0, "output": 0}]
     assert (header["source"], header["nOutput"], len(numbers)) == ([], 1, 5)
     assert header["ended"] == "The model ended its text here."
 

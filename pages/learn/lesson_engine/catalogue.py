@@ -21,7 +21,7 @@ from pages.learn.lesson_engine.parameters import (
 from transformer_core.errors import mark
 
 if TYPE_CHECKING:
-    from pages.learn.lesson_engine.drawn import Drawn, Scene, Slider
+    from pages.learn.lesson_engine.drawn import Drawn, FigureData, Slider
     from pages.learn.lesson_engine.lesson import FigureSpec
 
 
@@ -40,14 +40,16 @@ class Kind:
         found = getattr(import_module(self.home), "SLIDERS", {}).get(spec.kind)
         return () if found is None else found(read_parameters(spec))
 
-    def draw(self, scene: "Scene") -> "Drawn":
+    def draw(self, data: "FigureData") -> "Drawn":
         """Draw the figure.
 
         Raises:
             LessonError: it cannot be drawn from this model and text.
         """
-        draw: Callable[[Scene], Drawn] = getattr(import_module(self.home), f"draw_{scene.spec.kind.replace('-', '_')}")
-        return draw(scene)
+        draw: Callable[[FigureData], Drawn] = getattr(
+            import_module(self.home), f"draw_{data.spec.kind.replace('-', '_')}"
+        )
+        return draw(data)
 
 
 _HEAD: Mapping[str, Parameter] = {

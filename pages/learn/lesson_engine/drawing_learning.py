@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.learn.lesson_engine.drawn import Plot, Scene, Slider, csv_of
+from pages.learn.lesson_engine.drawn import FigureData, Plot, Slider, csv_of
 from pages.learn.lesson_engine.evaluation import plain_number
 from pages.learn.lesson_engine.six_words import STEPS, WORDS, smoothed_target
 from transformer_core.figures.bars.label_bars import label_bars
@@ -41,22 +41,22 @@ SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
 }
 
 
-def draw_distributions(scene: Scene) -> Plot:
+def draw_distributions(data: FigureData) -> Plot:
     """Draw what is right beside what the untrained and the trained model say."""
-    made = scene.evidence.six_words(scene.given.get("smoothing", 0.0), steps=STEPS if scene.is_trained else 0)
+    made = data.evidence.six_words(data.given.get("smoothing", 0.0), steps=STEPS if data.is_trained else 0)
     panels = {say("target"): made.target, say("untrained"): made.untrained}
-    if scene.is_trained:
+    if data.is_trained:
         panels[say("trained")] = made.trained
     figure = number_panels(
         panels,
         made.to_say,
         WORDS,
-        title=scene.given.get("title") or say("“i am a student <eos>”: what is right, and what the model says"),
+        title=data.given.get("title") or say("“i am a student <eos>”: what is right, and what the model says"),
         row_name=say("to say"),
         column_name=say("word"),
         limits=(0.0, 1.0),
         stacked=True,
-        theme=scene.theme,
+        theme=data.theme,
     )
     rows = [
         (name, right, *map(float, row))
@@ -66,25 +66,25 @@ def draw_distributions(scene: Scene) -> Plot:
     return Plot(figure=figure, csv=csv_of(("what", "to say", *WORDS), rows))
 
 
-def draw_loss(scene: Scene) -> Plot:
+def draw_loss(data: FigureData) -> Plot:
     """Draw the loss of the six words' training."""
-    made = scene.evidence.six_words(scene.given.get("smoothing", 0.0))
-    return loss_figure(made.losses, scene=scene)
+    made = data.evidence.six_words(data.given.get("smoothing", 0.0))
+    return loss_figure(made.losses, data=data)
 
 
-def loss_figure(losses: np.ndarray, *, scene: Scene) -> Plot:
+def loss_figure(losses: np.ndarray, *, data: FigureData) -> Plot:
     """Draw the losses so far."""
     steps = np.arange(1, len(losses) + 1)
     figure = plain_lines(
         {"": (steps, losses)},
-        title=scene.given.get("title") or say("The loss of the six-word model"),
+        title=data.given.get("title") or say("The loss of the six-word model"),
         x_name=say("step"),
         y_name=say("nats a word"),
         y_format=".3f",
         x_limits=(0, STEPS),
         y_limits=(0.0, 2.4),
         levels={say("guessing: ln 6"): float(np.log(len(WORDS)))},
-        theme=scene.theme,
+        theme=data.theme,
         height=280,
     )
     return Plot(
@@ -92,10 +92,10 @@ def loss_figure(losses: np.ndarray, *, scene: Scene) -> Plot:
     )
 
 
-def draw_smoothing(scene: Scene) -> Plot:
+def draw_smoothing(data: FigureData) -> Plot:
     """Draw a smoothed target beside the one-hot one."""
-    smoothing = scene.moved.get("smoothing", 0.1)
-    n = scene.given.get("words", len(WORDS))
+    smoothing = data.moved.get("smoothing", 0.1)
+    n = data.given.get("words", len(WORDS))
     labels = WORDS if n == len(WORDS) else tuple(map(str, range(n)))
     right = 1 if n == len(WORDS) else 0
     bars = {
@@ -105,7 +105,7 @@ def draw_smoothing(scene: Scene) -> Plot:
     figure = label_bars(
         bars,
         labels,
-        title=scene.given.get("title")
+        title=data.given.get("title")
         or say(
             "The target where “{word}” is right, smoothed by {smoothing}",
             word=labels[right],
@@ -115,15 +115,15 @@ def draw_smoothing(scene: Scene) -> Plot:
         value_name=say("probability"),
         limits=(0.0, 1.0),
         decimals=3,
-        theme=scene.theme,
+        theme=data.theme,
     )
     rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
     return Plot(figure=figure, csv=csv_of(("word", *bars), rows))
 
 
-def draw_warm_up(scene: Scene) -> Plot:
+def draw_warm_up(data: FigureData) -> Plot:
     """Draw the paper's learning rate, beside that of the paper's base model."""
-    d_model, warmup = int(scene.moved.get("width", 512)), int(scene.moved.get("steps", 4000))
+    d_model, warmup = int(data.moved.get("width", 512)), int(data.moved.get("steps", 4000))
     last = max(5 * warmup, 20_000)
     steps = np.unique(
         np.concatenate([np.geomspace(1, last, _N_POINTS), np.linspace(1, last, _N_POINTS), [warmup]]).astype(int)
@@ -139,13 +139,13 @@ def draw_warm_up(scene: Scene) -> Plot:
     highest = warmup_learning_rate(warmup, d_model=d_model, warmup_steps=warmup)
     figure = plain_lines(
         lines,
-        title=scene.given.get("title")
+        title=data.given.get("title")
         or say("Learning rate: highest {rate} at step {step}", rate=f"{highest:.2e}", step=grouped(warmup)),
         x_name=say("step"),
         y_name=say("learning rate"),
         y_format=".3e",
         marks={} if len(lines) > 1 else {say("end of the warm-up"): float(warmup)},
-        theme=scene.theme,
+        theme=data.theme,
         height=340,
     )
     rows = [(int(step), float(rate)) for step, rate in zip(steps, _rates(steps, d_model, warmup), strict=True)]

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.learn.lesson_engine.drawn import Plot, Scene, Slider, Strip, Table, csv_of
+from pages.learn.lesson_engine.drawn import FigureData, Plot, Slider, Strip, Table, csv_of
 from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.evaluation import plain_number
 from pages.learn.lesson_engine.expression import parse
@@ -51,75 +51,75 @@ SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
 }
 
 
-def draw_tokens(scene: Scene) -> Strip:
+def draw_tokens(data: FigureData) -> Strip:
     """Draw the tokens of a text in a row."""
-    side = scene.given.get("side", "source")
-    run = scene.run
+    side = data.given.get("side", "source")
+    run = data.run
     if not getattr(run.model_run, side):
         side = "target" if side == "source" else "source"
     labels = getattr(run.model_run, side)
     notes: tuple[str, ...] = ()
     weights: tuple[float, ...] = ()
-    if "values" in scene.given:
-        values = _with_axes(scene, "values", 1)
+    if "values" in data.given:
+        values = _with_axes(data, "values", 1)
         if len(values.array) != len(labels):
             raise LessonError(
                 "there are {n} tokens and {m} values",
                 n=len(labels),
                 m=len(values.array),
-                line=scene.spec.lines["values"],
+                line=data.spec.lines["values"],
             )
         numbers = values.array.astype(np.float64)
         top = float(np.abs(numbers).max(initial=0)) or 1.0
         weights = tuple((np.abs(numbers) / (1.0 if top <= 1 else top)).tolist())
         notes = tuple(plain_number(number, 2) for number in numbers.tolist())
-    elif scene.given.get("numbers", True):
+    elif data.given.get("numbers", True):
         notes = tuple(map(str, run.model_run.inputs[0 if side == "source" else -1]))
     title = say("The tokens of the source") if side == "source" else say("The tokens that the decoder reads")
     if len(run.model_run.inputs) == 1:
         title = say("The tokens of the text")
-    return Strip(title=scene.given.get("title") or title, labels=tuple(labels), notes=notes, weights=weights)
+    return Strip(title=data.given.get("title") or title, labels=tuple(labels), notes=notes, weights=weights)
 
 
-def draw_matrix(scene: Scene) -> Plot:
+def draw_matrix(data: FigureData) -> Plot:
     """Draw numbers with two axes."""
-    values = _with_axes(scene, "values", 2)
+    values = _with_axes(data, "values", 2)
     array = values.array.astype(np.float64)
     if array.size > _MOST_CELLS:
         raise LessonError(
             "{n:,} numbers are too many for a figure; choose with “at”",
             n=array.size,
-            line=scene.spec.lines["values"],
+            line=data.spec.lines["values"],
         )
     return _matrix(
         values,
-        title=scene.given.get("title") or scene.given["values"],
-        signed=scene.given.get("signed", bool(np.nanmin(np.where(np.isfinite(array), array, 0)) < 0)),
-        numbers=scene.given.get("numbers", True),
-        decimals=scene.given.get("decimals", 2),
-        scene=scene,
+        title=data.given.get("title") or data.given["values"],
+        signed=data.given.get("signed", bool(np.nanmin(np.where(np.isfinite(array), array, 0)) < 0)),
+        numbers=data.given.get("numbers", True),
+        decimals=data.given.get("decimals", 2),
+        data=data,
     )
 
 
-def draw_bars(scene: Scene) -> Plot:
+def draw_bars(data: FigureData) -> Plot:
     """Draw numbers with one axis, and others beside them."""
-    values = _with_axes(scene, "values", 1)
+    values = _with_axes(data, "values", 1)
     axis = values.axes[0]
     labels = axis.labels or tuple(map(str, range(axis.size)))
-    names = [name.strip() for name in scene.given.get("names", "").split(",")]
+    names = [name.strip() for name in data.given.get("names", "").split(",")]
     bars = {names[0]: values.array.astype(np.float64)}
-    if "beside" in scene.given:
-        beside = _with_axes(scene, "beside", 1)
+    if "beside" in data.given:
+        beside = _with_axes(data, "beside", 1)
         if len(beside.array) != len(values.array):
             raise LessonError(
                 "there are {n} tokens and {m} values",
                 n=len(labels),
                 m=len(beside.array),
-                line=scene.spec.lines["beside"],
+                line=data.spec.lines["beside"],
             )
         bars[names[1] if len(names) > 1 else "2"] = beside.array.astype(np.float64)
-    title = scene.given.get("title") or scene.given["values"]
-    limits = _ends(scene, bars)
+    title = data.given.get("title") or data.given["values"]
+    limits = _ends(data, bars)
     figure = label_bars(
         bars,
         labels,
@@ -127,48 +127,48 @@ def draw_bars(scene: Scene) -> Plot:
         label_name=say(axis.name),
         value_name=say("value (axis starts at {low})", low=f"{limits[0]:g}") if limits and limits[0] else say("value"),
         limits=limits,
-        decimals=scene.given.get("decimals", 2),
-        theme=scene.theme,
+        decimals=data.given.get("decimals", 2),
+        theme=data.theme,
     )
     rows = [(label, *(float(of[place]) for of in bars.values())) for place, label in enumerate(labels)]
     return Plot(figure=figure, csv=csv_of((axis.name, *(name or "value" for name in bars)), rows))
 
 
-def _ends(scene: Scene, bars: Mapping[str, np.ndarray]) -> tuple[float, float] | None:
+def _ends(data: FigureData, bars: Mapping[str, np.ndarray]) -> tuple[float, float] | None:
     """Return the ends of the axis; None: the usual ones, from 0.
 
     Raises:
         LessonError: they leave nothing between them, or something of the numbers outside.
     """
-    if "from" not in scene.given and "to" not in scene.given:
+    if "from" not in data.given and "to" not in data.given:
         return None
     seen = np.concatenate([of[np.isfinite(of)] for of in bars.values()])
     least, most = float(seen.min(initial=0)), float(seen.max(initial=0))
-    low, high = scene.given.get("from", min(least, 0.0)), scene.given.get("to", max(most, 0.0))
+    low, high = data.given.get("from", min(least, 0.0)), data.given.get("to", max(most, 0.0))
     if low >= high or (seen < low).any() or (seen > high).any():
         raise LessonError(
             "the numbers go from {least} to {most}; “from” and “to” leave some out",
             least=f"{seen.min(initial=np.inf):g}",
             most=f"{most:g}",
-            line=scene.spec.line,
+            line=data.spec.line,
         )
     return low, high
 
 
-def draw_positions(scene: Scene) -> Plot:
+def draw_positions(data: FigureData) -> Plot:
     """Draw the paper's table of positions."""
-    n, width = scene.given.get("n", 20), scene.given.get("width", 512)
+    n, width = data.given.get("n", 20), data.given.get("width", 512)
     if width % 2:
-        raise LessonError("sines and cosines come in pairs: the width must be even", line=scene.spec.lines["width"])
-    layout = scene.given.get("layout", "interleaved")
+        raise LessonError("sines and cosines come in pairs: the width must be even", line=data.spec.lines["width"])
+    layout = data.given.get("layout", "interleaved")
     table = sinusoidal_table(n, width, layout=layout).numpy().astype(np.float64)
-    with_numbers = scene.given.get("numbers", width <= 12)
+    with_numbers = data.given.get("numbers", width <= 12)
     told = say("sines left, cosines right") if layout == "halves" else say("interleaved sine and cosine")
     figure = number_panels(
         {"": table},
         (),
         (),
-        title=scene.given.get("title")
+        title=data.given.get("title")
         or say("{n} positions × {width} dimensions, {layout}", n=n, width=width, layout=told),
         row_name=say("position"),
         column_name=say("dimension"),
@@ -177,21 +177,21 @@ def draw_positions(scene: Scene) -> Plot:
         decimals=4 if width <= 8 else 2,
         with_numbers=with_numbers,
         with_colors=not with_numbers,
-        theme=scene.theme,
+        theme=data.theme,
         height=430 if n > 12 else None,
     )
     rows = [(place, *row) for place, row in enumerate(table.tolist())]
     return Plot(figure=figure, csv=csv_of(("position", *map(str, range(width))), rows))
 
 
-def draw_shapes(scene: Scene) -> Table:
+def draw_shapes(data: FigureData) -> Table:
     """Tell the shapes of what passes through the model."""
-    sources = scene.given.get("values", ())
+    sources = data.given.get("values", ())
     is_own = bool(sources)
     rows, codes = [], []
     for source in sources or _SHAPES:
         try:
-            values = scene.ask(source, parameter="values")
+            values = data.ask(source, parameter="values")
         except LessonError:
             if is_own:
                 raise
@@ -199,7 +199,7 @@ def draw_shapes(scene: Scene) -> Table:
         rows.append((_meaning(source), values.in_words(), grouped(values.array.size)))
         codes.append(source)
     return Table(
-        title=scene.given.get("title") or say("What passes through the model, on this text"),
+        title=data.given.get("title") or say("What passes through the model, on this text"),
         columns=(say("what"), say("shape"), say("numbers")),
         rows=tuple(rows),
         codes=tuple(codes),
@@ -213,18 +213,18 @@ def _meaning(source: str) -> str:
     return say(meaning).partition(" [")[0] if meaning else source
 
 
-def draw_beams(scene: Scene) -> Table:
+def draw_beams(data: FigureData) -> Table:
     """Tell what a beam search considers behind so many tokens."""
-    n_beams, n_tokens = scene.given.get("beams", 4), scene.given.get("tokens", 16)
+    n_beams, n_tokens = data.given.get("beams", 4), data.given.get("tokens", 16)
     try:
-        found = searched(scene.run, n_beams, n_tokens)
+        found = searched(data.run, n_beams, n_tokens)
     except HeadlightError as error:
-        raise LessonError(error.message, line=scene.spec.line) from error
+        raise LessonError(error.message, line=data.spec.line) from error
     fates = {"kept": say("goes on"), "ended": say("has ended"), "dropped": say("dropped")}
-    written = min(int(scene.moved.get("written", 1)), len(found.levels))
+    written = min(int(data.moved.get("written", 1)), len(found.levels))
     level = found.levels[written - 1]
     return Table(
-        title=scene.given.get("title")
+        title=data.given.get("title")
         or say_number(
             written,
             "Behind {n} token: what a search with {beams} beams considers",
@@ -237,24 +237,24 @@ def draw_beams(scene: Scene) -> Table:
     )
 
 
-def _with_axes(scene: Scene, parameter: str, n_axes: int) -> Values:
+def _with_axes(data: FigureData, parameter: str, n_axes: int) -> Values:
     """Return a parameter's numbers.
 
     Raises:
         LessonError: they have another number of axes.
     """
-    values = scene.ask(scene.given[parameter], parameter=parameter)
+    values = data.ask(data.given[parameter], parameter=parameter)
     if len(values.axes) != n_axes:
         raise LessonError(
             "this figure takes numbers with {n} axes, and these have {shape}",
             n=n_axes,
             shape=values.in_words() or Message("none"),
-            line=scene.spec.lines[parameter],
+            line=data.spec.lines[parameter],
         )
     return values
 
 
-def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals: int, scene: Scene) -> Plot:
+def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals: int, data: FigureData) -> Plot:
     array = values.array.astype(np.float64)
     rows, columns = values.axes
     figure = number_panels(
@@ -267,7 +267,7 @@ def _matrix(values: Values, *, title: str, signed: bool, numbers: bool, decimals
         diverging=signed,
         decimals=decimals,
         with_numbers=numbers,
-        theme=scene.theme,
+        theme=data.theme,
         height=430 if rows.size > 24 else None,
     )
     names = columns.labels or tuple(map(str, range(columns.size)))

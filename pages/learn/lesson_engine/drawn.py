@@ -61,7 +61,7 @@ class Slider:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scene:
+class FigureData:
     """What a figure is drawn from."""
 
     lesson: Lesson

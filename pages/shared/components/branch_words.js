@@ -85,7 +85,7 @@ function explain(view) {
   const kinds = new Set(data.nodes.map(({ kind }) => kind));
   const said = Object.entries(LEGEND).filter(([kind]) => kinds.has(kind));
   const lines = [say("strong line: {path}", { path: data.path }), ...said.map(([, words]) => words)].join("; ");
-  const words = say("{lines}. Click a token to look at its moment; arrow keys walk.", { lines });
+  const words = say("{lines}. Click a token to look at its step; arrow keys walk.", { lines });
   if (view.explained === words) return;
   view.explained = words;
   view.ramp = element("i", "ramp");

@@ -63,7 +63,7 @@ def branches(
     """Time from left to right, and a line for each branch, colored by the probability of its tokens.
 
     Pointing at a token, or the focus on it, shows what else could have stood there. Arrow keys walk along a branch and
-    between branches; a click, or Enter, asks for a token's moment. A prompt's first tokens are folded into one.
+    between branches; a click, or Enter, asks for a token's step. A prompt's first tokens are folded into one.
 
     Args:
         nodes: each behind its parent. The first child of a node goes straight on, later ones begin branches below. A

@@ -2,10 +2,10 @@
 // make of that (a filled bar). Moving a slider draws anew here; letting it go tells the server.
 //
 // data: as packing.py packs it; after the header the scores of the whole vocabulary (float32, little endian), the
-// highest first, for each of the header's moments. A row of a moment is a token at its place among them. The first moment
-// is the one that the server shows; a step in writing.js to another one of them is drawn at once.
+// highest first, for each of the header's distributions, one a step. A row of a distribution is a token at its place among
+// them. The first one is what the server shows; a step in writing.js to another one of them is drawn at once.
 
-const MOMENT = "headlight-moment"; // of writing.js
+const STEP = "headlight-step"; // of writing.js
 const N_SHOWN = 12; // tokens, until more are asked for
 const HINT = say("Point at a token to read its numbers. Click it, or press Enter, to write it instead.");
 const FILTERED = say("filtered out");
@@ -23,18 +23,19 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const { header, rest } = unpack(data);
   const scores = new Float32Array(rest.slice().buffer);
   const { nTokens } = header;
-  const moments = header.moments.map((moment, i) => ({ ...moment, scores: scores.subarray(i * nTokens, (i + 1) * nTokens) }));
-  Object.assign(view, { moments, send: setTriggerValue });
+  const scoresOf = (i) => scores.subarray(i * nTokens, (i + 1) * nTokens);
+  const distributions = header.distributions.map((distribution, i) => ({ ...distribution, scores: scoresOf(i) }));
+  Object.assign(view, { distributions, send: setTriggerValue });
   root.style.height = header.height === null ? "" : `${header.height}px`;
   take(view, header.sampling);
-  show(view, moments[0]);
+  show(view, distributions[0]);
   fillsItsPlace(root);
   return cleanUp(root);
 }
 
-function show(view, moment) {
-  Object.assign(view, { header: moment, scores: moment.scores });
-  view.root.setAttribute("aria-label", say("Next-token distribution {place}", { place: moment.name }).trim());
+function show(view, distribution) {
+  Object.assign(view, { header: distribution, scores: distribution.scores });
+  view.root.setAttribute("aria-label", say("Next-token distribution {place}", { place: distribution.name }).trim());
   draw(view);
 }
 
@@ -59,11 +60,11 @@ function makeView(root) {
   view.foot.append(view.says, view.more);
   root.append(view.sliders.box, view.facts, view.head, view.list, view.foot);
   listen(view);
-  const onMoment = ({ detail }) => {
-    const moment = view.moments.find(({ nWritten }) => nWritten === detail.n);
-    if (moment) show(view, moment);
+  const onStep = ({ detail }) => {
+    const distribution = view.distributions.find(({ nWritten }) => nWritten === detail.n);
+    if (distribution) show(view, distribution);
   };
-  window.addEventListener(MOMENT, onMoment, { signal: leaving(root) });
+  window.addEventListener(STEP, onStep, { signal: leaving(root) });
   return view;
 }
 

@@ -24,22 +24,22 @@ MOST_TOP_K = 999_999  # that the browser sends: more than any vocabulary has
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Moment:
+class NextTokenDistribution:
     """The next-token distribution at one step of a text."""
 
-    n_written: int  # tokens at that moment
+    n_written: int  # tokens at that distribution
     scores: Float[np.ndarray, " vocab"]  # logits after the repetition penalty, up to a number; -inf: never written
     log_probs: Float[np.ndarray, " vocab"]  # of the model itself, in nats
     entropy: float  # of the model's own distribution, in nats
     next_token: int | None  # the one that is taken next by the settings; None: nobody knows
-    version: str  # of the moment; it comes back with a chosen token
+    version: str  # of the distribution; it comes back with a chosen token
     name: str = ""  # follows "Next-token distribution" in the label for screen readers
 
 
 def candidates(
-    moment: Moment,
+    distribution: NextTokenDistribution,
     *,
-    nearby: Sequence[Moment] = (),
+    nearby: Sequence[NextTokenDistribution] = (),
     label: Callable[[int], str],
     sampling: Sampling,
     key: str,
@@ -54,8 +54,8 @@ def candidates(
     server is told. Until it has answered, the mark of the token that it takes next is gone.
 
     Args:
-        moment: what is shown.
-        nearby: other moments, which are shown at once where a person steps to them.
+        distribution: what is shown.
+        nearby: other distributions, which are shown at once where a person steps to them.
         label: what is written for a token.
         sampling: the settings that hold.
         key: the component's key.
@@ -67,10 +67,10 @@ def candidates(
     Raises:
         ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
     """
-    shown, scores = zip(*(_shown(one, label, n_most) for one in (moment, *nearby)), strict=True)
+    shown, scores = zip(*(_shown(one, label, n_most) for one in (distribution, *nearby)), strict=True)
     header = {
-        "moments": shown,
-        "nTokens": len(moment.scores),
+        "distributions": shown,
+        "nTokens": len(distribution.scores),
         "sampling": {field: getattr(sampling, field) for field in SLIDERS},
         "height": height,
     }
@@ -82,13 +82,15 @@ def candidates(
     )
 
 
-def _shown(moment: Moment, label: Callable[[int], str], n_most: int) -> tuple[dict[str, Any], bytes]:
-    """Return what is said of a moment, and its scores, the highest first.
+def _shown(
+    distribution: NextTokenDistribution, label: Callable[[int], str], n_most: int
+) -> tuple[dict[str, Any], bytes]:
+    """Return what is said of a distribution, and its scores, the highest first.
 
     Raises:
         ValueError: scores or log-probabilities that are not numbers, not of one vocabulary, or allow no token.
     """
-    scores, log_probs = moment.scores, moment.log_probs
+    scores, log_probs = distribution.scores, distribution.log_probs
     if scores.shape != log_probs.shape:
         raise ValueError(
             f"There are {len(scores)} scores and {len(log_probs)} log-probabilities; give one of each for every token."
@@ -98,7 +100,7 @@ def _shown(moment: Moment, label: Callable[[int], str], n_most: int) -> tuple[di
     order = np.argsort(scores, kind="stable")[::-1]  # of equal ones the higher token first: top-p keeps those longest
     n = min(n_most, int(np.isfinite(scores).sum()))
     places = list(range(n))
-    if moment.next_token is not None and (place := int(np.flatnonzero(order == moment.next_token)[0])) >= n:
+    if distribution.next_token is not None and (place := int(np.flatnonzero(order == distribution.next_token)[0])) >= n:
         places.append(place)
     rows = [
         {
@@ -111,19 +113,19 @@ def _shown(moment: Moment, label: Callable[[int], str], n_most: int) -> tuple[di
         for place, token in ((place, int(order[place])) for place in places)
     ]
     said = {
-        "nWritten": moment.n_written,
+        "nWritten": distribution.n_written,
         "rows": rows,
         "n": n,
-        "entropy": moment.entropy,
-        "next": moment.next_token,
-        "name": moment.name,
-        "version": moment.version,
+        "entropy": distribution.entropy,
+        "next": distribution.next_token,
+        "name": distribution.name,
+        "version": distribution.version,
     }
     return said, scores[order].astype("<f4").tobytes()
 
 
 def sent_token(key: str, *, version: str) -> int | None:
-    """Return the token that a person wants written at this moment; None: there is none, or it was another moment."""
+    """Return the token that a person wants written at this step; None: there is none, or it was another step."""
     sent = _sent(key, "token")
     token = sent.get("token")
     return token if type(token) is int and token >= 0 and sent.get("version") == version else None

@@ -1,4 +1,4 @@
-// Tokens as chips, updated where they are when another moment, branch or text comes; and what is said of one of them.
+// Tokens as chips, updated where they are when another step, branch or text comes; and what is said of one of them.
 
 const N_FACTS = 5; // numbers of a token, before its alternatives: label, kind, log-probability, rank, entropy
 const NAMES = {

@@ -1,10 +1,10 @@
 // The player: goes along what is written, and has the model write on.
 //
-// Within what is there the outline moves at once. The page is asked for one thing at a time: `at`, a moment, or
+// Within what is there the outline moves at once. The page is asked for one thing at a time: `at`, a step, or
 // `forward`, so many tokens more, each with a number that comes back as the header's `answers`. What a person wants
-// meanwhile is the goal, a moment, and is asked for next.
+// meanwhile is the goal, a step, and is asked for next.
 
-const MOMENT = "headlight-moment"; // what candidates.js listens to
+const STEP = "headlight-step"; // what candidates.js listens to
 const SPEEDS = [
   { name: say("slow"), title: say("1 token a second"), period: 1000, most: 1 },
   { name: say("normal"), title: say("3 tokens per second"), period: 333, most: 1 },
@@ -133,9 +133,9 @@ function giveUp(view) {
 }
 
 function goTo(view, n) {
-  // Before the page has answered; whoever else shows moments and has this one shows it, too.
+  // Before the page has answered; whoever else shows steps and has this one shows it, too.
   setPlace(view, n);
-  window.dispatchEvent(new CustomEvent(MOMENT, { detail: { n } }));
+  window.dispatchEvent(new CustomEvent(STEP, { detail: { n } }));
 }
 
 function hear(view, former) {

@@ -1,9 +1,9 @@
 // Writing, token by token: the source and the output as chips, and a player that goes along the output.
 //
 // data: as packing.py packs it; after the header numbers (float32, little endian): a row for each token of the output,
-// as writing.py's _table says, then for each of the header's moments the weights over the source and over the output. A
-// moment is told by how many tokens were written at it; the header's `at`, the first of them, is the one that the rest of
-// the page shows. Whoever else shows moments hears of every step by an event: see candidates.js.
+// as writing.py's _table says, then for each of the header's steps the weights over the source and over the output. A
+// step is told by how many tokens were written at it; the header's `at`, the first of them, is the one that the rest of
+// the page shows. Whoever else shows steps hears of every step by an event: see candidates.js.
 
 const SIDES = ["source", "output"];
 const SOON = 150; // ms
@@ -62,11 +62,11 @@ function makeView(root) {
 function take(view, data) {
   const { header, rest } = unpack(data);
   const numbers = new Float32Array(rest.slice().buffer);
-  let start = numbers.length - header.moments.reduce((sum, { source, output }) => sum + source + output, 0);
+  let start = numbers.length - header.steps.reduce((sum, { source, output }) => sum + source + output, 0);
   const width = header.nOutput ? start / header.nOutput : 0;
   const next = (n) => numbers.subarray(start, (start += n));
-  const moments = header.moments.map(({ n, source, output }) => [n, { source: next(source), output: next(output) }]);
-  view.weightsOf = new Map(moments);
+  const steps = header.steps.map(({ n, source, output }) => [n, { source: next(source), output: next(output) }]);
+  view.weightsOf = new Map(steps);
   const weights = view.weightsOf.get(header.at);
   const shades = header.shades[view.theme()];
   Object.assign(view, { header, width, numbers, weights, shades, nWritten: header.nOutput - header.nGiven });
@@ -127,7 +127,7 @@ function colorScale({ scale, shades }) {
 }
 
 function setPlace(view, n) {
-  // Outlines the last token of a moment, and puts the caret behind it; at once, whatever the page still shows.
+  // Outlines the last token of a step, and puts the caret behind it; at once, whatever the page still shows.
   const { header, items, caret, parts } = view;
   const last = header.nGiven + n - 1;
   items.output.forEach(({ chip }, index) => {
@@ -171,7 +171,7 @@ function press(view, event) {
   const { key, target, shiftKey } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches("select")) return;
   const place = placeOf(target);
-  const isFree = place && (shiftKey || place.side === "source"); // the focus moves, the moment stays
+  const isFree = place && (shiftKey || place.side === "source"); // the focus moves, the step stays
   const by = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[key];
   if (key === " ") {
     if (target.matches(".player button")) return; // which it presses

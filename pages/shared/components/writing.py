@@ -22,7 +22,7 @@ from transformer_core.figures.theme import KEY
 Kind = Literal["given", "written", "forced"]
 Weights = Float[np.ndarray, " token"] | None
 Looked = tuple[Weights, Weights]
-"""Where is looked at one moment: weights over the source and over the output; None: nothing is drawn."""
+"""Where is looked at one step: weights over the source and over the output; None: nothing is drawn."""
 
 MOST_AT_ONCE = 64  # tokens that may be asked for in one step
 _KINDS: tuple[Kind, ...] = ("given", "written", "forced")
@@ -61,23 +61,23 @@ def writing(
 ) -> None:
     """Two lines of tokens, the source and the output, and the player that goes along the output or has it written on.
 
-    Chips are colored by their probability; the last one of this moment is outlined, and what was written behind it is
+    Chips are colored by their probability; the last one of this step is outlined, and what was written behind it is
     faint. A bar over each token says how much the model looks at it in order to say what comes next.
 
     Args:
         source: the labels of the encoder's tokens; empty without an encoder.
-        output: all tokens of the branch, the given ones first, and those behind the moment that is looked at last.
+        output: all tokens of the branch, the given ones first, and those behind the step that is looked at last.
         n_given: how many of them are given; one at least.
-        at: how many were written at the moment that is looked at; 0: none yet.
-        weights_source: where is looked at this moment, in [0, 1]; None: nothing is drawn.
-        weights_output: likewise over the given tokens and the written ones of this moment.
+        at: how many were written at the step that is looked at; 0: none yet.
+        weights_source: where is looked at this step, in [0, 1]; None: nothing is drawn.
+        weights_output: likewise over the given tokens and the written ones of this step.
         aim_source: whose weights they are, "cross-attention, layer 1, head 3".
         aim_output: likewise for the output.
         ended: why nothing can be written behind the last token of `output`, in a sentence; None where it can.
         key: the component's key.
         on_at: called before the run in which `sent_at` gives where a person wants to be.
         on_forward: called before the run in which `sent_forward` gives by how many tokens to go on.
-        nearby: the weights of other moments, by how many tokens were written: a step there shows them at once.
+        nearby: the weights of other steps, by how many tokens were written: a step there shows them at once.
         height: px; None: as much as two lines and the player need, and never less at a step.
 
     Raises:
@@ -85,11 +85,11 @@ def writing(
     """
     if not 1 <= n_given <= len(output) or not 0 <= at <= len(output) - n_given:
         raise ValueError(
-            f"There are {len(output)} tokens, {n_given} of them given and {at} written at this moment; "
-            "give at least one given token, and no moment beyond the last token."
+            f"There are {len(output)} tokens, {n_given} of them given and {at} written at this step; "
+            "give at least one given token, and no step beyond the last token."
         )
-    moments = {at: (weights_source, weights_output)} | {n: sides for n, sides in nearby.items() if n != at}
-    rows = [_sides(sides, len(source), n_given + n) for n, sides in moments.items()]
+    steps = {at: (weights_source, weights_output)} | {n: sides for n, sides in nearby.items() if n != at}
+    rows = [_sides(sides, len(source), n_given + n) for n, sides in steps.items()]
     labels, table = _table(output)
     header = {
         "labels": [isolate(label) for label in labels],
@@ -98,9 +98,9 @@ def writing(
         "nOutput": len(output),
         "nGiven": n_given,
         "at": at,
-        "moments": [
+        "steps": [
             {"n": n, "source": len(of_source), "output": len(of_output)}
-            for n, (of_source, of_output) in zip(moments, rows, strict=True)
+            for n, (of_source, of_output) in zip(steps, rows, strict=True)
         ],
         "aims": {"source": aim_source, "output": aim_output},
         "ended": ended,
@@ -120,7 +120,7 @@ def writing(
 
 
 def sent_at(key: str) -> int | None:
-    """Return how many tokens were written at the moment that a person wants to see; None where nothing was sent."""
+    """Return how many tokens were written at the step that a person wants to see; None where nothing was sent."""
     n = _sent(key, "at").get("n")
     return n if type(n) is int and n >= 0 else None
 
@@ -138,7 +138,7 @@ def _sent(key: str, event: str) -> dict[str, Any]:
 
 
 def _sides(given: Looked, *n_tokens: int) -> list[np.ndarray]:
-    """Return the weights over the source and over the output at one moment; none where nothing is drawn.
+    """Return the weights over the source and over the output at one step; none where nothing is drawn.
 
     Raises:
         ValueError: there is not one weight a token.

@@ -23,7 +23,7 @@ def script(part: str) -> None:
 
     import streamlit as st
 
-    from pages.explore.decoding_scene import Scene
+    from pages.explore.decoding_data import DecodingData
     from pages.shared import decoding_state, models, state
 
     cards = models.available()
@@ -32,9 +32,9 @@ def script(part: str) -> None:
         key, sent, do = clicked
         st.session_state[key] = sent
         do()
-    scene = Scene.current(cards[state.current().model])
-    assert scene is not None
-    import_module(f"pages.explore.{part}").show(scene)
+    data = DecodingData.current(cards[state.current().model])
+    assert data is not None
+    import_module(f"pages.explore.{part}").show(data)
     state.publish()
 
 

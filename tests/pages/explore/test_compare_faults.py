@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.explore import compare_mapped, compare_samples, compare_scene
+from pages.explore import compare_data, compare_mapped, compare_samples
 from tests.pages.conftest import url_of, words_of
 from tests.pages.explore.compare_page import OpenApp, figures_of, open_compare
 from tests.pages.train.small_films import STEPS, TEXTS, save_run
@@ -102,7 +102,7 @@ def test_a_snapshot_that_is_gone_gives_way_to_the_nearest(
 
 @pytest.mark.usefixtures("checkpoints")
 def test_long_texts_are_refused_where_all_pairs_are_needed(open_app: OpenApp, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(compare_scene, "MOST_TOKENS", 8)
+    monkeypatch.setattr(compare_data, "MOST_TOKENS", 8)
     for view in ("one", "changed", "map", "layers"):
         app = open_compare(open_app, view=view)
         assert "Texts of up to 8 tokens are compared here, and one of these has 31" in words_of(app)

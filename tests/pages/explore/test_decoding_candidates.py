@@ -30,7 +30,7 @@ def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray]:
     data = component(app, "candidates").bytes
     (length,) = struct.unpack("<I", data[:4])
     header, scores = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
-    return header | header["moments"][0], scores[: header["nTokens"]]
+    return header | header["distributions"][0], scores[: header["nTokens"]]
 
 
 @torch.inference_mode()
@@ -56,9 +56,9 @@ def test_bars_are_what_the_model_says(three_kinds: Path):
 
 
 def test_the_moments_before_and_behind_this_one_are_sent_as_well(three_kinds: Path):
-    here = sent(opened(text=EXAMPLES[0], step="2"))[0]["moments"]
+    here = sent(opened(text=EXAMPLES[0], step="2"))[0]["distributions"]
     assert [moment["nWritten"] for moment in here] == [2, 1, 3]
-    before, behind = (sent(opened(text=EXAMPLES[0], step=step))[0]["moments"][0] for step in ("1", "3"))
+    before, behind = (sent(opened(text=EXAMPLES[0], step=step))[0]["distributions"][0] for step in ("1", "3"))
     assert here[1:] == [before, behind]
 
 

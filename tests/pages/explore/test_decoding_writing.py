@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer_core as tc
 from pages.explore import decoding_writing
-from pages.explore.decoding_scene import AHEAD
+from pages.explore.decoding_data import AHEAD
 from pages.shared import decoding_state
 from tests.pages.conftest import EXAMPLES, PROMPTS, component
 from tests.pages.explore import decoding_parts
@@ -29,8 +29,8 @@ def sent(app: AppTest) -> tuple[dict[str, Any], np.ndarray, np.ndarray, np.ndarr
     data = component(app, "writing").bytes
     (length,) = struct.unpack("<I", data[:4])
     header, numbers = json.loads(data[4 : 4 + length]), np.frombuffer(data[4 + length :], dtype="<f4")
-    n_src, n_out = (header["moments"][0][side] for side in ("source", "output"))
-    end = len(numbers) - sum(moment["source"] + moment["output"] for moment in header["moments"])
+    n_src, n_out = (header["steps"][0][side] for side in ("source", "output"))
+    end = len(numbers) - sum(step["source"] + step["output"] for step in header["steps"])
     rows, looked = numbers[:end].reshape(header["nOutput"], -1), numbers[end:]
     return header, rows, looked[:n_src], looked[n_src : n_src + n_out]
 
@@ -102,8 +102,8 @@ def test_the_end_of_the_branch_is_told_wherever_one_stands_in_it(three_kinds: Pa
     address = {"model": "en-fr", "text": EXAMPLES[0], "branches": f"5.!{eos}"}
     at_end, before = (sent(opened(**address, step=step))[0] for step in ("2", "1"))
     assert at_end["ended"] == before["ended"] == "The model ended its text here."
-    assert [at_end["moments"][0][side] for side in ("source", "output")] == [0, 0]  # nothing comes next
-    assert before["moments"][0]["output"] == 2
+    assert [at_end["steps"][0][side] for side in ("source", "output")] == [0, 0]  # nothing comes next
+    assert before["steps"][0]["output"] == 2
     assert sent(opened(model="en-fr", text=EXAMPLES[0], branches="5.6", length="2", step="2"))[0]["ended"] is None
 
 

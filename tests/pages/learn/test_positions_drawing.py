@@ -12,7 +12,7 @@ from transformer_core.figures.theme import LIGHT
 
 
 class Sheet:
-    """Stands in for the scene: keeps what is drawn on it."""
+    """Stands in for the data: keeps what is drawn on it."""
 
     def draw(self, figure: Any, **given: Any) -> None:
         self.figure, self.given = figure, given
@@ -20,7 +20,7 @@ class Sheet:
 
 @pytest.fixture
 def sheet(monkeypatch: pytest.MonkeyPatch) -> Sheet:
-    monkeypatch.setattr(positions_drawing, "lines_of", lambda scene: "print(1)")
+    monkeypatch.setattr(positions_drawing, "lines_of", lambda data: "print(1)")
     monkeypatch.setattr(positions_drawing, "theme", lambda: LIGHT)
     return Sheet()
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import experiments, folded
+from pages.shared import code_expander, experiments
 from tests.pages.conftest import shown_code, url_of, words_of
 from tests.pages.learn.experiment_pages import figures, here, make, opened
 from transformer_core.training.experiments.experiment import USUAL_VARIANTS, ExperimentRequest
@@ -69,7 +69,7 @@ def test_a_link_shows_the_experiment_with_its_numbers(open_app: OpenApp, finishe
     words = words_of(app)
     assert "Reverse letters, seed 4: step 20 of 20 of each" in words
     assert "25 rows here" in words and "beyond row 8" in words
-    assert shown_code(app, folded.COMMAND) == REQUEST.command
+    assert shown_code(app, code_expander.COMMAND) == REQUEST.command
     lines = [json.loads(line) for line in (finished / "metrics.jsonl").read_text().splitlines()]
     curves, lengths = (json.loads(sent["figure"]) for sent in figures(app))
     assert [trace["name"] for trace in curves["data"][:2]] == ["learned", "no positions"]

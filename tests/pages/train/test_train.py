@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import StopException
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Button
 
-from pages.shared import models, prose, run_readings, runs, shelf
+from pages.shared import model_store, models, prose, run_readings, runs
 from tests.pages.conftest import url_of, words_of
 from tests.pages.train.small_films import save_run
 from tests.pages.train.small_runs import read_text, stop_pairs, train_copy
@@ -252,7 +252,9 @@ def same_weights(one: Path, other: Path) -> bool:
     return all(torch.equal(values, last.get_parameter(name)) for name, values in kept.named_parameters())
 
 
-@pytest.mark.parametrize("interrupted", [(prose, "success"), (shelf, "describe_heads")], ids=["told", "described"])
+@pytest.mark.parametrize(
+    "interrupted", [(prose, "success"), (model_store, "describe_heads")], ids=["told", "described"]
+)
 def test_a_model_is_kept_once_though_the_page_is_left_meanwhile(
     interrupted: tuple[ModuleType, str], place: Path, open_train: OpenApp, monkeypatch: pytest.MonkeyPatch
 ):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
-from pages.learn.lesson_engine.drawn import Drawn, Plot, Scene, Strip, Table
+from pages.learn.lesson_engine.drawn import Drawn, FigureData, Plot, Strip, Table
 from pages.learn.lesson_engine.effects import loss_rises
 from pages.learn.lesson_engine.errors import LessonError
 from pages.learn.lesson_engine.lesson import FigureSpec
@@ -26,7 +26,7 @@ def draw(make_evidence: MakeEvidence):
         assert isinstance(spec, FigureSpec)
         evidence = make_evidence(name, on, other="The dog sees the cat.")
         given = read_parameters(spec)
-        return KINDS[spec.kind].draw(Scene(lesson=lesson, spec=spec, evidence=evidence, given=given, moved=moved))
+        return KINDS[spec.kind].draw(FigureData(lesson=lesson, spec=spec, evidence=evidence, given=given, moved=moved))
 
     return of
 

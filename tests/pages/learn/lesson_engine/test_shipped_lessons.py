@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pages.learn.lesson_engine.catalogue import KINDS, read_parameters
-from pages.learn.lesson_engine.drawn import Plot, Scene, Strip, Table
+from pages.learn.lesson_engine.drawn import FigureData, Plot, Strip, Table
 from pages.learn.lesson_engine.expression import parse
 from pages.learn.lesson_engine.folder import read_lessons
 from pages.learn.lesson_engine.judging import check, judge, prose
@@ -63,8 +63,8 @@ def test_a_lesson_tells_the_truth(make_evidence: MakeEvidence, lesson: Lesson):
                 check(part, evidence)
             case FigureSpec():
                 moved = {slider.name: slider.start for slider in KINDS[part.kind].sliders(part)}
-                scene = Scene(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved=moved)
-                drawn = KINDS[part.kind].draw(scene)
+                data = FigureData(lesson=lesson, spec=part, evidence=evidence, given=read_parameters(part), moved=moved)
+                drawn = KINDS[part.kind].draw(data)
                 match drawn:
                     case Plot():
                         assert drawn.figure.data and drawn.csv.count("\n") > 1

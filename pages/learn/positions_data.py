@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pages.shared import kept, positions_state, readings, state, takeaway
+from pages.shared import cache, export, positions_state, readings, state
 from pages.shared.components import figures
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -42,7 +42,7 @@ MOST_TURNED = 128  # numbers of a head that have dials, two each
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class PositionsData:
     """An encoding and a part of it; all parts of the page draw from it."""
 
     card: ModelCard
@@ -52,7 +52,7 @@ class Scene:
     part: str
 
     @classmethod
-    def current(cls, card: ModelCard) -> "Scene":
+    def current(cls, card: ModelCard) -> "PositionsData":
         """Return what is to be seen now."""
         state.fit(card)
         view = state.current()
@@ -174,7 +174,7 @@ class Scene:
             name=file,
             key=f"positions-figure-{name}",
             height=int(figure.layout.height),
-            files=lambda: takeaway.files(
+            files=lambda: export.files(
                 name=file,
                 csv=csv,
                 arrays=arrays,
@@ -214,7 +214,7 @@ def computed(key: tuple[Any, ...], make: Callable[[], Any], n_bytes: Callable[[A
         make: computes it.
         n_bytes: how much it takes.
     """
-    store: kept.Store[tuple[Any, int]] = kept.store("positions", most_mib=MOST_MIB, n_bytes=lambda made: made[1])
+    store: cache.Store[tuple[Any, int]] = cache.store("positions", most_mib=MOST_MIB, n_bytes=lambda made: made[1])
 
     def measured() -> tuple[Any, int]:
         made = make()
@@ -228,22 +228,22 @@ def in_words(encoding: str) -> str:
     return say(NAMES[encoding])
 
 
-__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "Scene", "computed", "in_words"]
+__all__ = ["MOST_TURNED", "NAMES", "USUAL_HEADS", "PositionsData", "computed", "in_words"]
 
 
-def has_own_vectors(scene: Scene) -> bool:
+def has_own_vectors(data: PositionsData) -> bool:
     """Whether the chosen head turns its queries and keys so."""
-    return scene.is_own and scene.view.attention != "cross" and bool(scene.view.text)
+    return data.is_own and data.view.attention != "cross" and bool(data.view.text)
 
 
-def is_of_model(scene: Scene) -> bool:
+def is_of_model(data: PositionsData) -> bool:
     """Whether the chosen head's query and key are turned, and not one vector twice."""
-    return has_own_vectors(scene) and positions_state.VECTORS.value == "model"
+    return has_own_vectors(data) and positions_state.VECTORS.value == "model"
 
 
-def chosen_tokens(scene: Scene) -> tuple[int, int]:
+def chosen_tokens(data: PositionsData) -> tuple[int, int]:
     """Return the places of the tokens whose query and key are turned, within the text."""
-    assert scene.model_run is not None, "without a text there are no tokens"
-    last = len(scene.model_run.labels(scene.view.attention)[0]) - 1
+    assert data.model_run is not None, "without a text there are no tokens"
+    last = len(data.model_run.labels(data.view.attention)[0]) - 1
     query, key = positions_state.TOKENS.value or (last, 0)
     return min(query, last), min(key, last)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pages.shared import kept
-from pages.shared.kept import MIB, Store
+from pages.shared import cache
+from pages.shared.cache import MIB, Store
 
 N_THREADS = 10
 
@@ -167,16 +167,16 @@ def test_a_thing_that_cannot_be_measured_holds_nobody_up():
 
 
 def test_all_sessions_share_the_stores_and_the_page_says_how_full_they_are():
-    assert kept.in_words() == ""
-    texts, models = (kept.store(name, most_mib=most, n_bytes=len) for name, most in (("texts", 8), ("models", 2048)))
-    assert kept.store("texts", most_mib=8, n_bytes=len) is texts
+    assert cache.in_words() == ""
+    texts, models = (cache.store(name, most_mib=most, n_bytes=len) for name, most in (("texts", 8), ("models", 2048)))
+    assert cache.store("texts", most_mib=8, n_bytes=len) is texts
     texts.get("a", mebibytes(1.6))
     texts.get("b", mebibytes(2))
-    assert kept.in_words() == "Server cache: texts: 2, 4 of 8 MiB; models: 0, 0 of 2,048 MiB."
+    assert cache.in_words() == "Server cache: texts: 2, 4 of 8 MiB; models: 0, 0 of 2,048 MiB."
     models.get("large", mebibytes(1))
-    assert kept.in_words().endswith("models: 1, 1 of 2,048 MiB.")
+    assert cache.in_words().endswith("models: 1, 1 of 2,048 MiB.")
 
 
 def test_ten_who_ask_for_a_store_at_once_share_it():
-    stores = at_once(lambda i: kept.store("texts", most_mib=1, n_bytes=len))
+    stores = at_once(lambda i: cache.store("texts", most_mib=1, n_bytes=len))
     assert len({id(store) for store in stores}) == 1

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pages.shared import heads_state, kept, readings, state
+from pages.shared import cache, heads_state, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
@@ -27,7 +27,7 @@ NAMES = {  # of queries and keys, by architecture and by where they come from
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class HeadsData:
     """A head on a text; all parts of the page draw from it."""
 
     card: ModelCard
@@ -37,7 +37,7 @@ class Scene:
     spec: ViewSpec
 
     @classmethod
-    def current(cls, card: ModelCard) -> "Scene | None":
+    def current(cls, card: ModelCard) -> "HeadsData | None":
         """Return what is to be seen now; None where there is no text.
 
         Raises:
@@ -71,7 +71,7 @@ class Scene:
         Raises:
             HeadlightError: nothing of it can be drawn.
         """
-        pictures: kept.Store[HeadPicture] = kept.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+        pictures: cache.Store[HeadPicture] = cache.store(mark("pictures"), most_mib=MOST_MIB, n_bytes=_n_bytes)
         key = (self.source, self.view.text, self.view.target, self.view.attention, spec)
         sides = self.model_run.sides(self.view.attention)
         return pictures.get(key, lambda: picture(self.attention_maps, spec, **sides))
@@ -163,6 +163,6 @@ def _n_bytes(made: HeadPicture) -> int:
     return int(made.values.nbytes) + int(made.mask.nbytes) + 60 * n_tokens + labels
 
 
-def marked(scene: Scene, shown: HeadPicture) -> tuple[int | None, int | None]:
+def marked(data: HeadsData, shown: HeadPicture) -> tuple[int | None, int | None]:
     """Return the chosen query and key as places in a picture."""
     return shown.queries.place(heads_state.QUERY.value), shown.keys.place(heads_state.KEY.value)

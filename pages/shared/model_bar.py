@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from pages.shared import answer, continuing, models, prose, readings, state, style, tongue
+from pages.shared import answer, continuing, locale, models, prose, readings, state, style
 from pages.shared.models import ModelCard
 from transformer_core.errors import HeadlightError, TextError, mark
 from transformer_core.figures import isolate
@@ -49,7 +49,7 @@ def brand() -> None:
             f"<div class='hl-brand' lang='{language()}'>{style.icon()}Headlight</div>"
             f"<p class='hl-small'>{html.escape(say(CLAIM))}</p>"
         )
-        tongue.choose()
+        locale.choose()
 
 
 def sidebar(card: ModelCard) -> None:

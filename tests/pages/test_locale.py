@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared.bar import CLAIM
+from pages.shared.model_bar import CLAIM
 from tests.pages.conftest import overview_of, url_of, words_of
 
 pytestmark = pytest.mark.usefixtures("checkpoints")

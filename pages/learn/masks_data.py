@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import streamlit as st
 
-from pages.learn import masks_kept
+from pages.learn import masks_cache
 from pages.shared import masks_state, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class MasksData:
     """A text and the chosen masks; all parts of the page draw from it."""
 
     card: ModelCard
@@ -59,7 +59,7 @@ class Scene:
     text: "MaskText"  # with it
 
     @classmethod
-    def current(cls, card: ModelCard) -> "Scene":
+    def current(cls, card: ModelCard) -> "MasksData":
         """Return what is to be seen now.
 
         Raises:
@@ -214,7 +214,7 @@ class Scene:
 
     def kept(self, key: Hashable, make: Callable[[], T]) -> T:
         """Return what was made of this text before, or make it."""
-        return masks_kept.of_text(self.source, self.view, key, make)
+        return masks_cache.of_text(self.source, self.view, key, make)
 
     def side(self, of: str) -> str:
         """Return what a side is called: "source" or "target"."""
@@ -245,7 +245,7 @@ def _n_padding(card: ModelCard, preset: Preset) -> int:
 
 def _alone(source: Source, view: View, card: ModelCard, n_padding: int) -> "MaskText":
     """Return the text without padding, as far as there is room for it and for so much padding."""
-    return masks_kept.text(source, view, max_tokens=min(MOST_TOKENS, card.config.max_seq_len) - n_padding)
+    return masks_cache.text(source, view, max_tokens=min(MOST_TOKENS, card.config.max_seq_len) - n_padding)
 
 
 def ends(attention: str) -> tuple[str, str]:

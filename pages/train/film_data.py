@@ -12,7 +12,7 @@ from transformer_core.language import say
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class SnapshotData:
     """A snapshot and a head of a film that was read; all parts of the page draw from it."""
 
     run: Run

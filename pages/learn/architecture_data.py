@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pages.shared import architecture_state, kept, models, readings, state
+from pages.shared import architecture_state, cache, models, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
@@ -27,7 +27,7 @@ MOST_MIB = 256  # of all that is captured
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class ArchitectureData:
     """A block of a model, and a text; all parts of the page draw from it."""
 
     card: ModelCard
@@ -39,7 +39,7 @@ class Scene:
     missed: str  # the block that was wanted, where the model has none of that name
 
     @classmethod
-    def current(cls, card: ModelCard) -> "Scene | None":
+    def current(cls, card: ModelCard) -> "ArchitectureData | None":
         """Return what is to be seen now; None where there is no text.
 
         Raises:
@@ -134,7 +134,7 @@ class Scene:
     @contextmanager
     def _captured(self) -> "Iterator[CapturedText]":
         """Give the one capture of this text, which all who read it share."""
-        texts: kept.Store[CapturedText] = kept.store(
+        texts: cache.Store[CapturedText] = cache.store(
             mark("texts captured"), most_mib=MOST_MIB, n_bytes=lambda made: made.n_bytes
         )
         key = (self.source, self.view.text, self.view.target)

@@ -25,7 +25,7 @@ PAIRS = ("elementwise", "weighted")  # quantities with a row for each pair of qu
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class StepsData:
     """A head on a text; all parts of the page draw from it."""
 
     card: ModelCard
@@ -35,7 +35,7 @@ class Scene:
     walk: "Walkthrough"
 
     @classmethod
-    def current(cls, card: ModelCard) -> "Scene | None":
+    def current(cls, card: ModelCard) -> "StepsData | None":
         """Return what is to be seen now; None where there is no text.
 
         Raises:
@@ -50,13 +50,13 @@ class Scene:
         of_text = (source, view.text, view.target)
         model_run = walkthroughs.read(*of_text)
         walk = walkthroughs.walk(*of_text, attention=view.attention, layer=view.layer, head=view.head)
-        scene = cls(card=card, view=view, source=source, model_run=model_run, walk=walk)
+        data = cls(card=card, view=view, source=source, model_run=model_run, walk=walk)
         shapes = {name: quantity.values.shape for name, quantity in walk.quantities.items()}
         n_queries, n_keys = shapes["pattern"]
         d_head = shapes["v"][1]
         of_pairs = dict.fromkeys(PAIRS, (n_queries * n_keys, d_head))
-        steps_state.fit(n_queries, n_keys, scene.first_look, shapes | of_pairs)
-        return scene
+        steps_state.fit(n_queries, n_keys, data.first_look, shapes | of_pairs)
+        return data
 
     @property
     def first_look(self) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pages.explore.compare_sides import Side, led
-from pages.shared import kept, state, takeaway
+from pages.shared import cache, export, state
 from pages.shared.components import figures
 from transformer_core.analysis.texts.side_by_side import SharedTokens
 from transformer_core.errors import mark
@@ -23,7 +23,7 @@ Arrays = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
+class ComparisonData:
     """Two sides and their model runs; all parts of the page draw from it."""
 
     a: Side
@@ -31,7 +31,7 @@ class Scene:
     model_runs: "tuple[ModelRun, ModelRun]"
 
     @classmethod
-    def of(cls, a: Side, b: Side) -> "Scene":
+    def of(cls, a: Side, b: Side) -> "ComparisonData":
         """Read both sides; B is teacher-forced on what A writes, where possible.
 
         Raises:
@@ -104,7 +104,7 @@ class Scene:
             more: what else it depends on, beside what the sides read.
             make: works it out.
         """
-        comparisons: kept.Store[Arrays] = kept.store(
+        comparisons: cache.Store[Arrays] = cache.store(
             mark("comparisons"),
             most_mib=MOST_MIB,
             n_bytes=lambda arrays: sum(array.nbytes for array in arrays.values()),
@@ -136,7 +136,7 @@ class Scene:
         whole = f"{self.a.file_name}-{self.b.file_name}-{name}"
 
         def files() -> Mapping[str, bytes]:
-            return takeaway.files(
+            return export.files(
                 name=whole,
                 csv=csv,
                 arrays=arrays,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from pages.explore import decoding_aim
-from pages.shared import code, decoding_state, kept, models, prose, readings, state
+from pages.shared import cache, code, decoding_state, models, prose, readings, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from transformer_core.errors import TextError, mark
@@ -45,20 +45,20 @@ class Given:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Moment:
+class BlanksData:
     """Some blanks filled, the others open; all parts of the page draw from it."""
 
     card: ModelCard
     given: Given
-    whole: "Filling"  # all that was filled, beyond this moment too where one has gone back
-    at: "Filling"  # what is filled at this moment
+    whole: "Filling"  # all that was filled, beyond this step too where one has gone back
+    at: "Filling"  # what is filled at this step
     state: "FillingState"
     beside: "Filling | None"  # in the same order, what the model says all at once; None before all are filled
     notes: tuple[str, ...]  # a sentence for each thing that could not be done
 
     @property
     def steps(self) -> "dict[int, FillingStep]":
-        """What was filled up to this moment, by place, in the order in which it was."""
+        """What was filled up to this step, by place, in the order in which it was."""
         return {step.position: step for step in self.at.steps}
 
     @property
@@ -96,7 +96,7 @@ class Moment:
         return decoding_aim.current(self.card.config.n_encoder_layers)
 
     def code(self) -> str:
-        """Return the lines of Python that give what is said at this moment."""
+        """Return the lines of Python that give what is said at this step."""
         view = state.current()
         needs = "from transformer_core.decoding.filling import FillingTree"
         lines = code.loading(self.card, view, self.given.left_out, needs)
@@ -104,7 +104,7 @@ class Moment:
         return "\n".join([*lines, CODE.format(device=code.on_device(view), choices=choices, n=N_BARS)])
 
 
-def current(card: ModelCard, source: Source, text: str) -> Moment:
+def current(card: ModelCard, source: Source, text: str) -> BlanksData:
     """Return what is to be seen now, after what a person has just asked for.
 
     Raises:
@@ -132,7 +132,7 @@ def current(card: ModelCard, source: Source, text: str) -> Moment:
         notes.append(say("This text is long: its first {n} tokens were read here.", n=given.left_out.start))
     decoding_state.FILLED.set(".".join(f"{step.position}:{step.chosen.token}" for step in whole.steps))
     decoding_state.STEP.set(None if at == whole else len(at.steps))
-    return Moment(card=card, given=given, whole=whole, at=at, state=said, beside=beside, notes=tuple(notes))
+    return BlanksData(card=card, given=given, whole=whole, at=at, state=said, beside=beside, notes=tuple(notes))
 
 
 def before(filling: "Filling", place: int) -> "Filling":
@@ -153,7 +153,7 @@ def look_at(place: int | None) -> None:
 
 
 def go_back(n_steps: int) -> None:
-    """Look at the moment at which so many blanks were filled."""
+    """Look at the step at which so many blanks were filled."""
     look_at(None)
     decoding_state.go_to(n_steps)
 
@@ -165,9 +165,9 @@ def start_again() -> None:
     look_at(None)
 
 
-def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, kept.Store[Given]]":
+def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, cache.Store[Given]]":
     """Return the text as the model was given it, which all who read it share, and where that is kept."""
-    texts: kept.Store[Given] = kept.store(
+    texts: cache.Store[Given] = cache.store(
         mark("texts filled in"), most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes
     )
 

@@ -1,4 +1,4 @@
-"""What the page Decoding shows at one time: the branches that were written, the moment, and whose attention."""
+"""What the page Decoding shows at one time: the branches that were written, the step, and whose attention."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from pages.explore import decoding_aim
-from pages.shared import decoding_state, kept, models, state
+from pages.shared import cache, decoding_state, models, state
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_MIB = 512  # of all trees
 MOST_GIVEN = 512  # tokens of a source or a prompt
 FIRST_LENGTH = {"encoder_decoder": 64, "decoder_only": 24}  # tokens that are written before anybody asks for more
-AHEAD = 8  # tokens that a decoder has written beyond this moment, so that a step forward has nothing to wait for
+AHEAD = 8  # tokens that a decoder has written beyond this step, so that a step forward has nothing to wait for
 N_ALTERNATIVES = 5
 
 
@@ -46,8 +46,8 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scene:
-    """A moment of a text that is being written; all parts of the page draw from it."""
+class DecodingData:
+    """A step of a text that is being written; all parts of the page draw from it."""
 
     card: ModelCard
     view: View
@@ -58,10 +58,10 @@ class Scene:
     source_tokens: tuple[int, ...]
     left_out: range  # places of the tokens of the text that were not read, for want of room
     branches: "tuple[tuple[DecodingStep, ...], ...]"  # what was written on each, as far as it is written
-    at: "DecodingStep"  # the last token that was written at this moment, or the last one given
+    at: "DecodingStep"  # the last token that was written at this step, or the last one given
 
     @classmethod
-    def current(cls, card: ModelCard) -> "Scene | None":
+    def current(cls, card: ModelCard) -> "DecodingData | None":
         """Return what is to be seen now, written as far as it has to be; None where there is no text.
 
         Raises:
@@ -81,7 +81,7 @@ class Scene:
         with models.on(source.device), source.changed(model):
             branches = _written(session, card)
             here = branches[decoding_state.BRANCH.value]
-            at = _moment(session, here)
+            at = _step(session, here)
             if not tree.has_ended(at):
                 tree.read(at)
         trees.measure((source, view.text))
@@ -107,17 +107,17 @@ class Scene:
 
     @property
     def branch(self) -> "tuple[DecodingStep, ...]":
-        """What was written on the branch that is looked at, beyond this moment too."""
+        """What was written on the branch that is looked at, beyond this step too."""
         return self.branches[decoding_state.BRANCH.value]
 
     @property
     def n_written(self) -> int:
-        """How many tokens were written at this moment."""
+        """How many tokens were written at this step."""
         return self.at.position - self.tree.start.position
 
     @property
     def written(self) -> "tuple[DecodingStep, ...]":
-        """What was written up to this moment."""
+        """What was written up to this step."""
         return self.branch[: self.n_written]
 
     @property
@@ -132,7 +132,7 @@ class Scene:
 
     @property
     def ended(self) -> str | None:
-        """Why nothing can be written behind this moment, in a sentence; None where it can."""
+        """Why nothing can be written behind this step, in a sentence; None where it can."""
         if self.tree.has_ended(self.at):
             if self.n_written == 1:
                 return say("The model ended its text at once: its first token is the one that ends texts.")
@@ -204,28 +204,30 @@ class Scene:
             return say("{attention}, layer {layer}, mean of its heads", attention=name, layer=aim.layer)
         return say("{attention}, layer {layer}, head {head}", attention=name, layer=aim.layer, head=aim.head)
 
-    def weights(self, kind: "Kind", moment: "DecodingStep | None" = None) -> "np.ndarray | None":
-        """Return where is looked at a moment, or at this one, to say what comes next; None where nothing does."""
+    def weights(self, kind: "Kind", step: "DecodingStep | None" = None) -> "np.ndarray | None":
+        """Return where is looked at a step, or at this one, to say what comes next; None where nothing does."""
         from transformer_core.decoding.looking import weights
 
-        prediction = self.prediction if moment is None else moment.prediction
+        prediction = self.prediction if step is None else step.prediction
         return None if prediction is None else weights(prediction, kind, self.aim)
 
     def around(self, n_each_way: int) -> "dict[int, DecodingStep]":
-        """Return the moments before and behind this one at which more was read, by how many tokens were written."""
-        moments = (self.tree.start, *self.branch)
+        """Return the steps before and behind this one at which more was read, by how many tokens were written."""
+        steps = (self.tree.start, *self.branch)
         first = max(0, self.n_written - n_each_way)
-        near = enumerate(moments[first : self.n_written + n_each_way + 1], first)
-        return {n: moment for n, moment in near if moment.prediction is not None and not self.tree.has_ended(moment)}
+        near = enumerate(steps[first : self.n_written + n_each_way + 1], first)
+        return {n: step for n, step in near if step.prediction is not None and not self.tree.has_ended(step)}
 
     def file_name(self, *more: str) -> str:
         """Return the name of a file that is saved, without its ending."""
         return "-".join([self.view.model, "decoding", *more])
 
 
-def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any, kept.Store[Any]]":
+def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, Any, cache.Store[Any]]":
     """Return the tree behind a text, which all who read it share; what the model was given; and where it is kept."""
-    trees: kept.Store[Any] = kept.store(mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes)
+    trees: cache.Store[Any] = cache.store(
+        mark("texts written"), most_mib=MOST_MIB, n_bytes=lambda made: made[0].n_bytes
+    )
 
     def make() -> "tuple[DecodingTree, Any]":
         from transformer_core.analysis.trace.traced_forward import Given, tensor_of
@@ -253,7 +255,7 @@ def _written(session: "DecodingSession", card: ModelCard) -> "tuple[tuple[Decodi
     return tuple(written)
 
 
-def _moment(session: "DecodingSession", branch: "Sequence[DecodingStep]") -> "DecodingStep":
+def _step(session: "DecodingSession", branch: "Sequence[DecodingStep]") -> "DecodingStep":
     """Return the step that is looked at; at the first look, the one behind which the model hesitated most."""
     wanted = decoding_state.STEP.value
     if wanted is None:

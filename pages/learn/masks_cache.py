@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pages.shared import kept, models, readings
+from pages.shared import cache, models, readings
 from pages.shared.sources import Source
 from pages.shared.state import View
 from transformer_core.errors import mark
@@ -25,7 +25,7 @@ def of_text(source: Source, view: View, key: Hashable, make: Callable[[], T]) ->
         key: plain words and numbers that say what it is.
         make: computes it.
     """
-    tried: kept.Store[Any] = kept.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
+    tried: cache.Store[Any] = cache.store(STORE, most_mib=MOST_MIB, n_bytes=_n_bytes)
 
     def run() -> T:
         with models.on(source.device):
