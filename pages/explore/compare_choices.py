@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from pages.explore.compare_data import ComparisonData
-from pages.explore.compare_sides import Side, can_be_led
+from pages.explore.compare_sides import Side, can_be_forced
 from pages.shared import compare_state, run_readings, runs, state
 from pages.shared.answer import NO_HEAD
 from pages.shared.fields import Field
@@ -69,14 +69,14 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
                     lambda text: compare_state.TEXT_B.set(compare_state.short(text)),
                 ),
             )
-            if can_be_led(a, b):
+            if can_be_forced(a, b):
                 st.toggle(
                     say("writes what A writes"),
                     help=say("So both are compared word for word. Without it B writes what it likes best."),
                     **box(
-                        compare_state.LED,
-                        not compare_state.LED.value,
-                        lambda is_led: compare_state.LED.set("" if is_led else "own"),
+                        compare_state.B_WRITES,
+                        not compare_state.B_WRITES.value,
+                        lambda is_forced: compare_state.B_WRITES.set("" if is_forced else "own"),
                     ),
                 )
 
@@ -95,12 +95,12 @@ def _says(side: Side, model_run: "ModelRun") -> str:
         return f"{side.letter}, {html.escape(side.name)}: {html.escape(say(NO_HEAD))}"
     has_said = model_run.architecture != "encoder_only" or bool(model_run.blanks)
     said = model_run.output.rstrip("\ufffd").strip()
-    is_led = side.target is not None
-    verb = say("is made to write") if is_led else say(SAYS[model_run.architecture])
+    is_forced = side.target is not None
+    verb = say("is made to write") if is_forced else say(SAYS[model_run.architecture])
     shown = say("“{word}”", word=html.escape(said)) if said and has_said else say("nothing")
     unknown = ", ".join(say("“{word}”", word=html.escape(word[:30])) for word in model_run.unknown[:3])
     remark = say(" It has never seen {unknown}.", unknown=unknown) if unknown else ""
-    own = _own_way(model_run) if is_led else ""
+    own = _own_way(model_run) if is_forced else ""
     return f"{side.letter}, {html.escape(side.name)}, {verb} <b dir='auto'>{shown}</b>{own}{remark}"
 
 

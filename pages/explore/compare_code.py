@@ -44,8 +44,8 @@ def read_of(side: Side, text: str, target: str | None) -> str:
     letter = side.letter.lower()
     n_new = readings.max_new_tokens(side.source)
     room = f"max_tokens={readings.max_tokens(side.weights.config)}, max_new_tokens={n_new}"
-    led = "" if target is None else f"target={target!r}, "
-    return f"run_text(model_{letter}, tokenizer_{letter}, {text}, {led}{room})"
+    argument = "" if target is None else f"target={target!r}, "
+    return f"run_text(model_{letter}, tokenizer_{letter}, {text}, {argument}{room})"
 
 
 def _read(side: Side) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pages.explore.compare_sides import Side, led
+from pages.explore.compare_sides import Side, teacher_forced
 from pages.shared import cache, export, state
 from pages.shared.components import figures
 from transformer_core.analysis.texts.side_by_side import SharedTokens
@@ -38,7 +38,7 @@ class ComparisonData:
             HeadlightError: a model cannot be loaded, or a text cannot be read.
         """
         model_run = a.read()
-        b = led(b, a, model_run)
+        b = teacher_forced(b, a, model_run)
         return cls(a=a, b=b, model_runs=(model_run, b.read()))
 
     @property
@@ -72,8 +72,8 @@ class ComparisonData:
         Where B is teacher-forced on A's tokens, they are called as in A, where the first may have lost its capital.
         """
         a, b = self.model_runs
-        is_led = self.b.target is not None and a.inputs == b.inputs
-        queries, keys = self.model_runs[0 if is_led else i].labels(attention)
+        is_forced = self.b.target is not None and a.inputs == b.inputs
+        queries, keys = self.model_runs[0 if is_forced else i].labels(attention)
         end = self.n_compared(i)
         return queries[:end], keys[:end]
 

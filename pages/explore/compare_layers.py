@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.explore.compare_code import changed, opening
 from pages.explore.compare_data import Arrays, ComparisonData
-from pages.explore.compare_sides import Side, led
+from pages.explore.compare_sides import Side, teacher_forced
 from pages.shared import models, prose
 from pages.shared.style import theme
 from transformer_core.analysis.heads.table import matrix_csv
@@ -138,7 +138,7 @@ def _on_one_text(data: ComparisonData) -> tuple[ComparisonData, bool]:
     is_whole = all(not (pair.positions.only_a or pair.positions.only_b) for pair in pairs)
     if data.a.text == data.b.text or (is_whole and len(pairs) == len(_names(data))):
         return data, False
-    side_b = led(replace(data.b, text=data.a.text, target=None), data.a, data.model_runs[0])
+    side_b = teacher_forced(replace(data.b, text=data.a.text, target=None), data.a, data.model_runs[0])
     return replace(data, b=side_b, model_runs=(data.model_runs[0], side_b.read())), True
 
 

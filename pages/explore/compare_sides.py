@@ -119,17 +119,19 @@ def resolve(cards: Mapping[str, ModelCard]) -> tuple[Side, Side, Notes]:
     return a, _another(b) if is_like else b, notes
 
 
-def led(b: Side, a: Side, model_run: "ModelRun") -> Side:
+def teacher_forced(b: Side, a: Side, model_run: "ModelRun") -> Side:
     """Return side B, made to write what A writes, where it reads the same text and has the same words.
 
     Only so are the two compared word for word: else each soon writes something else.
     """
     if b.source == a.source and b.text == a.text:
         return replace(b, target=a.target)  # it writes the same, whatever that is
-    return replace(b, target=model_run.output or None) if can_be_led(a, b) and not compare_state.LED.value else b
+    return (
+        replace(b, target=model_run.output or None) if can_be_forced(a, b) and not compare_state.B_WRITES.value else b
+    )
 
 
-def can_be_led(a: Side, b: Side) -> bool:
+def can_be_forced(a: Side, b: Side) -> bool:
     """Whether B can be made to write what A writes, which it would not write anyway."""
     both = [side.weights for side in (a, b)]
     return (

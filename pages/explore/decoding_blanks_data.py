@@ -29,7 +29,7 @@ for place, blank in tree.read(filling).blanks.items():
     print(place, [(tokenizer.labels([one.token])[0], one.probability) for one in candidates], blank.entropy)
 print(filling.total_log_prob, "nats")
 """
-_WISH = "decoding-blanks-wish"  # what a person asked for: "next", "all", or a place with a token or a word
+_REQUEST = "decoding-blanks-request"  # what a person asked for: "next", "all", or a place with a token or a word
 _PLACE = "decoding-blanks-place"  # of the blank that is looked at; where there is none, the next one
 _FORM = re.compile(r"\d{1,5}:\d{1,7}(?:\.\d{1,5}:\d{1,7})*")
 
@@ -118,7 +118,7 @@ def current(card: ModelCard, source: Source, text: str) -> BlanksData:
         n = decoding_state.STEP.value
         at = whole if n is None else whole.first(n)
         try:
-            at = _granted(given, at, st.session_state.pop(_WISH, None))
+            at = _granted(given, at, st.session_state.pop(_REQUEST, None))
         except TextError as error:
             notes.append(prose.sentence(error))
         if whole.first(len(at.steps)) != at:
@@ -141,9 +141,9 @@ def before(filling: "Filling", place: int) -> "Filling":
     return filling.first(places.index(place)) if place in places else filling
 
 
-def ask(wish: Any) -> None:
+def ask(request: Any) -> None:
     """A person wants blanks filled: "next", "all", or a place with a token or a word."""
-    st.session_state[_WISH] = wish
+    st.session_state[_REQUEST] = request
     look_at(None)
 
 
@@ -210,21 +210,21 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
         return NOTHING
 
 
-def _granted(given: Given, at: "Filling", wish: Any) -> "Filling":
-    """Return what is filled after a wish; a blank that is filled anew opens those again that came after it.
+def _granted(given: Given, at: "Filling", request: Any) -> "Filling":
+    """Return what is filled after a request; a blank that is filled anew opens those again that came after it.
 
     Raises:
         TextError: it cannot be done.
     """
     from transformer_core.decoding.filling import token_of
 
-    match wish:
+    match request:
         case None:
             return at
         case "next":
             return given.tree.fill(at)
         case "all":
             return given.tree.fill_all(at)
-    place, chosen = wish
+    place, chosen = request
     token = token_of(given.tokenizer, chosen) if isinstance(chosen, str) else chosen
     return given.tree.fill(before(at, place), place, token)

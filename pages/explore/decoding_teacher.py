@@ -34,15 +34,15 @@ CLOSING = ".,;:!?…)]}’'"  # no space comes before them
 N_FIRST = 3  # of the model's choices, when a token is pointed at
 CODE = """
 comparison = session.beside_free_running({tokens})
-led, free = ((*comparison.shared, *rest) for rest in (comparison.a, comparison.b))
-for name, steps in {{"teacher forcing": led, "by itself": free}}.items():
+forced, free = ((*comparison.shared, *rest) for rest in (comparison.a, comparison.b))
+for name, steps in {{"teacher forcing": forced, "by itself": free}}.items():
     labels = tokenizer.target.labels([step.token for step in steps])
     print(name, [(label, round(step.chosen.probability, 3)) for label, step in zip(labels, steps)])
     print(steps[-1].total_log_prob, "nats in all")
 print("they part at position", comparison.parting)
 """
-_BOX = "decoding-led-box"
-_IS_NEW = "decoding-led-is-new"  # the bar on top of the page shows the target too
+_BOX = "decoding-forced-box"
+_IS_NEW = "decoding-forced-is-new"  # the bar on top of the page shows the target too
 
 
 def show(data: DecodingData) -> None:
@@ -79,7 +79,7 @@ def code(data: DecodingData) -> str:
 def _box(data: DecodingData) -> None:
     """Draw where the text is typed, and a button that takes up what was written."""
     label, placeholder = BOXES[data.card.config.architecture]
-    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-led-box"):
+    with st.container(horizontal=True, vertical_alignment="bottom", key="hl-forced-box"):
         st.session_state[_BOX] = _typed(data)
         st.text_input(
             say(label),
@@ -89,12 +89,12 @@ def _box(data: DecodingData) -> None:
             autocomplete="off",
         )
         if _typed(data):
-            st.button(say("Clear it"), key="decoding-led-clear", on_click=_choose, args=(data, ""))
+            st.button(say("Clear it"), key="decoding-forced-clear", on_click=_choose, args=(data, ""))
         else:
             written = data.tokenizer.decode([step.token for step in data.branch]).rstrip("\ufffd")
             st.button(
                 say("Change what was written"),
-                key="decoding-led-take",
+                key="decoding-forced-take",
                 on_click=_choose,
                 args=(data, written),
                 disabled=not state.clean(written),
@@ -134,8 +134,8 @@ def _target(data: DecodingData) -> tuple[list[int], int]:
 def _rows(data: DecodingData, comparison: "Comparison") -> None:
     """Draw both texts, and say where they part."""
     n_shared = len(comparison.shared)
-    led, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
-    led_labels, free_labels = data.labels(led), data.labels(free)
+    forced, free = (*comparison.shared, *comparison.a), (*comparison.shared, *comparison.b)
+    forced_labels, free_labels = data.labels(forced), data.labels(free)
     parting = n_shared if comparison.parting is not None else None
     text = say(TYPED[data.card.config.architecture]) if _typed(data) else say("branch")
     if parting is None:
@@ -147,21 +147,21 @@ def _rows(data: DecodingData, comparison: "Comparison") -> None:
                 token=isolate(labels[parting]),
                 probability=answer.probability(_chosen(steps[parting]).probability),
             )
-            for labels, steps in ((free_labels, free), (led_labels, led))
+            for labels, steps in ((free_labels, free), (forced_labels, forced))
         )
         sentence = say(
             "By itself the model would write {instead} where the {text} has {has}.", instead=instead, text=text, has=has
         )
-    n_first = sum(_chosen(step).rank == 0 for step in led)
+    n_first = sum(_chosen(step).rank == 0 for step in forced)
     by_itself = say("By itself") if data.session.sampling == GREEDY else say("By itself, drawn as chosen")
     is_cut = not data.tree.has_ended(free[-1])
-    first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(led))
+    first_choice = say("{n_first} of {n} its first choice", n_first=n_first, n=len(forced))
     how_far = say("cut after {n}", n=len(free)) if is_cut else say("to its end")
     rows = (
-        _row(data, say("Teacher forcing"), first_choice, led, led_labels, parting),
+        _row(data, say("Teacher forcing"), first_choice, forced, forced_labels, parting),
         _row(data, by_itself, how_far, free, free_labels, parting),
     )
-    st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-led'>{''.join(rows)}</div>")
+    st.html(f"<p class='hl-look'>{html.escape(sentence)}</p><div class='hl-forced'>{''.join(rows)}</div>")
 
 
 def _row(

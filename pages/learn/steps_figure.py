@@ -29,7 +29,7 @@ def draw(data: StepsData) -> None:
     """Draw the figure."""
     queries, keys = data.shown
     query_labels, key_labels = data.labels
-    wish = steps_state.wish(data.shown, data.key)
+    signal = steps_state.control_signal(data.shown, data.key)
     config = data.card.config
     attention_steps(
         stages=data.walk.stages,
@@ -42,12 +42,12 @@ def draw(data: StepsData) -> None:
         n_heads=config.n_heads,
         d_head=config.d_head,
         at=At(
-            stage=wish.stage,
-            query=queries.index(wish.query),
-            key=keys.index(wish.key) if wish.key in keys else None,
-            cell=data.where_shown(wish.cell, wish.query),
+            stage=signal.stage,
+            query=queries.index(signal.query),
+            key=keys.index(signal.key) if signal.key in keys else None,
+            cell=data.where_shown(signal.cell, signal.query),
         ),
-        wish=wish.count,
+        signal=signal.count,
         key=steps_state.FIGURE,
         on_view=steps_state.on_view,
         is_self=not data.is_cross,

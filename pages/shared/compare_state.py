@@ -83,7 +83,9 @@ HEAD_A: Field = Field(PAGE, "ahead", None, _head, head_in_words)  # of a trainin
 HEAD_B: Field = Field(PAGE, "bhead", None, _head, head_in_words)  # None: A's
 CHANGE_A = Field(PAGE, "change", "", _change)  # as `Source` has it
 CHANGE_B = Field(PAGE, "bchange", "", _change)
-LED = Field(PAGE, "writes", "", one_of("", "own"))  # of B: what A writes, where it can; or what it writes by itself
+B_WRITES = Field(
+    PAGE, "writes", "", one_of("", "own")
+)  # of B: what A writes, where it can; or what it writes by itself
 CELL: Field = Field(PAGE, "cell", None, _cell, _cell_in_words)  # a query and a key, as places among the pairs
 ALIKE = Field(PAGE, "by", "looking", one_of("looking", "writing"))  # of heads on the map
 ON_MAP = Field(PAGE, "heads", "both", one_of("both", "a"))
@@ -100,7 +102,7 @@ FIELDS: tuple[Field, ...] = (
     HEAD_B,
     CHANGE_A,
     CHANGE_B,
-    LED,
+    B_WRITES,
     CELL,
     ALIKE,
     ON_MAP,

@@ -142,23 +142,23 @@ def fork(tokens: Sequence[int]) -> None:
     """Put tokens in the place of what the model would write next here; what there is stays a branch of its own."""
     at = STEP.value or 0
     here = BRANCHES.value[BRANCH.value]
-    led = (*path()[:at], *tokens)
-    forced = (*(place for place in here.forced if place < at), *range(at, len(led)))
-    open_path(led, forced=forced)
+    tokens_so_far = (*path()[:at], *tokens)
+    forced = (*(place for place in here.forced if place < at), *range(at, len(tokens_so_far)))
+    open_path(tokens_so_far, forced=forced)
 
 
 def open_path(tokens: Sequence[int], *, forced: Sequence[int] = ()) -> None:
     """Look at the step at which these tokens were written: on the branch that has them, or on a new one."""
-    led = tuple(tokens)
-    beginning = [place for place, of_branch in enumerate(_paths()) if of_branch[: len(led)] == led]
+    tokens_so_far = tuple(tokens)
+    beginning = [place for place, of_branch in enumerate(_paths()) if of_branch[: len(tokens_so_far)] == tokens_so_far]
     if beginning:
         BRANCH.set(BRANCH.value if BRANCH.value in beginning else beginning[0])
     else:
         kept = BRANCHES.value[: MOST_BRANCHES - 1]
         st.session_state[_MADE_ROOM] = len(kept) < len(BRANCHES.value)
-        BRANCHES.set((*kept, Branch(led, tuple(forced))))
+        BRANCHES.set((*kept, Branch(tokens_so_far, tuple(forced))))
         BRANCH.set(len(kept))
-    go_to(len(led))
+    go_to(len(tokens_so_far))
 
 
 def made_room() -> bool:

@@ -21,7 +21,7 @@ TEXT, TARGET = "run-text", "run-target"
 ATTENTION, LAYER, HEAD = "run-attention", "run-layer", "run-head"
 OVERVIEW, HEATMAP, CURVES, HEADS_FIGURE = "run-overview", "run-heatmap", "run-curves", "run-heads"
 FILM_OVERVIEW, FILM_HEATMAP, FILM_LOSS, FILM_HEADS = "film-overview", "film-heatmap", "film-loss", "film-heads"
-WISH = "film-wish"  # how often the page itself, and not the slider, chose a snapshot
+SIGNAL = "film-signal"  # how often the page itself, and not the slider, chose a snapshot
 NEW_CHOSEN = "run-new-chosen"  # whether a person chose a new training, or came by an address that says so
 IS_HERE = "train-is-here"  # whether the page Train was drawn since the session came to it
 ENDED = "train-ended"  # names of the runs that ended since its last visit to that page, and were not opened yet
@@ -69,7 +69,7 @@ def seed() -> None:
     session[LAYER] = _number(wanted.get("layer"), default=0)
     session[HEAD] = _number(wanted.get("head"), default=0)
     _ADDRESS.follow()
-    session[WISH] = session.get(WISH, 0) + 1
+    session[SIGNAL] = session.get(SIGNAL, 0) + 1
     unread = [name for name in ("snapshot", "layer", "head") if name in wanted and _number(wanted[name]) is None]
     if unread:
         told = ", ".join(say("{name} “{wanted}”", name=name, wanted=wanted[name][:20]) for name in unread)
@@ -151,7 +151,7 @@ def on_snapshot() -> None:
 
 def go_to(step: int, attention: str, layer: int, head: int) -> None:
     """A snapshot and a head were chosen on the page."""
-    choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head, WISH: st.session_state[WISH] + 1})
+    choose({SNAPSHOT: step, ATTENTION: attention, LAYER: layer, HEAD: head, SIGNAL: st.session_state[SIGNAL] + 1})
 
 
 def on_head(key: str = OVERVIEW) -> None:

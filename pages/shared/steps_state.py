@@ -1,6 +1,6 @@
 """What defines the view of the page Attention step by step, beside the model, the text and the head.
 
-The figure moves by itself, in the browser, and tells where it is. So the page sends a wish of its own only where
+The figure moves by itself, in the browser, and tells where it is. So the page sends a signal of its own only where
 something else than the figure chose: a link, another text, a control.
 """
 
@@ -22,7 +22,7 @@ FIGURE = "steps-figure"  # key of the component
 _CELL = re.compile(r"([a-z_]{1,30})\.(\d{1,8})\.(\d{1,6})")
 _KNOWN = "steps-known"  # what the figure shows, as far as it has told or was told
 _SEEN = "steps-seen"  # whether the page was opened in this session
-_WISH = "steps-wish"  # what it was told last, and how often it was told something
+_SIGNAL = "steps-signal"  # what it was told last, and how often it was told something
 
 
 class Place(NamedTuple):
@@ -57,8 +57,8 @@ FIELDS: tuple[Field, ...] = (QUERY, STAGE, KEY, CELL)
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the figure is to show, where the count is larger than that of the wish before."""
+class ControlSignal:
+    """What the figure is to show, where the count is larger than that of the signal before."""
 
     count: int
     stage: str
@@ -118,20 +118,20 @@ def on_view() -> None:
     st.session_state[_KNOWN] = _chosen()
 
 
-def wish(shown: tuple[range, range], key: int) -> Wish:
-    """Return what the figure is to show: the wish before, where it shows already what is chosen.
+def control_signal(shown: tuple[range, range], key: int) -> ControlSignal:
+    """Return what the figure is to show: the signal before, where it shows already what is chosen.
 
     Args:
         shown: the queries and the keys that have room.
         key: the chosen one, or the one that stands for it.
     """
-    wished: Wish | None = st.session_state.get(_WISH)
-    if wished is None or wished.shown != shown or st.session_state.get(_KNOWN) != _chosen():
-        count = 0 if wished is None else wished.count + 1
-        wished = Wish(count, STAGE.value, QUERY.value, key, CELL.value, shown)
-        st.session_state[_WISH] = wished
+    signal: ControlSignal | None = st.session_state.get(_SIGNAL)
+    if signal is None or signal.shown != shown or st.session_state.get(_KNOWN) != _chosen():
+        count = 0 if signal is None else signal.count + 1
+        signal = ControlSignal(count, STAGE.value, QUERY.value, key, CELL.value, shown)
+        st.session_state[_SIGNAL] = signal
         st.session_state[_KNOWN] = _chosen()
-    return wished
+    return signal
 
 
 def forget_figure() -> None:

@@ -17,7 +17,7 @@ from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.language import grouped, say
 
 TITLE = mark("Attention pattern after step {step}: {head}")
-LED = {  # how the snapshots are made alike
+TEACHER_FORCING = {  # how the snapshots are made alike
     "encoder_decoder": mark("All snapshots are teacher-forced on “{output}”, {whose};"),
     "decoder_only": mark("All snapshots read the text followed by “{output}”, which the last one wrote;"),
     "encoder_only": mark("All snapshots are asked for the words that the last one fills in, “{output}”;"),
@@ -131,7 +131,7 @@ def says(data: SnapshotData) -> None:
     )
 
 
-def led(data: SnapshotData) -> None:
+def teacher_forcing(data: SnapshotData) -> None:
     """Say what makes the snapshots alike, and how probable this one finds it; another target can be typed."""
     reading = data.read.reading
     fixed = reading.fixed
@@ -141,9 +141,9 @@ def led(data: SnapshotData) -> None:
         whose = say("which you typed")
     else:
         whose = say("what step {step:,} writes", step=int(reading.steps[-1]))
-    words = say(LED[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
+    words = say(TEACHER_FORCING[fixed.architecture], output=isolate(_short(fixed.output.strip())), whose=whose)
     finds = probability(float(reading.mean_probability[data.place]))
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-led"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hl-film-forced"):
         this_one = say("this one finds a token of that <b>{p}</b> probable.", p=html.escape(finds))
         st.html(
             f"<p class='hl-small'>{html.escape(words)} <span {_of_snapshot(data)}>{this_one}</span></p>",

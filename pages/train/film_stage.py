@@ -70,7 +70,7 @@ def _data(run: Run, snapshots: tuple[int, ...]) -> None:
             prose.note(" ".join(said))
     data = SnapshotData(run=run, read=read, place=place, view=run_state.current())
     history, found = film_learning.history_of(run)
-    film_head.led(data)
+    film_head.teacher_forcing(data)
     _stage(data, found)
     with right:  # late: it loads the model of this snapshot
         film_head.says(data)
@@ -188,7 +188,7 @@ def _overview(data: SnapshotData, found: "Sequence[Appearance]") -> None:
         film=components.FilmStrip(
             steps=steps,
             place=data.place,
-            wish=st.session_state[run_state.WISH],
+            signal=st.session_state[run_state.SIGNAL],
             strongest=strongest,
             labels={name: film_readings.labels(reading.fixed, name) for name in reading.patterns},
             lines=film_learning.lines(data),

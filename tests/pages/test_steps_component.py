@@ -73,7 +73,7 @@ def figure(**options: Any) -> None:
         "n_heads": 2,
         "d_head": 4,
         "at": At(stage="product", query=1, key=None, cell=("q", 1, 3)),
-        "wish": 5,
+        "signal": 5,
         "key": "steps",
         "on_view": lambda: None,
     }
@@ -118,7 +118,7 @@ def test_every_number_is_sent_once_and_as_it_is(app: AppTest):
 
 def test_the_header_says_places_shapes_and_hues(app: AppTest):
     header, _ = sent(app)
-    assert header["first"] == {"query": 12, "key": 6} and header["wish"] == 5
+    assert header["first"] == {"query": 12, "key": 6} and header["signal"] == 5
     assert header["query"] == ["a", "\u2068שלום\u2069"] and header["key"] == ["a", "<b>", "c"]
     told = {of["name"]: of for of in header["quantities"]}
     assert told["q"]["size"] == "query 30, d_head 4"  # of the whole text

@@ -30,7 +30,7 @@ class FilmStrip:
 
     steps: Sequence[int]  # ascending
     place: int  # of the chosen snapshot among them
-    wish: int  # grows where the page itself chooses a snapshot; then the slider goes there, wherever it is
+    signal: int  # grows where the page itself chooses a snapshot; then the slider goes there, wherever it is
     strongest: bytes  # query, key and hundredths of the weight (uint16 each), snapshot by snapshot and head by head
     labels: Mapping[str, tuple[Sequence[str], Sequence[str]]]  # of queries and keys, by attention
     lines: Mapping[str, tuple[Sequence[float], tuple[float, float]]]  # two at most: numbers, lowest and highest drawn
@@ -145,7 +145,7 @@ def head_overview(
         "id": version,
         "steps": film.steps,
         "place": film.place,
-        "wish": film.wish,
+        "signal": film.signal,
         "labels": {name: {"queries": queries, "keys": keys} for name, (queries, keys) in film.labels.items()},
         "lines": [{"name": name, "values": values, "ends": ends} for name, (values, ends) in film.lines.items()],
         "marks": [{"place": place, "words": words} for place, words in film.marks],

@@ -74,7 +74,7 @@ function updatePlayer(player, header) {
     drawTrack(player);
     seek(player, header.place);
     if (films().has(header.id)) openFilm(player);
-  } else if (header.wish !== former.wish || !player.said.includes(header.place)) {
+  } else if (header.signal !== former.signal || !player.said.includes(header.place)) {
     stopTimer(player);
     player.said = [header.place];
     seek(player, header.place);

@@ -1,6 +1,6 @@
 // Attention step by step: one figure through which the numbers of a head flow, stage by stage, as a person goes along.
 //
-// The header's `at` is where the page wants to be: stage, query, key and cell; it counts where `wish` has grown. All else
+// The header's `at` is where the page wants to be: stage, query, key and cell; it counts where `signal` has grown. All else
 // that a person chooses is shown at once and told to the page (`view`), which answers below the figure.
 
 const SOON = 220; // ms until the page is told of a stage or a query
@@ -16,7 +16,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   view.lines = heights(view);
   view.palette = makePalette(view.header, view.theme());
   for (const hue of ["query", "key"]) root.style.setProperty(`--${hue}`, view.palette.hues[hue]);
-  if (view.header.wish !== former?.wish) take(view, view.header.at);
+  if (view.header.signal !== former?.signal) take(view, view.header.at);
   fit(view);
   makeOfQuery(view);
   fillPlayer(view);

@@ -77,7 +77,7 @@ def attention_steps(
     n_heads: int,
     d_head: int,
     at: At,
-    wish: int,
+    signal: int,
     key: str,
     on_view: Callable[[], None],
     is_self: bool = True,
@@ -96,8 +96,8 @@ def attention_steps(
         head: the number of the head among those that are put side by side.
         n_heads: how many these are.
         d_head: the width of each.
-        at: where the figure goes, if `wish` has grown.
-        wish: how often the page wished the figure to go somewhere.
+        at: where the figure goes, if `signal` has grown.
+        signal: how often the page has sent the figure somewhere.
         key: the component's key.
         on_view: called before the run in which the component's value holds `view`.
         is_self: queries and keys are the same tokens.
@@ -139,7 +139,7 @@ def attention_steps(
         "dHead": d_head,
         "isSelf": is_self,
         "at": {"stage": at.stage, "query": at.query, "key": at.key, "cell": _cell(at.cell)},
-        "wish": wish,
+        "signal": signal,
         "colors": {theme.name: _colors(theme) for theme in (LIGHT, DARK)},
     }
     values: list[Float[np.ndarray, "row column"]] = [quantity.values for quantity in quantities]

@@ -132,7 +132,7 @@ def test_a_word_is_typed(tree: FillingTree, three_kinds: Path):
     _, tokenizer = tc.load(three_kinds / "gaps")
     place = tree.read().certain_first[0].position
     for word in ("tired", "two words"):  # AppTest types nothing into a box of choices
-        app.session_state["decoding-blanks-wish"] = (place, word)
+        app.session_state["decoding-blanks-request"] = (place, word)
         app.run()
         assert not app.exception
         assert url_of(app)["filled"] == f"{place}:{tokenizer.encode('tired')[0]}"

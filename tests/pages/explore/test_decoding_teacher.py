@@ -17,7 +17,7 @@ from tests.pages.explore import decoding_parts
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("three_kinds_here")]
 opened = partial(decoding_parts.opened, "decoding_teacher")
 TARGET = "Le chien n'a pas vu le chat."
-BOX = "decoding-led-box"
+BOX = "decoding-forced-box"
 
 
 def alright(app: AppTest) -> AppTest:
@@ -112,10 +112,10 @@ def test_typing_and_clearing_a_target():
     alright(app.text_input(key=BOX).set_value(f"  {TARGET} ").run())
     assert app.session_state["target"] == TARGET
     assert app.query_params["target"] in (TARGET, [TARGET])
-    alright(app.button(key="decoding-led-clear").click().run())
+    alright(app.button(key="decoding-forced-clear").click().run())
     assert app.session_state["target"] is None
     assert app.text_input(key=BOX).value == ""
-    alright(app.button(key="decoding-led-take").click().run())
+    alright(app.button(key="decoding-forced-take").click().run())
     assert app.session_state["target"] == app.text_input(key=BOX).value != ""
 
 

@@ -109,7 +109,7 @@ def test_an_address_that_cannot_be_met_shows_the_nearest(open_steps: OpenApp, wr
     assert "cell" not in url_of(app)
 
 
-def test_the_page_wishes_nothing_where_the_figure_went_by_itself():
+def test_the_page_sends_no_signal_where_the_figure_went_by_itself():
     def page() -> None:
         import streamlit as st
 
@@ -121,13 +121,13 @@ def test_the_page_wishes_nothing_where_the_figure_went_by_itself():
             if told:
                 st.session_state[steps_state.FIGURE] = {"view": told}
                 steps_state.on_view()
-            counts.append(steps_state.wish(shown, 0))
+            counts.append(steps_state.control_signal(shown, 0))
         steps_state.QUERY.set(1)  # as a link does
-        counts.append(steps_state.wish(shown, 0))
-        counts.append(steps_state.wish((range(5), range(4)), 0))
+        counts.append(steps_state.control_signal(shown, 0))
+        counts.append(steps_state.control_signal((range(5), range(4)), 0))
         steps_state.forget_figure()
-        counts.append(steps_state.wish((range(5), range(4)), 0))
-        st.session_state["wishes"] = [(wish.count, wish.stage, wish.query) for wish in counts]
+        counts.append(steps_state.control_signal((range(5), range(4)), 0))
+        st.session_state["wishes"] = [(signal.count, signal.stage, signal.query) for signal in counts]
 
     app = AppTest.from_function(page).run()
     assert not app.exception

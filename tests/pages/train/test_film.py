@@ -146,13 +146,13 @@ def test_what_appears_is_listed_and_a_click_goes_there(open_film: OpenApp):
     (mark,) = overview_of(app)[0]["film"]["marks"]
     assert mark["place"] == STEPS.index(APPEARS_AT)
     assert "appears as a previous-token head at step 20" in mark["words"]
-    wish = overview_of(app)[0]["film"]["wish"]
+    signal = overview_of(app)[0]["film"]["signal"]
     app.button(key="film-appearance-0").click().run()
     assert not app.exception
     header = overview_of(app)[0]
     assert header["chosen"] == {"attention": "decoder", "layer": 0, "head": 1}
     assert header["film"]["place"] == STEPS.index(APPEARS_AT)
-    assert header["film"]["wish"] > wish
+    assert header["film"]["signal"] > signal
     assert url_of(app)["snapshot"] == "20"
 
 
