@@ -85,7 +85,7 @@ figure = moved_pair(
     column_name={column_name!r},
     hover={hover!r},
     title={title!r},
-    note={note!r},
+    subtitle={subtitle!r},
     tolerance={tolerance!r},
 )
 {keep}"""

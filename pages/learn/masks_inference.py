@@ -112,7 +112,7 @@ def _figure(data: MasksData, steps: "Steps") -> None:
         "column_name": say("output after"),
         "hover": HOVER,
         "title": say("Max. logit difference of each output as the text grows"),
-        "note": say(
+        "subtitle": say(
             "grey: at most {tolerance}, which is rounding; dots: this token is not there yet",
             tolerance=in_words(steps.tolerance),
         ),

@@ -146,7 +146,7 @@ def _figure(
         "column_name": say("changed token"),
         "hover": HOVER_ENCODER if is_encoder else HOVER,
         "title": say("Max. logit difference, by output and changed token"),
-        "note": say("grey: exactly 0"),
+        "subtitle": say("grey: exactly 0"),
         "tolerance": 0.0,
     }
     figure = moved_pair((own.moved, changed.moved), **told, chosen=place, theme=theme(), height=500)

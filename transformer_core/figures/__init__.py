@@ -10,13 +10,14 @@ from transformer_core.figures.bars.spread import texts_spread
 from transformer_core.figures.bipartite import bipartite_lines
 from transformer_core.figures.curves.heads_over_time import heads_over_time
 from transformer_core.figures.curves.training import training_curves
-from transformer_core.figures.heatmaps.attention import attention_heatmap, isolate
+from transformer_core.figures.heatmaps.attention import attention_heatmap
 from transformer_core.figures.heatmaps.difference import difference_heatmap
 from transformer_core.figures.heatmaps.head_grid import head_grid
 from transformer_core.figures.heatmaps.head_map import head_map_figure
 from transformer_core.figures.heatmaps.head_matrix import head_matrix
 from transformer_core.figures.heatmaps.layer_matrix import layer_matrix
 from transformer_core.figures.heatmaps.overview import levels
+from transformer_core.figures.labels import isolate
 from transformer_core.figures.theme import DARK, LIGHT, THEMES, Theme, sequential_scale, template
 
 __all__ = [

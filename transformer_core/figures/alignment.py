@@ -11,6 +11,7 @@ from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces
 from transformer_core.figures.heatmaps.cells import words as cell_words
 from transformer_core.figures.hues import FAINT, WARM
+from transformer_core.figures.layout import LEGEND_BELOW, frame_around
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
@@ -119,15 +120,8 @@ def alignment_matrix(
     layout["shapes"] = _bands(targets, sources, at, chosen)
     if has_legend:
         layout["margin"]["b"] += _LEGEND
-        layout |= {"showlegend": True, "legend": _BELOW}
+        layout |= {"showlegend": True, "legend": LEGEND_BELOW}
     return go.Figure(data=traces, layout=layout)
-
-
-_BELOW = {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "yref": "paper"} | {
-    "font": {"size": 12},
-    "itemclick": False,
-    "itemdoubleclick": False,
-}
 
 
 def _remarks(cell: tuple[int, int], outlined: Cells, dotted: Cells) -> str:
@@ -170,13 +164,8 @@ def _dots(cells: Cells) -> go.Scatter:
 def _bands(targets: Places, sources: Places, at: int | None, chosen: int | None) -> list[dict[str, Any]]:
     """Return frames: around all rows, those to come included, the row that is being written, and a chosen column."""
     row, column = targets.around(at), sources.around(chosen)
-    frames = [
-        (sources.ends, targets.ends, FAINT, 1),
-        *([] if row is None else [(sources.ends, row, QUERY, 1.5)]),
-        *([] if column is None else [(column, targets.ends, KEY, 1.5)]),
-    ]
     return [
-        {"type": "rect", "line": {"color": hue, "width": line}}
-        | {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
-        for across, down, hue, line in frames
+        frame_around(sources.ends, targets.ends, color=FAINT, width=1),
+        *([] if row is None else [frame_around(sources.ends, row, color=QUERY, width=1.5)]),
+        *([] if column is None else [frame_around(column, targets.ends, color=KEY, width=1.5)]),
     ]

@@ -9,8 +9,9 @@ from jaxtyping import Float
 
 from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
-from transformer_core.figures.labels import escape, heading, shorten, text_width
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme, template
+from transformer_core.figures.labels import escape, shorten, text_width
+from transformer_core.figures.layout import figure_layout, label_axis, note
+from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
 
 LEAST = 0.005  # weights below are "0.00", and are not drawn
@@ -95,10 +96,10 @@ def bipartite_lines(
     left = _labels(query_tokens, query, _weights(drawn[:, :, key], hues) if key is not None else None)
     right = _labels(key_tokens, key, _weights(drawn[:, query], hues) if query is not None else None)
     numbers = _NUMBER * min(len(patterns), _MOST_NUMBERS)
-    margins = [
+    left_margin, right_margin = (
         12 + max(text_width(shorten(token, _LABEL_LENGTH)) for token in tokens) + (0 if other is None else numbers)
         for tokens, other in ((query_tokens, key), (key_tokens, query))
-    ]
+    )
     traces: list[Any] = [
         go.Scatter(
             name=escape(name), x=[None], y=[None], mode="lines", line={"color": hue, "width": 3}, showlegend=True
@@ -108,11 +109,14 @@ def bipartite_lines(
     traces += [go.Scatter(x=[None], y=[None], yaxis=axis, showlegend=False) for axis in ("y", "y2")]  # else no axes
     bottom = _BOTTOM + (_LEGEND if names else 0)
     ends = [max(shape) - 0.5, -0.5]
-    layout = {
-        "template": template(theme),
-        "title": heading(say(title)),
-        "height": _TOP + _ROW * max(shape) + bottom,
-        "margin": {"l": margins[0], "r": margins[1], "t": _TOP, "b": bottom},
+    sides = ((0, "left", 4 - left_margin, query_name, QUERY), (1, "right", right_margin - 4, key_name, KEY))
+    notes = [
+        note(f"<b>{escape(say(name))}</b>", x=x, xshift=shift, y=1, anchor=(anchor, "bottom"))
+        | {"font": {"color": hue, "size": 13}}
+        for x, anchor, shift, name, hue in sides
+    ]
+    height = _TOP + _ROW * max(shape) + bottom
+    layout = figure_layout(say(title), theme, height=height, margin=(left_margin, right_margin, _TOP, bottom)) | {
         "hovermode": False,
         "showlegend": bool(names),
         "legend": {"orientation": "h", "x": 0.5, "xanchor": "center", "y": 0, "yanchor": "top", "font": {"size": 12}},
@@ -120,15 +124,7 @@ def bipartite_lines(
         "xaxis": {"range": [0, 1], "visible": False, "fixedrange": True},
         "yaxis": left | {"range": ends},
         "yaxis2": right | {"range": ends, "side": "right", "overlaying": "y"},
-        "annotations": [
-            _SIDE_NAME
-            | {"x": x, "xanchor": anchor, "xshift": shift, "text": f"<b>{escape(say(name))}</b>"}
-            | {"font": {"color": hue, "size": 13}}
-            for x, anchor, shift, name, hue in (
-                (0, "left", 4 - margins[0], query_name, QUERY),
-                (1, "right", margins[1] - 4, key_name, KEY),
-            )
-        ],
+        "annotations": notes,
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -172,16 +168,4 @@ def _labels(tokens: Sequence[str], chosen: int | None, weights: Sequence[str] | 
         labels[chosen] = f"<b>{labels[chosen]}</b>"
     if weights is not None:
         labels = [f"{label}  {weight}" if weight else label for label, weight in zip(labels, weights, strict=True)]
-    return {
-        "tickmode": "array",
-        "tickvals": list(range(len(tokens))),
-        "ticktext": labels,
-        "tickfont": {"size": 13},
-        "ticks": "",
-        "ticklabelstandoff": 4,
-        "automargin": True,
-        "fixedrange": True,
-    }
-
-
-_SIDE_NAME = {"xref": "paper", "yref": "paper", "y": 1, "yanchor": "bottom", "showarrow": False}
+    return label_axis(range(len(tokens)), labels, size=13, ticklabelstandoff=4, automargin=True, fixedrange=True)

@@ -23,7 +23,7 @@ FLOOR = 1e-6  # of a weight on the scale of powers of ten
 BELOW = mark("below 0.000001")  # what is said of less
 _LOWEST = -4  # the power of ten at the pale end of the colors
 _FAINT = 0.05  # of the range: less is not written into a cell
-_DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
+DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
 
 
 def rounded(value: int | float, decimals: int) -> str:
@@ -115,9 +115,7 @@ class Quantity:
         low, high = limits
         listed = values.tolist()
         if self.scale == "signed":
-            return [rounded(value, 1 if high < 100 else 0) for value in listed], np.abs(
-                values
-            ) >= _DEEP_BOTH_WAYS * high
+            return [rounded(value, 1 if high < 100 else 0) for value in listed], np.abs(values) >= DEEP_BOTH_WAYS * high
         is_deep = (self.drawn(values) - low) / (high - low) >= DEEP
         if self.scale == "power":
             texts = [f"{value:.2f}" if value >= 0.095 else _plain(f"{value:.1g}") for value in listed]

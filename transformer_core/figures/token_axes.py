@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 from transformer_core.errors import mark
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
-from transformer_core.figures.theme import KEY, QUERY, Theme, template
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, label_axis
+from transformer_core.figures.theme import KEY, QUERY, Theme
 from transformer_core.language import say
 
 WIDTH, HEIGHT = 600, 540  # px
@@ -98,16 +99,10 @@ class Places:
                 positions = sorted({chosen, *(place for place in positions if abs(place - chosen) >= step)})
             texts = [escape(shorten(self.tokens[position - self.first])) for position in positions]
             where = say(", {first} to {last}", first=self.first, last=self.starts[-1] - 1) if self.first else ""
-        return {
-            "title": {"text": f"<b>{escape(say(name))}</b>{where}", "font": {"color": _HUES[self.kind], "size": 13}}
-            | {"standoff": 6},
-            "tickmode": "array",
-            "tickvals": positions,
-            "ticktext": texts,
-            "tickfont": {"size": next((size for size, line in sizes if line <= pitch), smallest)},
-            "ticks": "outside" if self.is_pooled else "",
-            "ticklabelstandoff": 3,
-        }
+        title = axis_title(f"<b>{escape(say(name))}</b>{where}", size=13, standoff=6, hue=_HUES[self.kind])
+        size = next((size for size, line in sizes if line <= pitch), smallest)
+        axis = label_axis(positions, texts, size=size, title=title, ticklabelstandoff=3)
+        return axis | {"ticks": "outside" if self.is_pooled else ""}
 
 
 def grid_places(
@@ -178,13 +173,9 @@ def grid_layout(
     long = longest * size / _SIZES[0][0]  # px, of the longest label as it is written
     top = 2 * _TITLE + {0: LINE, -45: (long + LINE) / math.sqrt(2) + 12, -90: long + 12}[angle]
     low, high = queries.ends
-    return {
-        "template": template(theme),
-        "title": heading(say(title)),
-        "height": height,
+    return figure_layout(say(title), theme, height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": 140 + number * keys.n_cells}  # px, for drawing in a narrow place
         | ({} if marked == (None, None) else {"chosen": {"xaxis": marked[1], "yaxis": marked[0]}}),
-        "margin": {"l": 8, "r": 8, "t": top, "b": 8},
         "xaxis": columns | {"side": "top", "range": list(keys.ends), "tickangle": angle},
         "yaxis": queries.axis(query_name, room=height * 0.75, chosen=marked[0])
         | {"range": [high, low], "automargin": True},

@@ -24,7 +24,7 @@ def test_cells_and_their_sums_are_the_parts_of_the_score():
     np.testing.assert_array_equal(of_columns.z, [[3.5, -1.5, -3.75]])
     np.testing.assert_array_equal(whole.z, [[-1.75]])
     assert (of_rows.x0, of_columns.y0) == (3, 2)  # behind the last source
-    axis = drawn().layout.coloraxis
+    axis = drawn().layout.coloraxis3
     assert (axis.cmin, axis.cmax) == (-4.0, 4.0)
 
 

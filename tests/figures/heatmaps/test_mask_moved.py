@@ -52,7 +52,7 @@ def test_zero_is_told_from_little_and_both_share_a_scale():
 
 def test_rounding_looks_like_zero_and_what_is_not_there_like_neither():
     left = np.array([[0.0, np.nan], [9e-5, 2e-4]], dtype=np.float32)
-    figure = drawn(left, left, tolerance=1e-4, note="grey: rounding")
+    figure = drawn(left, left, tolerance=1e-4, subtitle="grey: rounding")
     still, moving = (trace for trace in figure.data if trace.type == "heatmap" and trace.xaxis == "x")
     np.testing.assert_array_equal(np.isfinite(still.z), [[True, False], [True, False]])
     np.testing.assert_array_equal(np.isfinite(moving.z), [[False, False], [False, True]])

@@ -11,8 +11,9 @@ from jaxtyping import Float, Int
 
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.hues import FAINT, STRONG, diverging_scale
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import HOVER, axis_title, figure_layout, hover, label_axis
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _TITLE, _SUBTITLE, _AXIS_TITLE, _BOTTOM = 28, 20, 22, 40  # px: what stands above the cells, and the margin below
@@ -93,56 +94,40 @@ def activation_figure(
     bottom = _SPREAD + _BETWEEN
     across = [0, 1 - _BESIDE - 0.03] if lengths is not None else [0, 1]
     top = _top(subtitle, column_name, column_tokens)
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title, subtitle),
-        "height": height,
-        "margin": {"l": 8, "r": _beside(column_tokens) if lengths is None else 8, "t": top, "b": _BOTTOM},
+    margin = (8, _beside(column_tokens) if lengths is None else 8, top, _BOTTOM)
+    most, numbers = int(counts.max(initial=1)), {"tickfont": {"size": 11}}
+    labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
+    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=subtitle) | {
         "meta": meta,
         "showlegend": False,
         "bargap": 0,
         "xaxis": _columns_axis(column_starts, column_name, column_tokens) | {"domain": across, "anchor": "y"},
-        "yaxis": {
-            "range": [n_rows - 0.5, -0.5],
-            "domain": [bottom, 1],
-            "automargin": True,
-            "tickmode": "array",
-            "tickvals": [*range(n_rows)],
-            "ticktext": [escape(isolate(shorten(token, _LABEL))) for token in tokens],
-            "tickfont": {"size": 11},
-            "ticks": "",
-            "title": {"text": escape(row_name), "standoff": 4, "font": {"size": 12}},
-        },
-        "xaxis3": {
-            "domain": [0, 1],
-            "anchor": "y3",
-            "range": [low, high],
-            "title": {"text": say("value"), "standoff": 4, "font": {"size": 12}},
-            "tickfont": {"size": 11},
-            "nticks": 9,
-        },
+        "yaxis": label_axis(range(n_rows), labels, size=11, title=axis_title(escape(row_name)))
+        | {"range": [n_rows - 0.5, -0.5], "domain": [bottom, 1], "automargin": True},
+        "xaxis3": {"domain": [0, 1], "anchor": "y3", "range": [low, high], "title": axis_title(say("value"))}
+        | {"nticks": 9}
+        | numbers,
         "yaxis3": {
             "domain": [0, _SPREAD],
             "anchor": "x3",
             "type": "log",
-            "range": [np.log10(0.5), np.log10(max(2, int(counts.max(initial=1)) * 1.6))],
-            "title": {"text": say("how many"), "standoff": 4, "font": {"size": 12}},
-            "tickfont": {"size": 11},
+            "range": [np.log10(0.5), np.log10(max(2, most * 1.6))],
+            "title": axis_title(say("how many")),
             "nticks": 4,
             "automargin": True,
-            "dtick": 1 if counts.max(initial=1) < 1e4 else 2,
-        },
+            "dtick": 1 if most < 1e4 else 2,
+        }
+        | numbers,
         **colors,
     }
     traces = [*_cells(cells, row_starts, column_starts, axis), _spread(counts, edges, axis)]
     if lengths is not None:
-        layout["xaxis2"] = {
+        layout["xaxis2"] = numbers | {
             "domain": [1 - _BESIDE, 1],
             "anchor": "y",
             "side": "top",
             "range": [0, 1.05 * (float(lengths.max(initial=0)) or 1)],
-            "title": {"text": say("length"), "standoff": 4, "font": {"size": 12}},
-            "tickfont": {"size": 11},
+            "title": axis_title(say("length")),
             "nticks": 3,
         }
         traces.append(_lengths(lengths, tokens))
@@ -154,7 +139,7 @@ def _cells(
 ) -> list[go.Heatmap]:
     """Return the cells, and before them those that hold no number."""
     gap = 1 if max(cells.shape) <= _FEW else 0
-    told = {"meta": "words", "hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False}
+    told = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
     where = {"x": [start - 0.5 for start in columns], "y": [start - 0.5 for start in rows]} | told
     if cells.shape == (rows[-1], columns[-1]):
         where = told
@@ -169,24 +154,22 @@ def _cells(
 def _spread(counts: Int[np.ndarray, " bin"], edges: Float[np.ndarray, " edge"], axis: str) -> go.Bar:
     """Return a bar for each bin, in the color that its numbers have among the cells."""
     centers = (edges[:-1] + edges[1:]) / 2
-    return go.Bar(
-        name="spread",
-        x=centers,
-        y=counts,
-        width=np.diff(edges),
-        marker={"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}},
-        customdata=[
-            say("{n} numbers from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
-            for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-        ],
-        hovertemplate="%{customdata}<extra></extra>",
-        xaxis="x3",
-        yaxis="y3",
-    )
+    told = [
+        say("{n} numbers from {low} to {high}", n=f"{count:,}", low=f"{low:.3g}", high=f"{high:.3g}")
+        for count, low, high in zip(counts.tolist(), edges[:-1].tolist(), edges[1:].tolist(), strict=True)
+    ]
+    look = {"color": centers, "coloraxis": axis, "line": {"color": FAINT, "width": 1}}
+    axes = {"xaxis": "x3", "yaxis": "y3"}
+    return go.Bar(name="spread", x=centers, y=counts, width=np.diff(edges), marker=look, **hover(told), **axes)
 
 
 def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Bar:
     """Return a bar for each position, beside its row."""
+    form = say("position {place} '{token}': length {length}")
+    told = [
+        form.format(place=place, token=escape(isolate(token)), length=f"{n:.3g}")
+        for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
+    ]
     return go.Bar(
         name="lengths",
         x=lengths.astype(np.float64),
@@ -194,38 +177,19 @@ def _lengths(lengths: Float[np.ndarray, " pos"], tokens: Sequence[str]) -> go.Ba
         orientation="h",
         width=0.7,
         marker={"color": STRONG, "line": {"width": 0}},
-        customdata=[
-            say(
-                "position {place} '{token}': length {length}",
-                place=place,
-                token=escape(isolate(token)),
-                length=f"{n:.3g}",
-            )
-            for place, (token, n) in enumerate(zip(tokens, lengths.tolist(), strict=True))
-        ],
-        hovertemplate="%{customdata}<extra></extra>",
         xaxis="x2",
         yaxis="y",
+        **hover(told),
     )
 
 
 def _columns_axis(starts: Sequence[int], name: str, tokens: Sequence[str] | None) -> dict[str, Any]:
     """Return the axis of the columns: tokens, or numbers."""
-    axis: dict[str, Any] = {
-        "side": "top",
-        "range": [-0.5, starts[-1] - 0.5],
-        "title": {"text": escape(name), "standoff": 4, "font": {"size": 12}},
-        "tickfont": {"size": 11},
-        "ticks": "",
-    }
+    axis = {"side": "top", "range": [-0.5, starts[-1] - 0.5], "title": axis_title(escape(name))}
     if tokens is None:
-        return axis | {"nticks": 6, "tickformat": ",d"}
-    return axis | {
-        "tickmode": "array",
-        "tickvals": [*range(len(tokens))],
-        "ticktext": [escape(isolate(shorten(token, _LABEL))) for token in tokens],
-        "tickangle": _angle(tokens),
-    }
+        return axis | {"tickfont": {"size": 11}, "ticks": "", "nticks": 6, "tickformat": ",d"}
+    labels = [escape(isolate(shorten(token, _LABEL))) for token in tokens]
+    return axis | label_axis(range(len(tokens)), labels, size=11, tickangle=_angle(tokens))
 
 
 def _angle(column_tokens: Sequence[str]) -> int:

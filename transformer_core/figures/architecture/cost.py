@@ -8,15 +8,12 @@ import plotly.graph_objects as go
 from jaxtyping import Real
 
 from transformer_core.figures.hues import FAINT, STRONG, translucent
-from transformer_core.figures.labels import escape, heading
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, hover, label_axis, line_at, note
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import grouped, say
 
-_LEGEND = {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 12}} | {
-    "bgcolor": "rgba(0,0,0,0)",
-    "itemwidth": 30,
-    "traceorder": "normal",
-}
+_LEGEND = LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "traceorder": "normal"}
 
 
 def cost_curves(
@@ -57,18 +54,15 @@ def cost_curves(
             mode="lines" if len(lengths) > 1 else "markers",
             line={"color": hue, "width": 2.2, "dash": "dash" if name in dashed else "solid"},
             marker={"color": hue},
-            customdata=[_told(name, value, unit, in_bytes=in_bytes) for value in values.tolist()],
-            hovertemplate="%{customdata}<extra></extra>",
+            **hover([_told(name, value, unit, in_bytes=in_bytes) for value in values.tolist()]),
         )
         for (name, values), hue in zip(known.items(), hues, strict=True)
     ]
-    ends = [0.0, max(np.log10(max(lengths[-1], 2)), 0.31)]
     layout = _layout(title, lengths, marks or {}, theme, height) | {
-        "xaxis": _length_axis(ends),
         "yaxis": {
             "type": "log",
             "range": [np.log10(low) - 0.15, np.log10(high) + 0.2],
-            "title": {"text": escape(unit), "standoff": 4, "font": {"size": 12}},
+            "title": axis_title(escape(unit)),
             "tickfont": {"size": 11},
             "showgrid": True,
             "automargin": True,
@@ -114,13 +108,10 @@ def share_areas(
                 mode="lines",
                 line={"color": hue, "width": 1.2},
                 fillcolor=translucent(hue, 0.55),
-                customdata=[f"{escape(name)}: {share:.1%}" for share in shares.tolist()],
-                hovertemplate="%{customdata}<extra></extra>",
+                **hover([f"{escape(name)}: {share:.1%}" for share in shares.tolist()]),
             )
         )
-    ends = [0.0, max(np.log10(max(lengths[-1], 2)), 0.31)]
     layout = _layout(title, lengths, marks or {}, theme, height) | {
-        "xaxis": _length_axis(ends),
         "yaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 5, "tickfont": {"size": 11}, "automargin": True},
     }
     return go.Figure(data=traces, layout=layout)
@@ -131,25 +122,20 @@ def _layout(title: str, lengths: Sequence[int], marks: Mapping[str, int], theme:
     shown = {name: at for name, at in marks.items() if lengths[0] <= at <= lengths[-1]}
     ordered = sorted(shown.items(), key=lambda mark: mark[1])
     middle = np.sqrt(max(lengths[-1], 2))
-    return {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": 8, "r": 12, "t": 78, "b": 44},
+    notes = []
+    for i, (name, at) in enumerate(ordered):
+        side, shift = ("right", -4) if at > middle else ("left", 4)
+        x, y = float(np.log10(at)), 0.03 + 0.1 * (i % 2)
+        notes.append(note(escape(name), x=x, xref="x", xshift=shift, y=y, anchor=(side, "bottom")))
+    return figure_layout(title, theme, height=height, margin=(8, 12, 78, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
         "legend": _LEGEND,
         "shapes": [
-            {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1}
-            | {"line": {"color": STRONG if not i else FAINT, "width": 1.5, "dash": "dot"}}
-            for i, (_, at) in enumerate(ordered)
+            line_at(x=at, color=FAINT if i else STRONG, width=1.5, dash="dot") for i, (_, at) in enumerate(ordered)
         ],
-        "annotations": [
-            {"x": float(np.log10(at)), "xref": "x", "y": 0.03 + 0.1 * (i % 2), "yref": "paper", "showarrow": False}
-            | {"text": escape(name), "xanchor": "right" if at > middle else "left", "yanchor": "bottom"}
-            | {"xshift": -4 if at > middle else 4, "font": {"size": 12}}
-            for i, (name, at) in enumerate(ordered)
-        ],
+        "annotations": notes,
+        "xaxis": _length_axis([0.0, max(np.log10(max(lengths[-1], 2)), 0.31)]),
     }
 
 
@@ -157,14 +143,9 @@ def _length_axis(ends: Sequence[float]) -> dict[str, Any]:
     """Return the axis of the lengths, with round numbers."""
     digits = (1, 2, 5) if ends[-1] < 3 else (1,)
     ticks = [digit * 10**power for power in range(int(ends[-1]) + 1) for digit in digits]
-    return {
+    return label_axis(ticks, map(grouped, ticks), size=11, title=axis_title(say("tokens of the text"))) | {
         "type": "log",
         "range": [*ends],
-        "title": {"text": say("tokens of the text"), "standoff": 4, "font": {"size": 12}},
-        "tickfont": {"size": 11},
-        "tickmode": "array",
-        "tickvals": ticks,
-        "ticktext": [grouped(tick) for tick in ticks],
         "unifiedhovertitle": {"text": "<b>%{x:,d}</b>"},
     }
 

@@ -1,6 +1,7 @@
 """Where a model's parameters are: a bar for each part, and several models' shares beside each other."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,8 +10,9 @@ from jaxtyping import Float
 from transformer_core.errors import mark
 from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.hues import FAINT
-from transformer_core.figures.labels import escape, heading
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import LEGEND_BELOW, figure_layout, hover, label_axis
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import grouped, say
 
 STACKS = {
@@ -52,6 +54,8 @@ def parameter_bars(
     total = sum(counts.values()) or 1
     names = [in_words(*key) for key in counts]
     values = [*counts.values()]
+    form = say("{part}: {n} parameters")
+    told = [form.format(part=escape(name), n=grouped(value)) for name, value in zip(names, values, strict=True)]
     bars = go.Bar(
         name="parameters",
         x=values,
@@ -61,29 +65,13 @@ def parameter_bars(
         text=[f"{_short(value)} · {value / total:.1%}" for value in values],
         textposition="outside",
         cliponaxis=False,
-        customdata=[
-            say("{part}: {n} parameters", part=escape(name), n=grouped(value))
-            for name, value in zip(names, values, strict=True)
-        ],
-        hovertemplate="%{customdata}<extra></extra>",
+        **hover(told),
     )
-    layout = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height or 60 + _ROW * len(values),
-        "margin": {"l": 8, "r": 96, "t": 40, "b": 12},
+    layout = figure_layout(title, theme, height=height or 60 + _ROW * len(values), margin=(8, 96, 40, 12)) | {
         "bargap": 0.35,
         "showlegend": False,
         "xaxis": {"visible": False, "range": [0, max(values, default=1)], "fixedrange": True},
-        "yaxis": {
-            "range": [len(values) - 0.5, -0.5],
-            "tickmode": "array",
-            "tickvals": [*range(len(values))],
-            "ticktext": [escape(name) for name in names],
-            "automargin": True,
-            "ticks": "",
-            "fixedrange": True,
-        },
+        "yaxis": _row_axis([escape(name) for name in names]),
     }
     return go.Figure(data=[bars], layout=layout)
 
@@ -114,35 +102,27 @@ def parameter_shares(
                 y=rows,
                 orientation="h",
                 marker={"color": hue, "line": {"width": 0}},
-                customdata=_told(part, found, totals, [*models]),
-                hovertemplate="%{customdata}<extra></extra>",
+                **hover(_told(part, found, totals, [*models])),
             )
         )
-    layout = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height or 130 + 44 * len(models),
+    labels = [
+        f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
+        for name, total in zip(models, totals, strict=True)
+    ]
+    layout = figure_layout(title, theme, height=height or 130 + 44 * len(models), margin=(8, 20, 40, 84)) | {
         "barmode": "stack",
         "bargap": 0.4,
-        "margin": {"l": 8, "r": 20, "t": 40, "b": 84},
         "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "yref": "paper"}
-        | {"traceorder": "normal", "font": {"size": 12}, "itemclick": False, "itemdoubleclick": False},
+        "legend": LEGEND_BELOW | {"traceorder": "normal"},
         "xaxis": {"range": [0, 1], "tickformat": ".0%", "nticks": 6, "fixedrange": True, "side": "top"},
-        "yaxis": {
-            "range": [len(models) - 0.5, -0.5],
-            "tickmode": "array",
-            "tickvals": rows.tolist(),
-            "ticktext": [
-                f"{escape(name)}<br><span style='color:{FAINT}'>{_short(total)}</span>"
-                for name, total in zip(models, totals, strict=True)
-            ],
-            "automargin": True,
-            "ticks": "",
-            "fixedrange": True,
-        },
+        "yaxis": _row_axis(labels),
     }
     return go.Figure(data=traces, layout=layout)
+
+
+def _row_axis(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the axis of rows of bars, from top to bottom."""
+    return label_axis(range(len(labels)), labels, automargin=True, fixedrange=True, range=[len(labels) - 0.5, -0.5])
 
 
 def _told(part: str, found: Sequence[int], totals: Sequence[int], names: Sequence[str]) -> list[str]:

@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
-from transformer_core.figures.labels import escape, heading, isolate, shorten
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape, isolate, shorten
+from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, hover, label_axis
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 MOST_LINES = 32  # positions up to which each has a line of its own
@@ -52,93 +53,47 @@ def stream_figure(
             f"There are {len(sums)} places with {len(places)} names and {len(added)} sub-layers with {len(hues)} hues; "
             "give a name a place, a hue a sub-layer, and one place more than sub-layers."
         )
-    x = np.arange(len(places))
-    median = np.median(sums, axis=1)
     traces: list[Any] = _each(sums, tokens, places) if len(tokens) <= MOST_LINES else _band(sums)
-    told = [
-        say("{place}: median length {length}", place=escape(name), length=f"{value:.3g}")
-        for name, value in zip(places, median.tolist(), strict=True)
-    ]
-    traces.append(_line(x, median, say("median"), STRONG, told))
+    traces.append(_median(sums, places, say("median"), say("{place}: median length {length}"), STRONG))
     if read is not None:
-        middle = np.median(read, axis=1)
-        words = [
-            say("{place}: median length {length} once normalized", place=escape(name), length=f"{value:.3g}")
-            for name, value in zip(places, middle.tolist(), strict=True)
-        ]
-        traces.append(_line(x, middle, say("median once normalized"), WARM, words))
+        words = say("{place}: median length {length} once normalized")
+        traces.append(_median(read, places, say("median once normalized"), words, WARM))
     traces.append(_additions(shares, added, places[1:], hues))
     top = float(np.quantile(shares, _MIDDLE[1], axis=1).max(initial=0.0)) or 1.0
     step = -(-len(places) // 26)
-    layout = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": 8, "r": 12, "t": 74, "b": 8},
+    ends = {"range": [-0.5, len(places) - 0.5]}
+    upright = {"showgrid": True, "tickfont": {"size": 11}, "automargin": True}
+    layout = figure_layout(title, theme, height=height, margin=(8, 12, 74, 8)) | {
         "hovermode": "closest",
         "showlegend": True,
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom", "font": {"size": 12}},
+        "legend": LEGEND_ABOVE,
         "bargap": 0.3,
-        "xaxis": {"range": [-0.5, len(places) - 0.5], "showticklabels": False, "ticks": "", "anchor": "y"},
-        "xaxis2": {
-            "range": [-0.5, len(places) - 0.5],
-            "matches": "x",
-            "anchor": "y2",
-            "tickmode": "array",
-            "tickvals": x[::step].tolist(),
-            "ticktext": [escape(name) for name in places[::step]],
-            "tickangle": -55 if len(places) > 5 else 0,
-            "tickfont": {"size": 11},
-            "automargin": True,
-            "ticks": "",
-        },
-        "yaxis": {
-            "domain": [0.46, 1],
-            "rangemode": "tozero",
-            "showgrid": True,
-            "title": {"text": say("length of the stream"), "standoff": 4, "font": {"size": 12}},
-            "tickfont": {"size": 11},
-            "automargin": True,
-        },
-        "yaxis2": {
-            "domain": [0, 0.36],
-            "anchor": "x2",
-            "range": [0, 1.08 * top],
-            "tickformat": ".0%",
-            "showgrid": True,
-            "nticks": 4,
-            "title": {"text": say("added to it"), "standoff": 4, "font": {"size": 12}},
-            "tickfont": {"size": 11},
-            "automargin": True,
-        },
+        "xaxis": ends | {"showticklabels": False, "ticks": "", "anchor": "y"},
+        "xaxis2": label_axis(range(0, len(places), step), map(escape, places[::step]), size=11)
+        | ends
+        | {"matches": "x", "anchor": "y2", "tickangle": -55 if len(places) > 5 else 0, "automargin": True},
+        "yaxis": upright
+        | {"domain": [0.46, 1], "rangemode": "tozero", "title": axis_title(say("length of the stream"))},
+        "yaxis2": upright
+        | {"domain": [0, 0.36], "anchor": "x2", "range": [0, 1.08 * top], "tickformat": ".0%", "nticks": 4}
+        | {"title": axis_title(say("added to it"))},
     }
     return go.Figure(data=traces, layout=layout)
 
 
 def _each(sums: Float[np.ndarray, "place pos"], tokens: Sequence[str], places: Sequence[str]) -> list[go.Scatter]:
     """Return a thin line for each position."""
-    return [
-        go.Scatter(
-            name="position",
-            x=np.arange(len(sums)),
-            y=sums[:, position],
-            mode="lines",
-            line={"color": translucent(FAINT, 0.55), "width": 1},
-            customdata=[
-                say(
-                    "{place}: length {length} at position {position} '{token}'",
-                    place=escape(place),
-                    length=f"{value:.3g}",
-                    position=position,
-                    token=escape(isolate(shorten(token, _LABEL))),
-                )
-                for place, value in zip(places, sums[:, position].tolist(), strict=True)
-            ],
-            hovertemplate="%{customdata}<extra></extra>",
-            showlegend=False,
-        )
-        for position, token in enumerate(tokens)
-    ]
+    form = say("{place}: length {length} at position {position} '{token}'")
+    lines = []
+    for position, token in enumerate(tokens):
+        lengths, label = sums[:, position], escape(isolate(shorten(token, _LABEL)))
+        told = [
+            form.format(place=escape(place), length=f"{value:.3g}", position=position, token=label)
+            for place, value in zip(places, lengths.tolist(), strict=True)
+        ]
+        look = {"mode": "lines", "line": {"color": translucent(FAINT, 0.55), "width": 1}, "showlegend": False}
+        lines.append(go.Scatter(name="position", x=np.arange(len(sums)), y=lengths, **look, **hover(told)))
+    return lines
 
 
 def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
@@ -154,18 +109,17 @@ def _band(sums: Float[np.ndarray, "place pos"]) -> list[go.Scatter]:
     ]
 
 
-def _line(x: np.ndarray, values: Float[np.ndarray, " place"], name: str, hue: str, told: Sequence[str]) -> go.Scatter:
-    """Return the line of a median."""
-    return go.Scatter(
-        name=name,
-        x=x,
-        y=values,
-        mode="lines+markers",
-        line={"color": hue, "width": 2.5},
-        marker={"color": hue, "size": 6},
-        customdata=[*told],
-        hovertemplate="%{customdata}<extra></extra>",
-    )
+def _median(
+    lengths: Float[np.ndarray, "place pos"], places: Sequence[str], name: str, words: str, hue: str
+) -> go.Scatter:
+    """Return the line of a median over all positions; `words` say a point's `place` and `length`."""
+    median = np.median(lengths, axis=1)
+    told = [
+        words.format(place=escape(place), length=f"{value:.3g}")
+        for place, value in zip(places, median.tolist(), strict=True)
+    ]
+    look = {"mode": "lines+markers", "line": {"color": hue, "width": 2.5}, "marker": {"color": hue, "size": 6}}
+    return go.Scatter(name=name, x=np.arange(len(places)), y=median, **look, **hover(told))
 
 
 def _additions(
@@ -177,6 +131,11 @@ def _additions(
     """Return a bar for each sub-layer: the median share, and where most positions lie."""
     middle = np.median(shares, axis=1)
     low, high = np.quantile(shares, _MIDDLE, axis=1)
+    form = say("{place} adds a vector of length {length} (median): {share} of what it is added to")
+    told = [
+        form.format(place=escape(name), length=f"{length:.3g}", share=f"{share:.0%}")
+        for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
+    ]
     return go.Bar(
         name="added",
         x=np.arange(1, len(shares) + 1),
@@ -184,17 +143,8 @@ def _additions(
         marker={"color": [*hues], "line": {"width": 0}},
         error_y={"type": "data", "symmetric": False, "array": high - middle, "arrayminus": middle - low}
         | {"color": FAINT, "thickness": 1, "width": 3},
-        customdata=[
-            say(
-                "{place} adds a vector of length {length} (median): {share} of what it is added to",
-                place=escape(name),
-                length=f"{length:.3g}",
-                share=f"{share:.0%}",
-            )
-            for name, length, share in zip(places, np.median(added, axis=1).tolist(), middle.tolist(), strict=True)
-        ],
-        hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
         xaxis="x2",
         yaxis="y2",
+        **hover(told),
     )

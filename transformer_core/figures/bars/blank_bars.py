@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,8 +9,9 @@ from jaxtyping import Float
 
 from transformer_core.errors import mark
 from transformer_core.figures.hues import FAINT, STRONG, translucent
-from transformer_core.figures.labels import escape, heading, isolate, shorten
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape, isolate, shorten
+from transformer_core.figures.layout import axis_names, figure_layout, hover, label_axis, note
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _PANEL = 210  # px: the least width of a panel
@@ -64,54 +64,41 @@ def blank_bars(
     n_down = math.ceil(len(sizes) / n_across)
     panel = _HEADER + _BAR * max(sizes)
     room = n_down * panel + (n_down - 1) * _BELOW
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(say(title)),
-        "height": height or room + _TITLE + _BELOW,
-        "margin": {"l": 8, "r": 8, "t": _TITLE, "b": _BELOW},
-        "bargap": 0.25,
-        "annotations": [],
-        "showlegend": False,
-    }
+    height = height or room + _TITLE + _BELOW
+    layout = figure_layout(say(title), theme, height=height, margin=(8, 8, _TITLE, _BELOW))
+    layout |= {"bargap": 0.25, "annotations": [], "showlegend": False}
     traces = []
     for i, (values, labels, name) in enumerate(zip(probabilities, tokens, names, strict=True)):
-        number = str(i + 1) if i else ""
+        refs = axis_names(i)
         mark, hue = (say("next"), STRONG) if i == next_one else ("", translucent(STRONG, 0.6))
         if i in filled:
             mark, hue = say("filled"), translucent(FAINT, 0.6)
         down, across = divmod(i, n_across)
         left, right = across / n_across + _LABELS / width, (across + 0.97) / n_across
         top = 1 - down * (panel + _BELOW) / room
-        layout[f"xaxis{number}"] = _SHARE | {"domain": [left, right], "anchor": f"y{number}"}
-        layout[f"yaxis{number}"] = {
+        layout[f"xaxis{refs['xaxis'][1:]}"] = _SHARE | {"domain": [left, right], "anchor": refs["yaxis"]}
+        layout[f"yaxis{refs['yaxis'][1:]}"] = label_axis(
+            range(len(values)), [escape(isolate(shorten(label))) for label in labels], ticklabelstandoff=4
+        ) | {
             "domain": [max(0.0, top - panel / room), top - _HEADER / room],
-            "anchor": f"x{number}",
+            "anchor": refs["xaxis"],
             "range": [max(sizes) - 0.5, -0.5],
-            "tickmode": "array",
-            "tickvals": list(range(len(values))),
-            "ticktext": [escape(isolate(shorten(label))) for label in labels],
-            "ticks": "",
-            "ticklabelstandoff": 4,
             "fixedrange": True,
         }
-        layout["annotations"].append(
-            {"text": _header(name, float(entropies[i]), mark), "xref": "paper", "yref": "paper", "x": left, "y": top}
-            | {"xanchor": "left", "yanchor": "top", "align": "left", "showarrow": False, "font": {"size": 13}}
-        )
+        header = _header(name, float(entropies[i]), mark)
+        layout["annotations"].append(note(header, x=left, y=top, anchor=("left", "top"), align="left", size=13))
         traces.append(
             go.Bar(
                 name=escape(name),
                 x=values,
                 y=np.arange(len(values)),
-                xaxis=f"x{number}",
-                yaxis=f"y{number}",
+                **refs,
                 orientation="h",
                 marker={"color": hue, "line": {"width": 0}},
                 text=[f"{value:.2f}" if value >= 0.005 else "< 0.01" for value in values.tolist()],
                 textposition="outside",
                 cliponaxis=False,
-                customdata=_words(name, labels, values),
-                hovertemplate="%{customdata}<extra></extra>",
+                **hover(_words(name, labels, values)),
             )
         )
     return go.Figure(data=traces, layout=layout)

@@ -8,9 +8,10 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.figures.labels import escape, heading, isolate, shorten, text_width
+from transformer_core.figures.labels import escape, isolate, shorten, text_width
+from transformer_core.figures.layout import figure_layout, hover, label_axis
 from transformer_core.figures.quantities import rounded
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.theme import LIGHT, Theme
 
 _HUES = (FAINT, STRONG, WARM)
 _HEAD_ROOM = 0.12  # of the axis, for the numbers above the bars
@@ -84,30 +85,20 @@ def label_bars(
                 textfont={"size": 11 if pitch >= _NUMBER else 9},
                 constraintext="none",  # upright ones would be shrunk to the width of their bars
                 cliponaxis=False,
-                customdata=told,
-                hovertemplate="%{customdata}<extra></extra>",
+                **hover(told),
             )
         )
     longest = max((text_width(shorten(label)) for label in labels), default=0.0)
     is_slanted = longest > (width - 60) / max(len(labels), 1)
-    layout = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": 8, "r": 8, "t": 62 if len(bars) > 1 else 40, "b": 8},
+    texts = [escape(shorten(label)) for label in labels]
+    top = 62 if len(bars) > 1 else 40
+    layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 8)) | {
         "barmode": "group",
         "bargap": 0.28,
         "showlegend": len(bars) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-        "xaxis": {
-            "title": {"text": escape(label_name), "standoff": 6},
-            "tickmode": "array",
-            "tickvals": list(range(len(labels))),
-            "ticktext": [escape(shorten(label)) for label in labels],
-            "tickangle": -45 if is_slanted else 0,
-            "automargin": True,
-            "range": [-0.5, len(labels) - 0.5],
-        },
+        "xaxis": label_axis(range(len(labels)), texts, title={"text": escape(label_name), "standoff": 6})
+        | {"tickangle": -45 if is_slanted else 0, "automargin": True, "range": [-0.5, len(labels) - 0.5]},
         "yaxis": {
             "title": {"text": escape(value_name), "standoff": 6},
             "range": [low - (room if low < 0 else 0), high + room],

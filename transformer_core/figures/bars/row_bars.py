@@ -12,9 +12,10 @@ from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.heatmaps.cells import FORBIDDEN, NUMBERS_UP_TO
 from transformer_core.figures.hues import translucent
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover
 from transformer_core.figures.quantities import QUANTITIES, Limits, Quantity, QuantityName
-from transformer_core.figures.theme import KEY, LIGHT, Theme, template
+from transformer_core.figures.theme import KEY, LIGHT, Theme
 from transformer_core.figures.token_axes import WIDTH, Places
 from transformer_core.language import say
 
@@ -94,9 +95,8 @@ def row_bars(
             mode="lines+markers" if len(values) > 1 else "markers",
             line={"color": hue, "width": 1.5, "shape": "hvh"},
             marker={"color": hue, "size": 5},
-            customdata=told[of],
-            hovertemplate="%{customdata}<extra></extra>",
             showlegend=True,
+            **hover(told[of]),
         )
         for (of, row), hue in zip(list(rows.items())[1:], _line_hues(len(rows) - 1), strict=True)
     ]
@@ -112,16 +112,10 @@ def row_bars(
         )
     )
     framed = keys.around(chosen)
-    layout = {
-        "template": template(theme),
-        "title": heading(
-            say("Query {place} '{token}': where it looks", place=query, token=isolate(query_token))
-            if title is None
-            else title,
-            subtitle,
-        ),
-        "height": height,
-        "margin": {"l": _BESIDE, "r": 8, "t": 38 + (20 if subtitle else 0) + (22 if others else 0), "b": 8},
+    if title is None:
+        title = say("Query {place} '{token}': where it looks", place=query, token=isolate(query_token))
+    margin = (_BESIDE, 8, 38 + (20 if subtitle else 0) + (22 if others else 0), 8)
+    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=subtitle) | {
         "bargap": 0.15 if len(values) <= 64 else 0,
         "barmode": "overlay",
         "xaxis": _key_axis(keys, key_name, width - _BESIDE),
@@ -137,8 +131,7 @@ def row_bars(
         },
     }
     if framed:
-        frame = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": KEY, "width": 1.5}}
-        layout["shapes"] = [frame | {"x0": framed[0], "x1": framed[1]}]
+        layout["shapes"] = [frame_around(framed, (0, 1), yref="paper", color=KEY, width=1.5)]
     return go.Figure(data=traces, layout=layout)
 
 
@@ -164,9 +157,8 @@ def _bars(
         y=np.where(is_seen, _heights(values, what, limits) - _base(what, limits), np.nan),
         base=_base(what, limits),
         marker={"color": KEY if with_numbers else translucent(KEY, 0.55), "line": {"width": 0}},
-        customdata=told,
-        hovertemplate="%{customdata}<extra></extra>",
         cliponaxis=False,
+        **hover(told),
         **numbers,
     )
 
@@ -186,9 +178,8 @@ def _forbidden(
             y=list(_range(what, limits)),
             z=np.where(is_forbidden, 0.0, np.nan)[None].astype(np.float32),
             coloraxis="coloraxis2",
-            customdata=np.array([[f"{asking} \u2192 {key}: {forbidden}" for key in keys.words]], dtype=object),
-            hovertemplate="%{customdata}<extra></extra>",
             hoverongaps=False,
+            **hover(np.array([[f"{asking} \u2192 {key}: {forbidden}" for key in keys.words]], dtype=object)),
         )
     ]
 
@@ -233,11 +224,7 @@ def _value_axis(what: Quantity, limits: Limits) -> dict[str, Any]:
     """Return the axis of the values, with the ticks of the bar of colors."""
     ticks = what.colors(limits)["colorbar"]
     return {
-        "title": {
-            "text": say(what.unit) or say(what.before).strip() or say("weight"),
-            "standoff": 4,
-            "font": {"size": 13},
-        },
+        "title": axis_title(say(what.unit) or say(what.before).strip() or say("weight"), size=13),
         "range": list(_range(what, limits)),
         "tickmode": "array",
         "tickvals": ticks["tickvals"],

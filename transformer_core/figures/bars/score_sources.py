@@ -5,13 +5,15 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
-from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, number_traces
-from transformer_core.figures.hues import FAINT, diverging_scale
-from transformer_core.figures.labels import LINE, escape, heading, shorten, text_width
-from transformer_core.figures.quantities import COLORBAR, rounded
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme, template
+from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
+from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from transformer_core.figures.hues import FAINT
+from transformer_core.figures.labels import LINE, escape, shorten, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, label_axis
+from transformer_core.figures.quantities import rounded
+from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
 
 MOST_SOURCES = 12  # a side; of more, the largest, and the others as one
@@ -21,7 +23,6 @@ _LEAST = 170  # px that the rows take, so that the title beside them has room
 _LABEL = 30  # characters of a source
 _TOP, _RIGHT, _AXIS = 52, 70, 22  # px: title and subtitle, the bar of colors, the title of an axis
 _NUMBER = 34  # px that a number of five letters in a cell takes
-_DEEP = 0.9  # from this share of the range on, a cell is written on in the background's color
 
 
 def score_sources_heatmap(
@@ -67,7 +68,7 @@ def score_sources_heatmap(
     transposed, columns = _largest(values.T, key_sources)
     values = transposed.T
     n_rows, n_columns = values.shape
-    top = float(np.abs(values).max(initial=0.0)) or 1.0
+    scale = Scale.of([values], diverging=True, decimals=1)
     sums = np.block([[values, values.sum(axis=1, keepdims=True)], [values.sum(axis=0), values.sum()]])
     together = say("all together")
     left = max(text_width(shorten(name, _LABEL)) for name in (*rows, together)) + _AXIS
@@ -76,29 +77,17 @@ def score_sources_heatmap(
     below = 0.6 * max(text_width(shorten(name, _LABEL)) for name in (*columns, together)) if is_slanted else LINE
     traces = _cells(sums, _told(sums, (*rows, together), (*columns, together), query, key))
     if n_columns <= NUMBERS_UP_TO:
-        traces += _numbers(sums, top)
-    return go.Figure(
-        data=traces,
-        layout={
-            "template": template(theme),
-            "title": heading(title, told),
-            "height": height or round(_TOP + max((n_rows + 1) * _ROW, _LEAST) + below + _AXIS + 12),
-            "margin": {"l": left, "r": _RIGHT, "t": _TOP, "b": below + _AXIS + 12},
-            "coloraxis": {
-                "colorscale": diverging_scale(),
-                "cmin": -top,
-                "cmax": top,
-                "colorbar": COLORBAR
-                | {"len": 1, "tickvals": [-top, 0, top], "ticktext": [rounded(-top, 1), "0", rounded(top, 1)]},
-            },
-            "xaxis": _axis(say("source of {token}", token=key), columns, together, KEY)
-            | {"range": [-0.5, n_columns + 0.5], "tickangle": -45 if is_slanted else 0},
-            "yaxis": _axis(say("source of {token}", token=query), rows, together, QUERY)
-            | {"range": [n_rows + 0.5, -0.5]},
-            "shapes": _lines(n_rows, n_columns),
-            "meta": {"textFromWidth": round(left + _RIGHT + _NUMBER * (n_columns + 1))},
-        },
-    )
+        traces += numbers_in_cells(sums, scale, write=lambda value: _signed(value, 2 if abs(value) < 9.995 else 1))
+    height = height or round(_TOP + max((n_rows + 1) * _ROW, _LEAST) + below + _AXIS + 12)
+    margin = (left, _RIGHT, _TOP, below + _AXIS + 12)
+    layout = figure_layout(title, theme, height=height, margin=margin, subtitle=told) | {
+        "xaxis": _axis(say("source of {token}", token=key), columns, together, KEY)
+        | {"range": [-0.5, n_columns + 0.5], "tickangle": -45 if is_slanted else 0},
+        "yaxis": _axis(say("source of {token}", token=query), rows, together, QUERY) | {"range": [n_rows + 0.5, -0.5]},
+        "shapes": _lines(n_rows, n_columns),
+        "meta": {"textFromWidth": round(left + _RIGHT + _NUMBER * (n_columns + 1))},
+    }
+    return go.Figure(data=traces, layout=layout | scale.layout(len=1))
 
 
 def _strongest(
@@ -126,19 +115,15 @@ def _cells(sums: Float[np.ndarray, "row column"], told: list[list[str]]) -> list
     """Return the cells, then the sums of rows, of columns and of all."""
     n_rows, n_columns = sums.shape
     inner, last = slice(None, -1), slice(-1, None)
+    texts = np.array(told, dtype=object)
     return [
-        go.Heatmap(
+        number_heatmap(
+            sums[rows, columns],
+            texts[rows, columns].tolist(),
             name=say("score"),
-            z=sums[rows, columns].astype(np.float32),
-            x0=0 if columns == inner else n_columns - 1,
-            y0=0 if rows == inner else n_rows - 1,
-            dx=1,
-            dy=1,
-            coloraxis="coloraxis",
-            xgap=1,
-            ygap=1,
-            customdata=np.array(told, dtype=object)[rows, columns],
-            hovertemplate="%{customdata}<extra></extra>",
+            axis="coloraxis3",
+            **{"x0": 0 if columns == inner else n_columns - 1, "dx": 1, "xgap": 1},
+            **{"y0": 0 if rows == inner else n_rows - 1, "dy": 1, "ygap": 1},
         )
         for rows, columns in ((inner, inner), (inner, last), (last, inner), (last, last))
     ]
@@ -157,14 +142,6 @@ def _told(
     ]
 
 
-def _numbers(sums: Float[np.ndarray, "row column"], top: float) -> list[go.Scatter]:
-    """Return the numbers in the cells."""
-    down, across = np.indices(sums.shape)
-    is_deep: Bool[np.ndarray, " cell"] = np.abs(sums).ravel() >= _DEEP * top
-    texts = [_signed(value, 2 if abs(value) < 9.995 else 1) for value in sums.ravel().tolist()]
-    return number_traces(across.ravel(), down.ravel(), texts, is_deep)
-
-
 def _lines(n_rows: int, n_columns: int) -> list[dict[str, Any]]:
     """Return what parts the cells from their sums."""
     line = {"type": "line", "line": {"color": FAINT, "width": 1.5}}
@@ -181,11 +158,5 @@ def _signed(value: float, decimals: int = 2) -> str:
 
 
 def _axis(title: str, names: Sequence[str], together: str, hue: str) -> dict[str, Any]:
-    return {
-        "title": {"text": escape(title), "font": {"size": 13, "color": hue}, "standoff": 6},
-        "tickmode": "array",
-        "tickvals": [*range(len(names)), len(names)],
-        "ticktext": [*(escape(shorten(name, _LABEL)) for name in names), f"<b>{escape(together)}</b>"],
-        "tickfont": {"size": 12},
-        "ticks": "",
-    }
+    texts = [*(escape(shorten(name, _LABEL)) for name in names), f"<b>{escape(together)}</b>"]
+    return label_axis(range(len(texts)), texts, size=12, title=axis_title(escape(title), size=13, standoff=6, hue=hue))

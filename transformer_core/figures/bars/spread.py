@@ -11,9 +11,10 @@ from jaxtyping import Float, Int
 
 from transformer_core.figures.curves.panels import wrapped
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, hover, line_at, note
 from transformer_core.figures.quantities import Limits
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _POINT = 8.0  # px: the largest point, and the width of a stack
@@ -67,12 +68,7 @@ def texts_spread(
     size = min(_POINT - 1, max(2.0, (height - _TOP - _BOTTOM) / max(tallest, 1) - 0.5))
     behind = f" {unit}".rstrip()
     told = [_words(text, texts[text], float(values[text]), behind) for text in known.tolist()]
-    looks = {
-        "mode": "markers",
-        "customdata": told,
-        "hovertemplate": "%{customdata}<extra></extra>",
-        "showlegend": False,
-    }
+    looks = {"mode": "markers", "showlegend": False} | hover(told)
     dot = {"size": size, "color": STRONG, "opacity": 0.8, "line": {"width": 0}}
     traces = [go.Scatter(name="texts", x=seen, y=heights + 0.5, marker=dot, **looks)]
     if chosen is not None and not np.isnan(values[chosen]):
@@ -86,23 +82,18 @@ def texts_spread(
     n_unknown = len(values) - len(known)
     left_out = say("There is nothing to measure in {n} of them.", n=n_unknown) if n_unknown else ""
     name = measure[:1].upper() + measure[1:]
-    layout = {
-        "template": template(theme),
-        "title": heading(say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title, left_out),
-        "height": height,
-        "margin": {"l": _SIDE, "r": _SIDE, "t": _TOP, "b": _BOTTOM},
+    title = say("{name}, over {n} texts", name=name, n=len(values)) if title is None else title
+    layout = figure_layout(title, theme, height=height, margin=(_SIDE, _SIDE, _TOP, _BOTTOM), subtitle=left_out) | {
         "hovermode": "closest",
         "xaxis": {
             "range": [low - _EDGE * (high - low), high + _EDGE * (high - low)],
             "showline": True,
             "ticks": "outside",
-        }
-        | {"title": {"text": escape(f"{name} ({unit})" if unit else name), "standoff": 6, "font": {"size": 13}}},
+            "title": axis_title(escape(f"{name} ({unit})" if unit else name), size=13, standoff=6),
+        },
         "yaxis": {"range": [0, tallest + 1], "visible": False, "fixedrange": True},
         "shapes": [
-            {"type": "line", "x0": x, "x1": x, "yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
-            | {"line": {"color": color, "width": 1.5, "dash": dash}}
-            for x, color, dash in marks.values()
+            line_at(x=x, color=color, width=1.5, dash=dash) | {"layer": "below"} for x, color, dash in marks.values()
         ],
         "annotations": _labels(marks, (low, high), width - 2 * _SIDE),
     }
@@ -147,8 +138,6 @@ def _labels(marks: Mapping[str, tuple[float, str, str]], ends: tuple[float, floa
         at = min(max((x - low) / (high - low) * width, half), width - half)
         line = next((i for i, end in enumerate(line_ends) if at - half > end), _LABEL_LINES - 1)
         line_ends[line] = at + half + 6
-        found.append(
-            {"text": text, "xref": "paper", "x": at / width, "yref": "paper", "y": 1, "yanchor": "bottom"}
-            | {"yshift": line * LINE, "showarrow": False, "font": {"size": 12, "color": color}}
-        )
+        found.append(note(text, x=at / width, y=1, yshift=line * LINE, anchor=(None, "bottom")))
+        found[-1]["font"]["color"] = color
     return found

@@ -19,6 +19,7 @@ from transformer_core.figures.heatmaps.cells import (
 )
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import HOVER
 from transformer_core.figures.quantities import QUANTITIES
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import Places, grid_layout
@@ -133,7 +134,7 @@ def _told(rows: Float[np.ndarray, "row key"], row_labels: Sequence[str], keys: P
     """Return what hovering tells of each cell; of many, what the browser needs to compose it, see `cells`."""
     row, mean = escape(say(row_name)), say("mean of these")
     names = [mean if label == MEAN else f"{row} {escape(label)}" for label in row_labels]
-    shown = {"hovertemplate": "%{customdata}<extra></extra>", "hoverongaps": False}
+    shown = {"hovertemplate": HOVER, "hoverongaps": False}
     if rows.size > MOST_TOLD:
         told = {"queries": names, "keys": keys.words, "before": "", "format": ".2f", "power": False, "forbidden": ""}
         return Words({"meta": "words"} | shown, {"words": told})

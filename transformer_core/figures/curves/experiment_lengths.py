@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from transformer_core.figures.curves.experiment_curves import variant_hues
-from transformer_core.figures.heatmaps.attention import escape
 from transformer_core.figures.hues import FAINT, translucent
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import axis_title, frame_around, note
 from transformer_core.figures.theme import LIGHT, Theme, template
 from transformer_core.language import say
 
@@ -64,6 +65,10 @@ def experiment_lengths(
         names[variant]: float(values[-1]) for variant, values in by_length.items() if variant in names and values.size
     }
     colors = {names[variant]: hues[variant] for variant in names}
+    carried = say("<b>How far each carries</b>, after step {step:,}", step=step)
+    of_band = say("<b>trained</b>: {shortest} to {longest}", shortest=trained[0], longest=trained[1])
+    band = frame_around((trained[0] - 0.6, trained[1] + 0.5), (0, 1), color="", width=0, xref="x", yref="paper")
+    band |= {"fillcolor": translucent(FAINT, 0.14), "line": {"width": 0}, "layer": "below"}
     layout: dict[str, Any] = {
         "template": template(theme),
         "height": height,
@@ -71,7 +76,7 @@ def experiment_lengths(
         "hovermode": "x unified",
         "uirevision": "lengths",
         "xaxis": {
-            "title": {"text": say("length, in {unit}", unit=unit), "standoff": 6, "font": {"size": 13}},
+            "title": axis_title(say("length, in {unit}", unit=unit), size=13, standoff=6),
             "range": [first - 0.6, last + 0.6],
             "dtick": 3,
             "tick0": 0,
@@ -84,83 +89,25 @@ def experiment_lengths(
             "tickformat": ".0%",
             "dtick": 0.25,
             "showgrid": True,
-            "title": {"text": say("tokens right"), "standoff": 4, "font": {"size": 13}},
+            "title": axis_title(say("tokens right"), size=13),
         },
-        "shapes": [_band(trained)],
+        "shapes": [band],
         "annotations": [
-            _title(step),
-            _trained_label(trained),
+            note(carried, x=0, y=1, yshift=24, anchor=("left", "bottom"), size=13),
+            note(of_band, x=trained[0] - 0.6, xref="x", y=1, yshift=3, anchor=("left", "bottom")),
             *_end_labels(labels, colors, room=height - _TOP - _BOTTOM),
         ],
     }
     return go.Figure(data=traces, layout=layout)
 
 
-def _band(trained: tuple[int, int]) -> dict[str, Any]:
-    """Return the band of the trained lengths."""
-    return {
-        "type": "rect",
-        "xref": "x",
-        "x0": trained[0] - 0.6,
-        "x1": trained[1] + 0.5,
-        "yref": "paper",
-        "y0": 0,
-        "y1": 1,
-        "fillcolor": translucent(FAINT, 0.14),
-        "line": {"width": 0},
-        "layer": "below",
-    }
-
-
-def _title(step: int) -> dict[str, Any]:
-    """Return what stands above all."""
-    return {
-        "text": say("<b>How far each carries</b>, after step {step:,}", step=step),
-        "xref": "paper",
-        "x": 0,
-        "xanchor": "left",
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "yshift": 24,
-        "showarrow": False,
-        "font": {"size": 13},
-    }
-
-
-def _trained_label(trained: tuple[int, int]) -> dict[str, Any]:
-    """Return what stands above the band."""
-    return {
-        "text": say("<b>trained</b>: {shortest} to {longest}", shortest=trained[0], longest=trained[1]),
-        "xref": "x",
-        "x": trained[0] - 0.6,
-        "xanchor": "left",
-        "yref": "paper",
-        "y": 1,
-        "yanchor": "bottom",
-        "yshift": 3,
-        "showarrow": False,
-        "font": {"size": 12},
-    }
-
-
 def _end_labels(labels: Mapping[str, float], colors: Mapping[str, str], *, room: float) -> list[dict[str, Any]]:
     """Return the variants' names after the ends of their lines, moved apart where they would cover each other."""
     in_order = sorted(labels, key=labels.__getitem__)
     heights = spaced([room * (labels[name] + 0.03) / 1.06 for name in in_order], apart=_LINE)
+    look: dict[str, Any] = {"x": 1, "xshift": 6, "anchor": ("left", "middle")}
     return [
-        {
-            "text": escape(name),
-            "xref": "paper",
-            "x": 1,
-            "xanchor": "left",
-            "xshift": 6,
-            "yref": "paper",
-            "y": height / room,
-            "yanchor": "middle",
-            "showarrow": False,
-            "font": {"size": 12, "color": colors[name]},
-        }
+        note(escape(name), y=height / room, **look) | {"font": {"size": 12, "color": colors[name]}}
         for name, height in zip(in_order, heights, strict=True)
     ]
 

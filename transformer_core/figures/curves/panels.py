@@ -10,8 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer_core.figures.heatmaps.attention import escape
 from transformer_core.figures.hues import FAINT, STRONG
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import LEGEND_ABOVE, line_at, note
 from transformer_core.figures.step_axis import places, step_axis
 from transformer_core.figures.theme import Theme, template
 from transformer_core.language import say
@@ -93,29 +94,21 @@ def panels_over_steps(
         below -= headers[i] + panel.height
         layout[f"yaxis{axis[1:]}"] = _PLAIN | panel.axis | {"domain": [max(0.0, below / room), top]}
         layout[f"legend{i + 2}"] = _LEGEND | {"y": top + legends[i] / room}  # all but the first of plotly's look alike
-        layout["annotations"].append(_TITLE | {"y": top, "yshift": legends[i], "text": panel.title})
+        header = note(panel.title, x=0, y=top, yshift=legends[i], anchor=("left", "bottom"), align="left", size=13)
+        layout["annotations"].append(header)
         layout["annotations"] += _level_labels(panel, axis)
         layout["shapes"] += [
-            {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "yref": axis, "y0": level, "y1": level, "line": _DASHED}
-            for level in panel.levels.values()
+            line_at(y=level, color=FAINT, dash="dash") | {"yref": axis} for level in panel.levels.values()
         ]
         if panel.note:
             layout["annotations"].append(
-                {"text": panel.note, "xref": "paper", "x": 0.5, "yref": f"{axis} domain"} | _NOTE
+                note(panel.note, x=0.5, y=0.5, yref=f"{axis} domain", anchor=(None, None), size=None)
             )
         for trace in panel.traces:
             trace.update(yaxis=axis, legend=f"legend{i + 2}")
     if snapshot is not None:
         (x,) = places(np.array([snapshot]), log=log).tolist()
-        line = {
-            "type": "line",
-            "xref": "x",
-            "x0": x,
-            "x1": x,
-            "y0": 0,
-            "y1": 1,
-            "line": {"color": STRONG, "width": 1.5},
-        }
+        line = line_at(x=x, color=STRONG, width=1.5) | {"xref": "x"}
         layout["shapes"] += [line | {"yref": f"{axis} domain"} for axis in _names(panels)]
         layout["annotations"].append(_snapshot_label(snapshot, layout["xaxis"], headers[0], legends[0]))
     return go.Figure(data=[trace for panel in panels for trace in panel.traces], layout=layout)
@@ -127,18 +120,10 @@ def _snapshot_label(snapshot: int, axis: Mapping[str, Any], header: int, legend:
     x = math.log10(x) if "type" in axis else x  # annotations, other than shapes, are placed by the logarithm
     low, high = axis["range"]
     fraction = (x - low) / (high - low)
-    return {
-        "xref": "x",
-        "yref": "paper",
-        "x": x,
-        "y": 1,
-        "xanchor": "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center",
-        "yanchor": "bottom",
-        "yshift": legend if fraction > 0.5 else header,
-        "text": f"<b>{say('step {step:,}', step=snapshot)}</b>",
-        "font": {"size": 12, "color": STRONG},
-        "showarrow": False,
-    }
+    anchor = "left" if fraction < 0.08 else "right" if fraction > 0.92 else "center"
+    text, shift = f"<b>{say('step {step:,}', step=snapshot)}</b>", legend if fraction > 0.5 else header
+    found = note(text, x=x, xref="x", y=1, yshift=shift, anchor=(anchor, "bottom"))
+    return found | {"font": {"size": 12, "color": STRONG}}
 
 
 def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
@@ -152,21 +137,19 @@ def _level_labels(panel: Panel, axis: str) -> list[dict[str, Any]]:
         is_above = i > 0 and value - labels[i - 1][1] < apart
         is_below = i + 1 < len(labels) and labels[i + 1][1] - value < apart
         anchor = "bottom" if is_above else "top" if is_below else "middle"
-        found.append(_BESIDE | {"yref": axis, "y": value, "yanchor": anchor, "text": words})
+        found.append(note(words, x=1, xshift=4, y=value, yref=axis, anchor=("left", anchor), size=11))
     return found
 
 
 _PLAIN = {"showgrid": True, "tickfont": {"size": 11}, "nticks": 5, "exponentformat": "power"}
-_STRONG = {"color": STRONG, "width": 1.5}
-_DASHED = {"color": FAINT, "width": 1, "dash": "dash"}
-_NOTE = {"xref": "paper", "x": 0.5, "y": 0.5, "showarrow": False}
-_BESIDE = {"xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "font": {"size": 11}, "showarrow": False}
-_LEFT_ABOVE = {"x": 0, "xref": "paper", "xanchor": "left", "yref": "paper", "yanchor": "bottom"}
-_TITLE = {**_LEFT_ABOVE, "showarrow": False, "align": "left", "font": {"size": 13}}
-_LEGEND = {**_LEFT_ABOVE, "orientation": "h", "font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30} | {
-    "tracegroupgap": 0,
-    "yanchor": "top",  # below the title, as many rows as there are
-}
+_LEGEND = (
+    LEGEND_ABOVE
+    | {"xref": "paper", "yref": "paper", "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30}
+    | {
+        "tracegroupgap": 0,
+        "yanchor": "top",  # below the title, as many rows as there are
+    }
+)
 
 
 def _legend_height(panel: Panel, width: float) -> int:

@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Shaped
 
 from transformer_core.figures.hues import FAINT, STRONG, WARM
-from transformer_core.figures.labels import escape, heading
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import figure_layout, line_at, note
+from transformer_core.figures.theme import LIGHT, Theme
 
 _HUES = (STRONG, WARM, FAINT)
 
@@ -60,42 +61,23 @@ def plain_lines(
         )
         for (name, (x, y)), hue in zip(lines.items(), _HUES, strict=False)
     ]
-    thin = {"color": FAINT, "width": 1, "dash": "dash"}
-    words = {"showarrow": False, "font": {"size": 11}}
-    across = {"type": "line", "line": thin}
-    shapes = [across | {"x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper"} for at in (marks or {}).values()]
-    shapes += [across | {"y0": at, "y1": at, "x0": 0, "x1": 1, "xref": "paper"} for at in (levels or {}).values()]
-    annotations = [
-        words | {"x": at, "y": 1, "yref": "paper", "yanchor": "bottom", "text": escape(name)}
-        for name, at in (marks or {}).items()
-    ]
-    annotations += [
-        words | {"x": 1, "xref": "paper", "xanchor": "right", "y": at, "yanchor": "bottom", "text": escape(name)}
-        for name, at in (levels or {}).items()
-    ]
-    layout = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": 8, "r": 16, "t": 58, "b": 8},
+    look: dict[str, Any] = {"color": FAINT, "dash": "dash"}
+    upright, level = (marks or {}).items(), (levels or {}).items()
+    above: dict[str, Any] = {"y": 1, "xref": None, "anchor": (None, "bottom"), "size": 11}
+    beside: dict[str, Any] = {"x": 1, "yref": None, "anchor": ("right", "bottom"), "size": 11}
+    annotations = [note(escape(name), x=at, **above) for name, at in upright]
+    annotations += [note(escape(name), y=at, **beside) for name, at in level]
+    axis = {"ticklabelstandoff": 3, "automargin": True}
+    layout = figure_layout(title, theme, height=height, margin=(8, 16, 58, 8)) | {
         "showlegend": len(lines) > 1,
         "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "bgcolor": "rgba(0,0,0,0)"},
-        "shapes": shapes,
+        "shapes": [line_at(x=at, **look) for _, at in upright] + [line_at(y=at, **look) for _, at in level],
         "annotations": annotations,
-        "xaxis": {
-            "title": {"text": escape(x_name), "standoff": 6},
-            "ticklabelstandoff": 3,
-            "automargin": True,
-            "nticks": 6,
-        }
+        "xaxis": axis
+        | {"title": {"text": escape(x_name), "standoff": 6}, "nticks": 6}
         | ({"range": list(x_limits)} if x_limits else {}),
-        "yaxis": {
-            "title": {"text": escape(y_name), "standoff": 6},
-            "ticklabelstandoff": 3,
-            "automargin": True,
-            "nticks": 5,
-        }
-        | {"showgrid": True, "exponentformat": "power"}
+        "yaxis": axis
+        | {"title": {"text": escape(y_name), "standoff": 6}, "nticks": 5, "showgrid": True, "exponentformat": "power"}
         | ({"range": list(y_limits)} if y_limits else {"rangemode": "tozero"}),
     }
     return go.Figure(data=traces, layout=layout)

@@ -10,8 +10,9 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Num
 
 from transformer_core.figures.hues import FAINT, STRONG, translucent
-from transformer_core.figures.labels import escape, heading
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import LEGEND_ABOVE, axis_title, figure_layout, line_at, note
+from transformer_core.figures.theme import LIGHT, Theme
 
 _TITLE, _LEGEND_LINE, _AXIS = 26, 20, 44  # px
 _LETTER = 6.6  # px: the width of a letter of the legend, on the average
@@ -76,37 +77,26 @@ def position_curves(
     n_rows = math.ceil(len(named) / max(1, int((width - 76) // entry))) if named else 0
     traces = [trace for line in lines for trace in _traces(x, line, y_format)]
     right = 14 + max((int(_LETTER * len(label)) for label in levels or ()), default=0)
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": 62, "r": right, "t": _TITLE + n_rows * _LEGEND_LINE + 10, "b": _AXIS},
+    margin = (62, right, _TITLE + n_rows * _LEGEND_LINE + 10, _AXIS)
+    layout = figure_layout(title, theme, height=height, margin=margin) | {
         "hovermode": "closest",
         "showlegend": bool(named),
-        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1, "yanchor": "bottom"}
-        | {"font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "tracegroupgap": 0},
-        "xaxis": {"title": {"text": escape(x_title), "standoff": 4, "font": {"size": 13}}, "nticks": 9}
-        | {"range": _padded(x), "ticks": "outside", "ticklen": 4, "tickformat": "d", "tickfont": {"size": 12}},
-        "yaxis": {"title": {"text": escape(y_title), "standoff": 8, "font": {"size": 13}}, "showgrid": True}
+        "legend": LEGEND_ABOVE | {"bgcolor": "rgba(0,0,0,0)", "itemwidth": 30, "tracegroupgap": 0},
+        "xaxis": {"title": axis_title(escape(x_title), size=13), "nticks": 9, "range": _padded(x)}
+        | {"ticks": "outside", "ticklen": 4, "tickformat": "d", "tickfont": {"size": 12}},
+        "yaxis": {"title": axis_title(escape(y_title), size=13, standoff=8), "showgrid": True}
         | {"nticks": 6, "tickfont": {"size": 12}, "exponentformat": "power", "zeroline": False},
-        "annotations": [],
-        "shapes": [],
     }
     if is_log:
         layout["yaxis"] |= {"type": "log", "dtick": 1} | _powers(lines, levels or {})
     elif y_range is not None:
         layout["yaxis"] |= {"range": list(y_range)}
-    dashed = {"color": FAINT, "width": 1, "dash": "dash"}
-    for label, level in (levels or {}).items():
-        ends = {"xref": "paper", "x0": 0, "x1": 1, "y0": level, "y1": level}
-        layout["shapes"].append({"type": "line", "line": dashed} | ends)
-        layout["annotations"].append(
-            {"text": escape(label), "xref": "paper", "x": 1, "xanchor": "left", "xshift": 4, "showarrow": False}
-            | {"y": float(np.log10(level)) if is_log else level, "font": {"size": 12}}
-        )
-    if mark is not None:
-        ends = {"yref": "paper", "x0": mark, "x1": mark, "y0": 0, "y1": 1}
-        layout["shapes"].append({"type": "line", "line": dashed} | ends)
+    dashed: dict[str, Any] = {"color": FAINT, "dash": "dash"}
+    at = {label: float(np.log10(level)) if is_log else level for label, level in (levels or {}).items()}
+    beside: dict[str, Any] = {"x": 1, "xshift": 4, "yref": None, "anchor": ("left", None)}
+    layout["annotations"] = [note(escape(label), y=y, **beside) for label, y in at.items()]
+    layout["shapes"] = [line_at(y=level, **dashed) for level in (levels or {}).values()]
+    layout["shapes"] += [] if mark is None else [line_at(x=mark, **dashed)]
     return go.Figure(data=traces, layout=layout)
 
 

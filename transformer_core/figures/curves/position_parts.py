@@ -9,10 +9,12 @@ import plotly.graph_objects as go
 from jaxtyping import Bool, Float
 
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
-from transformer_core.figures.hues import FAINT, STRONG, WARM, diverging_scale
-from transformer_core.figures.labels import LINE, escape, heading, shorten, text_width
-from transformer_core.figures.quantities import COLORBAR, rounded
-from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme, template
+from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap
+from transformer_core.figures.hues import FAINT, STRONG, WARM
+from transformer_core.figures.labels import LINE, escape, shorten, text_width
+from transformer_core.figures.layout import axis_names, axis_title, figure_layout, hover, label_axis, note
+from transformer_core.figures.quantities import rounded
+from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.figures.token_axes import Places
 from transformer_core.language import say
 
@@ -67,19 +69,11 @@ def position_parts(
     inner = n_rows * (_NAME + cells) + (n_rows - 1) * _GAP
     below_all = round(min(longest, 11 * 7) + 34)
     height = inner + _TITLE + below_all
-    top = float(max((np.abs(panel[mask]).max(initial=0.0) for panel in panels.values()), default=0.0)) or 1.0
+    scale = Scale.of([panel[mask] for panel in panels.values()], diverging=True, decimals=1)
     queries = Places(kind="query", tokens=query_tokens, n_cells=shape[0])
     keys = Places(kind="key", tokens=key_tokens, n_cells=shape[1])
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TITLE, "b": below_all},
-        "annotations": [],
-        "showlegend": False,
-        "coloraxis3": {"cmin": -top, "cmax": top, "colorscale": diverging_scale()}
-        | {"colorbar": COLORBAR | {"tickvals": [-top, 0, top], "ticktext": [rounded(v, 1) for v in (-top, 0.0, top)]}},
-    }
+    layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TITLE, below_all))
+    layout |= {"annotations": [], "showlegend": False} | scale.layout()
     traces: list[Any] = []
     across = (1 - 0.03 * (n_columns - 1)) / n_columns
     for number, (name, values) in enumerate(panels.items()):
@@ -87,8 +81,8 @@ def position_parts(
         left = column * (across + 0.03)
         above = 1 - (row * (_NAME + cells + _GAP) + _NAME) / inner
         below = above - cells / inner
-        suffix = str(number + 1) if number else ""
-        refs = {"xaxis": f"x{suffix}", "yaxis": f"y{suffix}"}
+        refs = axis_names(number)
+        suffix = refs["xaxis"][1:]
         traces += _matrix(name, values, mask, queries, keys, refs)
         domain = {"x": [left, min(left + across, 1.0)], "y": [max(below, 0.0), above]}
         layout[f"xaxis{suffix}"] = _axis(key_tokens, is_labelled=row == n_rows - 1) | {
@@ -102,23 +96,20 @@ def position_parts(
             "range": [shape[0] - 0.5, -0.5],
         }
         if row == n_rows - 1 and column == n_columns // 2:
-            layout[f"xaxis{suffix}"]["title"] = _axis_title(key_name, KEY)
+            layout[f"xaxis{suffix}"]["title"] = _named(key_name, KEY)
         if column == 0 and row == (n_rows - 1) // 2:
-            layout[f"yaxis{suffix}"]["title"] = _axis_title(query_name, QUERY)
+            layout[f"yaxis{suffix}"]["title"] = _named(query_name, QUERY)
         sign = "= " if name == total else "+ " if number else ""
         share = shares.get(name, math.nan)
         percent = "" if math.isnan(share) else f"  {rounded(100 * share, 0)} %"
-        layout["annotations"].append(_HEAD | {"x": left, "y": above, "text": f"{sign}<b>{escape(name)}</b>{percent}"})
+        header = f"{sign}<b>{escape(name)}</b>{percent}"
+        layout["annotations"].append(note(header, x=left, y=above, anchor=("left", "bottom"), size=13))
     return go.Figure(data=traces, layout=layout)
 
 
-_HEAD = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False} | {
-    "font": {"size": 13}
-}
-
-
-def _axis_title(name: str, hue: str) -> dict[str, Any]:
-    return {"text": f"<b>{escape(name)}</b>", "font": {"size": 13, "color": hue}, "standoff": 6}
+def _named(name: str, hue: str) -> dict[str, Any]:
+    """Return the title of an axis."""
+    return axis_title(f"<b>{escape(name)}</b>", size=13, standoff=6, hue=hue)
 
 
 def _matrix(
@@ -137,20 +128,10 @@ def _matrix(
         ]
         for query, row in zip(queries.words, values.tolist(), strict=True)
     ]
-    drawn = np.where(mask, values, np.nan).astype(np.float32)
-    shown = {"xgap": 1, "ygap": 1} if max(values.shape) <= 24 else {}
-    traces = [
-        go.Heatmap(
-            name=escape(name),
-            z=drawn,
-            coloraxis="coloraxis3",
-            customdata=np.array(told, dtype=object),
-            hovertemplate="%{customdata}<extra></extra>",
-            hoverongaps=False,
-            **shown,
-            **refs,
-        )
-    ]
+    gap = 1 if max(values.shape) <= 24 else 0
+    look = {"hoverongaps": False, "xgap": gap, "ygap": gap, **refs}
+    drawn = np.where(mask, values, np.nan)
+    traces = [number_heatmap(drawn, told, name=escape(name), axis="coloraxis3", **look)]
     if not mask.all():
         blank = np.where(mask, np.nan, 0.0).astype(np.float32)
         words = f"{escape(say(FORBIDDEN))}<extra></extra>"
@@ -162,14 +143,8 @@ def _matrix(
 
 def _axis(tokens: Sequence[str], *, is_labelled: bool) -> dict[str, Any]:
     """Return an axis of tokens, its labels only where they are asked for."""
-    places = list(range(len(tokens))) if is_labelled else []
-    return {
-        "tickmode": "array",
-        "tickvals": places,
-        "ticktext": [escape(shorten(tokens[place], _LETTERS)) for place in places],
-        "tickfont": {"size": 11},
-        "ticks": "",
-    }
+    places = range(len(tokens)) if is_labelled else range(0)
+    return label_axis(places, [escape(shorten(tokens[place], _LETTERS)) for place in places], size=11)
 
 
 def part_shares(
@@ -194,20 +169,15 @@ def part_shares(
         y=list(range(len(values))),
         orientation="h",
         marker={"color": [STRONG if value >= 0 else WARM for value in values]},
-        customdata=told,
-        hovertemplate="%{customdata}<extra></extra>",
         width=0.62,
+        **hover(told),
     )
-    layout = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height or _BAR * len(values) + 74,
-        "margin": {"l": 8, "r": 24, "t": 34, "b": 40},
+    layout = figure_layout(title, theme, height=height or _BAR * len(values) + 74, margin=(8, 24, 34, 40)) | {
         "showlegend": False,
         "xaxis": {"range": [min(0.0, *values, 0.0) * 1.1, max(1.0, *values, 1.0) * 1.02], "tickformat": ".0%"}
         | {"showgrid": True, "zeroline": True, "zerolinecolor": FAINT, "tickfont": {"size": 11}, "nticks": 6}
         | {"title": {"text": escape(say("share of the differences within the rows")), "font": {"size": 12}}},
-        "yaxis": {"range": [len(values) - 0.5, -0.5], "automargin": True, "ticks": "", "tickfont": {"size": 12}}
-        | {"tickmode": "array", "tickvals": list(range(len(values))), "ticktext": [escape(name) for name in shares]},
+        "yaxis": label_axis(range(len(values)), map(escape, shares), size=12)
+        | {"range": [len(values) - 0.5, -0.5], "automargin": True},
     }
     return go.Figure(data=[bars], layout=layout)

@@ -16,9 +16,10 @@ from jaxtyping import Bool, Float
 from transformer_core.figures.heatmaps.cells import FORBIDDEN
 from transformer_core.figures.heatmaps.overview import thumbnail_side
 from transformer_core.figures.hues import FAINT, WARM
-from transformer_core.figures.labels import LINE, escape, heading
+from transformer_core.figures.labels import LINE, escape
+from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover, label_axis, note
 from transformer_core.figures.quantities import COLORBAR
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 MOST_CELLS = 200_000  # of all heads, that a browser draws within half a second
@@ -90,11 +91,7 @@ def all_heads(
     edge = gap / 2 + 0.5  # from the middle of the first cell to the line around all
     heads = [(str(head), _middle(head * (side + gap), side)) for head in range(n_heads)]
     layers = [(str(layer), _middle(group.top(layer), group.height)) for group in groups for layer in group.layers]
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
+    layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM)) | {
         "hovermode": "closest",
         "hoverdistance": -1,  # anywhere on a head, its middle is the nearest
         "coloraxis": {
@@ -225,24 +222,15 @@ def _words(groups: Sequence[_Group]) -> go.Scatter:
         y=y,
         mode="markers",
         marker={"opacity": 0},
-        customdata=told,
-        hovertemplate="%{customdata}<extra></extra>",
         showlegend=False,
+        **hover(told),
     )
 
 
 def _axis(kind: str, marks: Sequence[tuple[str, float]], pitch: float) -> dict[str, Any]:
     """Return an axis of layers or heads, thinned out where `pitch`, px from one to the next, is too small."""
-    marks = marks[:: max(1, math.ceil(LINE / pitch))]
-    return {
-        "title": {"text": kind, "font": {"size": 12}, "standoff": 2},
-        "tickmode": "array",
-        "tickvals": [place for _, place in marks],
-        "ticktext": [number for number, _ in marks],
-        "tickfont": {"size": 11},
-        "ticks": "",
-        "ticklabelstandoff": 2,
-    }
+    labels, places = zip(*marks[:: max(1, math.ceil(LINE / pitch))], strict=True)
+    return label_axis(places, labels, size=11, title=axis_title(kind, standoff=2), ticklabelstandoff=2)
 
 
 def _lines(group: _Group) -> dict[str, Any]:
@@ -258,12 +246,12 @@ def _lines(group: _Group) -> dict[str, Any]:
 def _frame(groups: Sequence[_Group], title: str, layer: int, head: int) -> dict[str, Any]:
     """Return the frame of the chosen head."""
     group = next(group for group in groups if group.title == title)
-    x0, y0, x1, y1 = group.box(layer, head)
-    return {"type": "rect", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "line": {"color": WARM, "width": 2.5}}
+    left, top, right, bottom = group.box(layer, head)
+    return frame_around((left, right), (top, bottom), color=WARM, width=2.5)
 
 
 def _name(group: _Group) -> dict[str, Any]:
     """Return an attention's name, above its first head."""
     left, top, *_ = group.box(0, 0)
-    at = {"x": left, "y": top, "xref": "x", "yref": "y", "xanchor": "left", "yanchor": "bottom", "showarrow": False}
-    return at | {"text": f"<b>{escape(group.title)}</b>", "font": {"size": 13}, "xshift": -1}
+    text, where = f"<b>{escape(group.title)}</b>", {"xref": "x", "yref": "y", "xshift": -1}
+    return note(text, x=left, y=top, anchor=("left", "bottom"), size=13, **where)

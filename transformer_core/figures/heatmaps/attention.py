@@ -11,13 +11,10 @@ from transformer_core.errors import mark
 from transformer_core.figures.categories import CHOSEN
 from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, cell_traces, number_traces, outlines, words
 from transformer_core.figures.hues import WARM
-from transformer_core.figures.labels import escape, isolate
-from transformer_core.figures.quantities import COLORBAR, QUANTITIES, QuantityName
+from transformer_core.figures.quantities import QUANTITIES, QuantityName
 from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.figures.token_axes import HEIGHT, WIDTH, grid_layout, grid_places
 from transformer_core.language import say
-
-__all__ = ["COLORBAR", "attention_heatmap", "escape", "heatmap_frame", "isolate"]
 
 _AT_MOST = mark("at most ")  # a cell of an overview tells the largest of its block
 

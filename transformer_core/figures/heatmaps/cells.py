@@ -28,6 +28,7 @@ from jaxtyping import Bool, Float, Int
 
 from transformer_core.errors import mark
 from transformer_core.figures.hues import WARM
+from transformer_core.figures.layout import HOVER, frame_around, hover
 from transformer_core.figures.quantities import BELOW
 from transformer_core.figures.theme import KEY, QUERY
 from transformer_core.figures.token_axes import Places
@@ -70,10 +71,9 @@ def words(
         is_power: whether the browser sees powers of ten.
         between: what stands between the names of the cell and `numbers`.
     """
-    template = "%{customdata}<extra></extra>"
     if allowed.size > MOST_TOLD:
         told = {"queries": queries.words, "keys": keys.words, "before": before, "format": form, "power": is_power}
-        traces = {"meta": "words", "hovertemplate": template, "hoverongaps": False}
+        traces = {"meta": "words", "hovertemplate": HOVER, "hoverongaps": False}
         if is_power:
             told["below"] = say(BELOW)
         return Words(traces, {"words": told | {"forbidden": say(FORBIDDEN)}})
@@ -85,7 +85,7 @@ def words(
     for row, column in np.argwhere(~allowed).tolist():
         rows[row][column] = f"{queries.words[row]} \u2192 {keys.words[column]}: {forbidden}"
     texts = np.array(rows, dtype=object)  # plotly takes twice as long over lists
-    return Words({"customdata": texts, "hovertemplate": template, "hoverongaps": False}, {})
+    return Words(hover(texts) | {"hoverongaps": False}, {})
 
 
 def cell_traces(
@@ -162,16 +162,12 @@ def outlines(
         generated_from: the place before whose row and column a dotted line is drawn, too.
     """
     row, column = queries.around(marked[0]), keys.around(marked[1])
-    frames = [
-        *([] if row is None else [(keys.ends, row, QUERY, 1.5)]),
-        *([] if column is None else [(column, queries.ends, KEY, 1.5)]),
-        *([] if row is None or column is None else [(column, row, hue, 3)]),
-    ]
     shapes = [
-        {"type": "rect", "line": {"color": color, "width": width}}
-        | {"x0": across[0], "x1": across[1], "y0": down[0], "y1": down[1]}
-        for across, down, color, width in frames
-    ] + _dividers(queries, keys, generated_from)
+        *([] if row is None else [frame_around(keys.ends, row, color=QUERY, width=1.5)]),
+        *([] if column is None else [frame_around(column, queries.ends, color=KEY, width=1.5)]),
+        *([] if row is None or column is None else [frame_around(column, row, color=hue, width=3)]),
+        *_dividers(queries, keys, generated_from),
+    ]
     return {"shapes": shapes} if shapes else {}
 
 

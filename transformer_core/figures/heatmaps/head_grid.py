@@ -5,14 +5,16 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import plotly.graph_objects as go
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 
 from transformer_core.figures.categories import CHOSEN
-from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, number_traces
-from transformer_core.figures.hues import WARM, diverging_scale
-from transformer_core.figures.labels import LINE, escape, heading
-from transformer_core.figures.quantities import COLORBAR, Limits, rounded
-from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
+from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from transformer_core.figures.hues import WARM
+from transformer_core.figures.labels import LINE, escape
+from transformer_core.figures.layout import axis_names, axis_title, figure_layout, frame_around, label_axis, note
+from transformer_core.figures.quantities import Limits, rounded
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 Groups = Mapping[str, Float[np.ndarray, "_ _"]]
@@ -22,7 +24,6 @@ _ROW = 26  # px that a layer needs
 _TICKS, _NAME, _GAP = 34, 22, 16  # px: the numbers of the heads, a group's title, and what parts two groups
 _TOP, _LEFT, _RIGHT, _BOTTOM = 34, 48, 76, 8  # px: margins, with the title and the bar of colors
 _NUMBER = 30  # px that a number in a cell takes
-_DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
 
 
 class Box(NamedTuple):
@@ -73,7 +74,7 @@ def head_grid(
     if not groups:
         raise ValueError("There is no attention to draw; give one array [layer, head] at least.")
     place = None if chosen is None else _place(groups, chosen)
-    range_ = limits or _limits(groups, diverging=diverging)
+    scale = Scale.of(groups.values(), limits, diverging=diverging, decimals=decimals)
     is_beside = arranged == "beside"
     header = _TICKS + (_NAME if any(groups) else 0)
     needed = [header + _ROW * len(of_heads) for of_heads in groups.values()]
@@ -82,47 +83,37 @@ def head_grid(
     inner = width - _LEFT - _RIGHT, height - _TOP - _BOTTOM
     boxes = _beside(groups, header, inner) if is_beside else _below(groups, header, inner[1])
 
-    axis = "coloraxis3" if diverging else "coloraxis"
     traces: list[Any] = []
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": _LEFT, "r": _RIGHT, "t": _TOP, "b": _BOTTOM},
-        "annotations": [],
-        "shapes": [],
-        axis: _colors(range_, unit, decimals, diverging=diverging),
-    }
+    layout = figure_layout(title, theme, height=height, margin=(_LEFT, _RIGHT, _TOP, _BOTTOM))
+    layout |= {"annotations": [], "shapes": []} | scale.layout(unit=escape(unit), len=1)
     pitches = []
     for i, ((name, of_heads), box) in enumerate(zip(groups.items(), boxes, strict=True)):
         n_layers, n_heads = of_heads.shape
-        number = str(i + 1) if i else ""
-        refs = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        refs = axis_names(i)
         pitches.append(inner[0] * (box.across[1] - box.across[0]) / max(n_heads, 1))
         row = inner[1] * (box.down[1] - box.down[0]) / max(n_layers, 1)
-        traces.append(_cells(of_heads, name, what, unit, decimals, axis, refs))
+        told = _words(of_heads, name, what, unit, decimals)
+        traces.append(number_heatmap(of_heads, told, name=escape(name), axis=scale.axis, xgap=1, ygap=1, **refs))
         if n_heads <= NUMBERS_UP_TO and row >= LINE:
-            traces += _numbers(of_heads, range_, decimals, diverging=diverging, refs=refs)
-        layout[f"xaxis{number}"] = {
+            traces += numbers_in_cells(of_heads, scale, refs, write=lambda value: _short(value, decimals))
+        layout[f"xaxis{refs['xaxis'][1:]}"] = {
             **_axis(say("head"), n_heads, pitches[-1]),
             **{"domain": box.across, "anchor": refs["yaxis"], "side": "top", "range": [-0.5, n_heads - 0.5]},
         }
-        layout[f"yaxis{number}"] = {
+        layout[f"yaxis{refs['yaxis'][1:]}"] = {
             **_axis(say("layer"), n_layers, row),
             **{"domain": box.down, "anchor": refs["xaxis"], "range": [n_layers - 0.5, -0.5]},
         }
         if name:
             at = {"x": box.across[0], "y": box.down[1], "yshift": _TICKS}
-            layout["annotations"].append(_GROUP_NAME | at | {"text": f"<b>{escape(name)}</b>"})
+            layout["annotations"].append(note(f"<b>{escape(name)}</b>", anchor=("left", "bottom"), size=13, **at))
         if place is not None and place[0] == name:
-            layout["shapes"].append(_framed(*place[1:], refs, CHOSEN if diverging else WARM))
+            _, layer, head = place
+            cell = (head - 0.5, head + 0.5), (layer - 0.5, layer + 0.5)
+            axes, hue = {"xref": refs["xaxis"], "yref": refs["yaxis"]}, CHOSEN if diverging else WARM
+            layout["shapes"].append(frame_around(*cell, color=hue, width=2.5) | axes)
     layout["meta"] = {"textFromWidth": round(_LEFT + _RIGHT + inner[0] * _NUMBER / max(min(pitches), 1))}
     return go.Figure(data=traces, layout=layout)
-
-
-_GROUP_NAME = {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "bottom", "showarrow": False} | {
-    "font": {"size": 13}
-}
 
 
 def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tuple[str, int, int]:
@@ -132,13 +123,6 @@ def _place(groups: Groups, chosen: tuple[int, int] | tuple[str, int, int]) -> tu
     if not (0 <= layer < n_layers and 0 <= head < n_heads):
         raise ValueError(f"There is no head {chosen} to frame; name one of the heads that are drawn.")
     return name, layer, head
-
-
-def _limits(groups: Groups, *, diverging: bool) -> Limits:
-    """Return the range of colors that has room for all numbers."""
-    sizes = np.abs(np.concatenate([of_heads.ravel() for of_heads in groups.values()]))
-    top = float(np.nanmax(sizes, initial=0.0)) or 1.0
-    return (-top if diverging else 0.0), top
 
 
 def _below(groups: Groups, header: int, height: int) -> list[Box]:
@@ -168,86 +152,27 @@ def _beside(groups: Groups, header: int, inner: tuple[int, int]) -> list[Box]:
     return boxes
 
 
-def _cells(
-    values: Float[np.ndarray, "layer head"],
-    name: str,
-    what: str,
-    unit: str,
-    decimals: int,
-    color_axis: str,
-    refs: dict[str, str],
-) -> go.Heatmap:
-    """Return the cells of one group, with their words."""
-    where, before, behind = (f"{escape(name)}, " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
+def _words(values: Float[np.ndarray, "layer head"], name: str, what: str, unit: str, decimals: int) -> list[list[str]]:
+    """Return the cells of one group in words."""
+    where, before, after = (f"{escape(name)}, " if name else ""), (f"{what} " if what else ""), f" {unit}".rstrip()
     place, unmeasured = say("layer {layer}, head {head}: "), say("not measured")
-    told = [
+    return [
         [
             where
             + place.format(layer=layer, head=head)
-            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, decimals)}{behind}"))
+            + (unmeasured if np.isnan(value) else escape(f"{before}{rounded(value, decimals)}{after}"))
             for head, value in enumerate(row)
         ]
         for layer, row in enumerate(values.tolist())
     ]
-    return go.Heatmap(
-        name=escape(name),
-        z=values.astype(np.float32),
-        coloraxis=color_axis,
-        xgap=1,
-        ygap=1,
-        customdata=np.array(told, dtype=object),
-        hovertemplate="%{customdata}<extra></extra>",
-        hoverongaps=True,
-        **refs,
-    )
 
 
-def _numbers(
-    values: Float[np.ndarray, "layer head"],
-    limits: Limits,
-    decimals: int,
-    *,
-    diverging: bool,
-    refs: dict[str, str],
-) -> list[go.Scatter]:
-    """Return the numbers in the cells of one group."""
-    layers, heads = np.nonzero(~np.isnan(values))
-    measured = values[layers, heads]
-    low, high = limits
-    texts = [rounded(value, decimals).replace("0.", ".", 1 if abs(value) < 1 else 0) for value in measured.tolist()]
-    is_deep: Bool[np.ndarray, " cell"] = (
-        np.abs(measured) >= _DEEP_BOTH_WAYS * high if diverging else (measured - low) / (high - low) >= DEEP
-    )
-    return number_traces(heads, layers, texts, is_deep, **refs)
+def _short(value: float, decimals: int) -> str:
+    """Return a number without the zero before its point."""
+    return rounded(value, decimals).replace("0.", ".", 1 if abs(value) < 1 else 0)
 
 
-def _axis(kind: str, n: int, pitch: int | float) -> dict[str, Any]:
+def _axis(kind: str, n: int, pitch: float) -> dict[str, Any]:
     """Return an axis of layers or heads, thinned out where `pitch`, px from one to the next, is too small."""
-    step = max(1, -(-LINE // max(int(pitch), 1)))
-    positions = list(range(0, n, step))
-    return {
-        "title": {"text": kind, "font": {"size": 12}, "standoff": 2},
-        "tickmode": "array",
-        "tickvals": positions,
-        "ticktext": [str(position) for position in positions],
-        "tickfont": {"size": 11},
-        "ticks": "",
-        "ticklabelstandoff": 2,
-    }
-
-
-def _colors(limits: Limits, unit: str, decimals: int, *, diverging: bool) -> dict[str, Any]:
-    """Return the layout of the color axis that all groups share."""
-    low, high = limits
-    values = [low, (low + high) / 2, high]
-    above = {"text": f"{escape(unit)}<br>&nbsp;", "side": "top", "font": {"size": 12}}
-    bar = COLORBAR | {"len": 1, "tickvals": values, "ticktext": [rounded(value, decimals) for value in values]}
-    scale = {"colorscale": diverging_scale()} if diverging else {}
-    return {"cmin": low, "cmax": high, "colorbar": bar | ({"title": above} if unit else {})} | scale
-
-
-def _framed(layer: int, head: int, refs: dict[str, str], hue: str) -> dict[str, Any]:
-    """Return the frame of the chosen head."""
-    ends = {"x0": head - 0.5, "x1": head + 0.5, "y0": layer - 0.5, "y1": layer + 0.5}
-    line = {"color": hue, "width": 2.5}
-    return {"type": "rect", "xref": refs["xaxis"], "yref": refs["yaxis"], "line": line} | ends
+    places = range(0, n, max(1, -(-LINE // max(int(pitch), 1))))
+    return label_axis(places, map(str, places), size=11, title=axis_title(kind, standoff=2), ticklabelstandoff=2)

@@ -11,8 +11,9 @@ from transformer_core.errors import mark
 from transformer_core.figures.categories import category_hues
 from transformer_core.figures.hues import FAINT, WARM
 from transformer_core.figures.label_room import label_sides
-from transformer_core.figures.labels import escape, heading, text_width
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, hover
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 SYMBOLS = ("circle", "diamond", "square", "triangle-up")
@@ -103,9 +104,8 @@ def head_map_figure(
             mode="markers",
             marker={"size": _MARK, "opacity": 0.9, "line": {"width": 0}}
             | {"color": [hues[c] for c in clusters.tolist()], "symbol": [SYMBOLS[m] for m in models.tolist()]},
-            customdata=told,
-            hovertemplate="%{customdata}<extra></extra>",
             showlegend=False,
+            **hover(told),
         ),
     ]
     if chosen is not None:
@@ -124,23 +124,18 @@ def head_map_figure(
     )
     axis = {"showticklabels": False, "ticks": "", "showgrid": False, "zeroline": False}
     frame = axis | {"showline": True, "mirror": True}
-    layout = {
-        "template": template(theme),
-        "title": heading(say(title), shown),
-        "height": height,
-        "margin": {"l": _SIDE, "r": _SIDE, "t": _TOP, "b": bottom},
+    layout = figure_layout(say(title), theme, height=height, margin=(_SIDE, _SIDE, _TOP, bottom), subtitle=shown) | {
         "hovermode": "closest",
         "showlegend": bool(cluster_names) or len(model_names) > 1,
         "legend": {"orientation": "h", "x": 0, "y": -_BOTTOM / room[1], "yanchor": "top", "itemwidth": 30}
         | {"font": {"size": 12}},
-        "xaxis": frame | {"range": ranges[0], "title": _DISTANCES | {"text": say(_ABOUT)}},
+        "xaxis": frame | {"range": ranges[0], "title": axis_title(say(_ABOUT), standoff=8)},
         "yaxis": frame | {"range": ranges[1], "scaleanchor": "x"},
     }
     return go.Figure(data=traces, layout=layout)
 
 
 _ABOUT = mark("only distances count: near each other, heads are alike")
-_DISTANCES = {"standoff": 8, "font": {"size": 12}}
 
 
 def _check(

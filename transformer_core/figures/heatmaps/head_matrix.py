@@ -5,9 +5,11 @@ import plotly.graph_objects as go
 from jaxtyping import Float, Int
 
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.attention import COLORBAR, escape
 from transformer_core.figures.hues import FAINT, WARM
-from transformer_core.figures.theme import LIGHT, Theme, template
+from transformer_core.figures.labels import escape
+from transformer_core.figures.layout import axis_title, figure_layout, frame_around, hover, label_axis
+from transformer_core.figures.quantities import COLORBAR
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _LABELS_UP_TO = 40  # heads a side up to which each is labelled, not each layer
@@ -44,7 +46,7 @@ def head_matrix(
     matched, same = say(", matched"), say(", same number")
     alike = say("similarity {value}")
     one, other = (escape(name) for name in names)
-    hover = [
+    told = [
         [
             f"{one}: {words[a]}<br>{other}: {words[b]}<br>{alike.format(value=f'{value:.2f}')}"
             + (matched if partners[a] == b else "")
@@ -53,18 +55,11 @@ def head_matrix(
         ]
         for a, row in enumerate(similarity.tolist())
     ]
-    traces = [
-        go.Heatmap(
-            name=say("similarity"),
-            z=similarity.astype(np.float32),
-            coloraxis="coloraxis",
-            customdata=hover,
-            hovertemplate="%{customdata}<extra></extra>",
-        )
-    ]
-    frame = {"type": "rect", "line": {"color": WARM, "width": 2}}
+    z = similarity.astype(np.float32)
+    cells = go.Heatmap(name=say("similarity"), z=z, coloraxis="coloraxis", **hover(told))
     frames = [
-        frame | {"x0": b - 0.5, "x1": b + 0.5, "y0": a - 0.5, "y1": a + 0.5} for a, b in enumerate(partners.tolist())
+        frame_around((b - 0.5, b + 0.5), (a - 0.5, a + 0.5), color=WARM, width=2)
+        for a, b in enumerate(partners.tolist())
     ]
     borders = [
         {"type": "line", "line": {"color": FAINT, "width": 1}} | ends
@@ -74,38 +69,15 @@ def head_matrix(
             {"x0": -0.5, "x1": n - 0.5, "y0": edge, "y1": edge},
         )
     ]
-    positions = list(range(n)) if n <= _LABELS_UP_TO else list(range(0, n, n_heads))
-    axis = {
-        "tickmode": "array",
-        "tickvals": positions,
-        "ticktext": [labels[position] for position in positions],
-        "tickfont": {"size": 11},
-        "ticks": "",
-        "constrain": "domain",
-    }
-    layout = {
-        "template": template(theme),
-        "title": {
-            "text": escape(say(title)),
-            "x": 0,
-            "xref": "container",
-            "y": 1,
-            "yref": "container",
-            "yanchor": "top",
-        }
-        | {"pad": {"t": 4, "l": 2}},
-        "height": height,
-        "margin": {"l": 8, "r": 8, "t": 72, "b": 8},
+    places = range(0, n, 1 if n <= _LABELS_UP_TO else n_heads)
+    axis = label_axis(places, [labels[place] for place in places], size=11, constrain="domain")
+    named = [axis_title(f"<b>{name}</b>: {say('layer.head')}", size=13, standoff=6) for name in (one, other)]
+    layout = figure_layout(say(title), theme, height=height, margin=(8, 8, 72, 8)) | {
         "xaxis": axis
-        | {"side": "top", "range": [-0.5, n - 0.5], "title": _axis_title(other)}
-        | {"tickangle": 0 if len(positions) <= 12 else -90},
-        "yaxis": axis | {"range": [n - 0.5, -0.5], "title": _axis_title(one), "automargin": True, "scaleanchor": "x"},
+        | {"side": "top", "range": [-0.5, n - 0.5], "title": named[1]}
+        | {"tickangle": 0 if len(places) <= 12 else -90},
+        "yaxis": axis | {"range": [n - 0.5, -0.5], "title": named[0], "automargin": True, "scaleanchor": "x"},
         "coloraxis": {"cmin": 0, "cmax": 1, "colorbar": COLORBAR},
         "shapes": borders + frames,
     }
-    return go.Figure(data=traces, layout=layout)
-
-
-def _axis_title(name: str) -> dict[str, object]:
-    """Return the title of an axis of heads."""
-    return {"text": f"<b>{name}</b>: {say('layer.head')}", "font": {"size": 13}, "standoff": 6}
+    return go.Figure(data=[cells], layout=layout)

@@ -10,8 +10,18 @@ from jaxtyping import Int
 from transformer_core.errors import mark
 from transformer_core.figures.heatmaps.cells import MOST_TOLD
 from transformer_core.figures.hues import FAINT, STRONG, WARM, translucent
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
-from transformer_core.figures.theme import KEY, LIGHT, VALUE, Theme, template
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import (
+    LEGEND_BELOW,
+    axis_names,
+    axis_title,
+    figure_layout,
+    frame_around,
+    hover,
+    label_axis,
+    line_at,
+)
+from transformer_core.figures.theme import KEY, LIGHT, VALUE, Theme
 from transformer_core.figures.token_axes import Places
 from transformer_core.language import say
 
@@ -32,11 +42,6 @@ _STATES = {  # by what z is: what a cell is called, and its color
 _IN_WORDS = {
     "stored": mark("stored at an earlier step and read again; without a cache it would be computed anew"),
     "new at this step": mark("computed at this step, and stored"),
-}
-_BELOW = {"orientation": "h", "x": 0, "xanchor": "left", "y": 0, "yanchor": "top", "yref": "paper"} | {
-    "font": {"size": 12},
-    "itemclick": False,
-    "itemdoubleclick": False,
 }
 
 
@@ -84,33 +89,25 @@ def kv_cache_grid(
     is_slanted = longest > 0.8 * pitch
     top = _TITLES + (0.75 * longest + 6 if is_slanted else LINE)
     row = min(max(_MOST / (2 * n_layers), _ROW[1]), _ROW[0])
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(say(title)),
-        "height": height or round(top + 2 * n_layers * row + _LEGEND),
-        "margin": {"l": _LEFT, "r": 8, "t": top, "b": _LEGEND},
-        "legend": _BELOW,
-        "shapes": [],
-    }
+    height = height or round(top + 2 * n_layers * row + _LEGEND)
+    layout = figure_layout(say(title), theme, height=height, margin=(_LEFT, 8, top, _LEGEND), legend=LEGEND_BELOW)
+    layout["shapes"] = []
     traces: list[Any] = []
     for i, ((name, of_part, n_stored, room), across) in enumerate(zip(parts, edges, strict=True)):
-        number = str(i + 1) if i else ""
-        refs = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        refs = axis_names(i)
         places = Places(kind="key", tokens=of_part, n_cells=len(of_part))
         axis = places.axis(name, room=max(pitch * len(of_part), 1), apart=LINE + 4 if is_slanted else LINE)
-        layout[f"xaxis{number}"] = axis | {
-            "title": {"text": name, "font": {"size": 13}, "standoff": 6},
+        layout[f"xaxis{refs['xaxis'][1:]}"] = axis | {
+            "title": axis_title(name, size=13, standoff=6),
             "domain": across,
             "anchor": refs["yaxis"],
             "side": "top",
             "range": [-0.5, room - 0.5],
             "tickangle": -45 if is_slanted else 0,
         }
-        layout[f"yaxis{number}"] = _layer_axis(n_layers, row, is_named=not i) | {"anchor": refs["xaxis"]}
-        layout["shapes"].append(
-            {"type": "rect", "xref": refs["xaxis"], "yref": refs["yaxis"], "line": {"color": FAINT, "width": 1}}
-            | {"x0": -0.5, "x1": room - 0.5, "y0": -0.5, "y1": 2 * n_layers - 0.5}
-        )
+        layout[f"yaxis{refs['yaxis'][1:]}"] = _layer_axis(n_layers, row, is_named=not i) | {"anchor": refs["xaxis"]}
+        whole = (-0.5, room - 0.5), (-0.5, 2 * n_layers - 0.5)
+        layout["shapes"].append(frame_around(*whole, color=FAINT, width=1, xref=refs["xaxis"], yref=refs["yaxis"]))
         traces.append(_cells(name, places, n_stored, n_layers, refs))
     return go.Figure(data=[*traces, *_legend()], layout=layout)
 
@@ -148,30 +145,25 @@ def cost_lines(
         for name, costs, hue in ((say("without a cache"), uncached, WARM), (say("with the cache"), cached, STRONG))
     ]
     top = int(max(uncached.max(initial=1), cached.max(initial=1)))
-    line = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": STRONG, "width": 1.5, "dash": "dot"}}
-    layout = {
-        "template": template(theme),
-        "title": heading(say(title)),
-        "height": height,
-        "margin": {"l": 60, "r": 12, "t": 56, "b": 44},
+    layout = figure_layout(say(title), theme, height=height, margin=(60, 12, 56, 44)) | {
         "hovermode": "x unified",
         "showlegend": True,
-        "legend": _BELOW | {"y": 1, "yanchor": "bottom"},
+        "legend": LEGEND_BELOW | {"y": 1, "yanchor": "bottom"},
         "xaxis": {
-            "title": {"text": say("tokens written before"), "standoff": 4, "font": {"size": 13}},
+            "title": axis_title(say("tokens written before"), size=13),
             "range": [-0.5, max(len(steps), _LEAST_ROOM) - 0.5],
             "tickformat": ",d",
             "nticks": 9,
             "unifiedhovertitle": {"text": f"<b>{say('{n} tokens written before', n='%{x:,d}')}</b>"},
         },
         "yaxis": {
-            "title": {"text": say("multiply-adds"), "standoff": 4, "font": {"size": 13}},
+            "title": axis_title(say("multiply-adds"), size=13),
             "range": [0, 1.06 * top],
             "tickformat": "~s",
             "nticks": 5,
             "showgrid": True,
         },
-        "shapes": [] if at is None else [line | {"x0": at, "x1": at}],
+        "shapes": [] if at is None else [line_at(x=at, color=STRONG, width=1.5, dash="dot")],
     }
     return go.Figure(data=traces, layout=layout)
 
@@ -196,14 +188,9 @@ def _layer_axis(n_layers: int, row: float, *, is_named: bool) -> dict[str, Any]:
     """Return the axis of the layers, each of which has two rows; its numbers are written once."""
     step = max(1, -(-LINE // max(int(2 * row), 1)))
     layers = range(0, n_layers, step) if is_named else range(0)
-    return {
-        "range": [2 * n_layers - 0.5, -0.5],
-        "tickmode": "array",
-        "tickvals": [2 * layer + 0.5 for layer in layers],
-        "ticktext": [str(layer) for layer in layers],
-        "ticks": "",
-        "title": {"text": say("layer") if is_named else "", "font": {"size": 13}, "standoff": 6},
-    }
+    title = axis_title(say("layer") if is_named else "", size=13, standoff=6)
+    places = [2 * layer + 0.5 for layer in layers]
+    return label_axis(places, map(str, layers), title=title, range=[2 * n_layers - 0.5, -0.5])
 
 
 def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[str, str]) -> go.Heatmap:
@@ -214,7 +201,7 @@ def _cells(name: str, places: Places, n_stored: int, n_layers: int, refs: dict[s
     colors = list(_STATES.values())
     edges = [(i + end) / len(colors) for i in range(len(colors)) for end in (0, 1)]
     is_told = 2 * n_layers * n <= MOST_TOLD
-    told = {"customdata": _told(places, n_stored, n_layers), "hovertemplate": "%{customdata}<extra></extra>"}
+    told = hover(_told(places, n_stored, n_layers))
     gap = 1 if n <= _GRID_UP_TO else 0
     return go.Heatmap(
         name=name,

@@ -9,14 +9,17 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 
 from transformer_core.errors import mark
-from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, number_traces
-from transformer_core.figures.labels import LINE, escape, heading, text_width
+from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
+from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from transformer_core.figures.labels import LINE, escape, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, label_axis
 from transformer_core.figures.quantities import COLORBAR
-from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+from transformer_core.figures.theme import LIGHT, Theme
 from transformer_core.language import say
 
 _TITLE, _RIGHT, _LABELS = 24, 60, 60  # px: a line of a title, the bar of colors, the labels of the rows
 _NUMBER = 30  # px that a number in a cell takes
+_SCALE = Scale(low=0, high=1)
 
 
 def layer_matrix(
@@ -68,23 +71,9 @@ def layer_matrix(
         ]
         for a, row in zip(spoken[0], similarity.tolist(), strict=True)
     ]
-    traces: list[Any] = [
-        go.Heatmap(
-            name=say("similarity"),
-            z=similarity.astype(np.float32),
-            coloraxis="coloraxis",
-            xgap=1,
-            ygap=1,
-            customdata=np.array(told, dtype=object),
-            hovertemplate="%{customdata}<extra></extra>",
-            hoverongaps=True,
-        )
-    ]
+    traces: list[Any] = [number_heatmap(similarity, told, name=say("similarity"), axis="coloraxis", xgap=1, ygap=1)]
     if max(similarity.shape) <= NUMBERS_UP_TO:
-        rows, columns = np.nonzero(~np.isnan(similarity))
-        values = similarity[rows, columns]
-        texts = [f"{value:.2f}".removeprefix("0") for value in values.tolist()]
-        traces += number_traces(columns, rows, texts, values >= DEEP)
+        traces += numbers_in_cells(similarity, _SCALE, write=lambda value: f"{value:.2f}".removeprefix("0"))
     n_rows, n_columns = similarity.shape
     subject = "" if labels else f": {say('layer')}"
     down = _axis(ticks[0], f"<b>{escape(names[0])}</b>{subject}", (height - 3 * _TITLE) / max(n_rows, 1))
@@ -93,12 +82,8 @@ def layer_matrix(
     longest = max(map(text_width, ticks[1]), default=0.0)
     is_slanted = longest > 0.8 * pitch and labels is not None
     top = 2 * _TITLE + (longest / math.sqrt(2) + 8 if is_slanted else LINE)
-    layout = {
-        "template": template(theme),
-        "title": heading(say(title)),
-        "height": height,
+    layout = figure_layout(say(title), theme, height=height, margin=(8, 8, top, 8)) | {
         "meta": {"textFromWidth": _LABELS + _RIGHT + _NUMBER * n_columns},
-        "margin": {"l": 8, "r": 8, "t": top, "b": 8},
         "xaxis": across | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": -45 if is_slanted else 0},
         "yaxis": down | {"range": [n_rows - 0.5, -0.5], "automargin": True},
         "coloraxis": {"cmin": 0, "cmax": 1, "colorbar": COLORBAR},
@@ -108,12 +93,6 @@ def layer_matrix(
 
 def _axis(labels: Sequence[str], title: str, pitch: float) -> dict[str, Any]:
     """Return an axis of layers, thinned out where `pitch`, px from one to the next, is too small."""
-    step = max(1, -(-LINE // max(int(pitch), 1)))
-    return {
-        "title": {"text": title, "font": {"size": 13}, "standoff": 6},
-        "tickmode": "array",
-        "tickvals": list(range(0, len(labels), step)),
-        "ticktext": [escape(label) for label in labels[::step]],
-        "tickfont": {"size": 12},
-        "ticks": "",
-    }
+    places = range(0, len(labels), max(1, -(-LINE // max(int(pitch), 1))))
+    named = axis_title(title, size=13, standoff=6)
+    return label_axis(places, [escape(labels[place]) for place in places], size=12, title=named)

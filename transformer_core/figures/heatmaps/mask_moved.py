@@ -7,10 +7,12 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO, number_traces
+from transformer_core.figures.heatmaps.cells import NUMBERS_UP_TO
+from transformer_core.figures.heatmaps.numbers import Scale, numbers_in_cells
 from transformer_core.figures.hues import FAINT
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
-from transformer_core.figures.theme import DEEP, KEY, LIGHT, QUERY, Theme, template
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import HOVER, axis_names, axis_title, figure_layout, frame_around, label_axis, note
+from transformer_core.figures.theme import KEY, LIGHT, QUERY, Theme
 from transformer_core.language import say
 
 _COLORBAR = {"thickness": 10, "len": 0.6, "y": 1, "yanchor": "top", "tickformat": ".2~f"}
@@ -31,7 +33,7 @@ def moved_pair(
     hover: str,
     chosen: int | None = None,
     title: str,
-    note: str = "",
+    subtitle: str = "",
     tolerance: float = 0.0,
     theme: Theme = LIGHT,
     height: int = 460,
@@ -48,7 +50,7 @@ def moved_pair(
         hover: a text with {row}, {row_label}, {column}, {column_label} and {value}.
         chosen: a column that is framed; None: none.
         title: names the quantity.
-        note: stands below the title, smaller.
+        subtitle: stands below the title, smaller.
         tolerance: logits; differences up to this are rounding, and look like 0.
         theme: light or dark.
         height: px.
@@ -73,18 +75,13 @@ def moved_pair(
         traces += _traces(cells, side, rows, columns, hover, most, tolerance)
     traces += [_dots(cells, side) for side, cells in enumerate(moved) if np.isnan(cells).any()]
     longest = max(text_width(shorten(label)) for label in columns)
-    top = (4 if note else 2) * LINE + 24 + longest * 0.72
-    layout = {
-        "template": template(theme),
-        "title": heading(title, note),
-        "height": height,
+    top = (4 if subtitle else 2) * LINE + 24 + longest * 0.72
+    layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 34), subtitle=subtitle) | {
         "meta": {"textFromWidth": _ROOM + round(2 * _NUMBER * shape[1] / (1 - _GAP))}
         | ({} if chosen is None else {"chosen": {"xaxis": chosen, "xaxis2": chosen}}),
-        "margin": {"l": 8, "r": 8, "t": top, "b": 34},
         "coloraxis": {"cmin": 0, "cmax": most, "colorbar": _COLORBAR},
         "annotations": [
-            {"text": f"<b>{escape(text)}</b>", "x": (half + _GAP) * side, "y": 0, "yshift": -8}
-            | {"xref": "paper", "yref": "paper", "xanchor": "left", "yanchor": "top", "showarrow": False}
+            note(f"<b>{escape(text)}</b>", x=(half + _GAP) * side, y=0, yshift=-8, anchor=("left", "top"), size=None)
             for side, text in enumerate(titles)
         ],
     }
@@ -101,10 +98,9 @@ def moved_pair(
             | ({} if side == 0 else {"showticklabels": False, "matches": "y"})
         )
     if chosen is not None:
+        across, down = (chosen - 0.5, chosen + 0.5), (-0.5, shape[0] - 0.5)
         layout["shapes"] = [
-            {"type": "rect", "line": {"color": KEY, "width": 2}, "xref": f"x{suffix}", "yref": f"y{suffix}"}
-            | {"x0": chosen - 0.5, "x1": chosen + 0.5, "y0": -0.5, "y1": shape[0] - 0.5}
-            for suffix in ("", "2")
+            frame_around(across, down, color=KEY, width=2, xref=f"x{suffix}", yref=f"y{suffix}") for suffix in ("", "2")
         ]
     return go.Figure(data=traces, layout=layout)
 
@@ -119,7 +115,7 @@ def _traces(
     tolerance: float,
 ) -> list[Any]:
     """Return one matrix: what moved, what did not, and the numbers where they have room."""
-    axes = _axes(side)
+    axes = axis_names(side)
     told = [
         [
             ""
@@ -136,8 +132,8 @@ def _traces(
         ]
         for row, values in enumerate(cells.tolist())
     ]
-    common = {"customdata": np.array(told, dtype=object), "hovertemplate": "%{customdata}<extra></extra>"}
-    common |= {"hoverongaps": False, "xgap": 1, "ygap": 1, **axes}
+    common = {"customdata": np.array(told, dtype=object), "hovertemplate": HOVER, "hoverongaps": False}
+    common |= {"xgap": 1, "ygap": 1, **axes}
     still = np.where(cells <= tolerance, 0.0, np.nan).astype(np.float32)
     moving = np.where(cells > tolerance, cells, np.nan).astype(np.float32)
     name = say("at most {most}: rounding", most=in_words(tolerance)) if tolerance else say("exactly 0")
@@ -146,10 +142,7 @@ def _traces(
         go.Heatmap(name=say("change of the logits"), z=moving, coloraxis="coloraxis", **common),
     ]
     if max(cells.shape) <= NUMBERS_UP_TO:
-        row, column = np.nonzero(~np.isnan(cells))
-        values = cells[row, column]
-        texts = [_in_cell(value, tolerance) for value in values.tolist()]
-        traces += number_traces(column, row, texts, values >= DEEP * most, **axes)
+        traces += numbers_in_cells(cells, Scale(low=0, high=most), axes, write=lambda value: _in_cell(value, tolerance))
     return traces
 
 
@@ -158,11 +151,7 @@ def _dots(cells: np.ndarray, side: int) -> go.Scatter:
     row, column = np.nonzero(np.isnan(cells))
     marker = {"color": FAINT, "size": 2}
     options: dict[str, Any] = {"mode": "markers", "marker": marker, "hoverinfo": "skip", "showlegend": False}
-    return go.Scatter(name=say("no output yet"), x=column, y=row, **options, **_axes(side))
-
-
-def _axes(side: int) -> dict[str, str]:
-    return {"xaxis": "x2", "yaxis": "y2"} if side else {"xaxis": "x", "yaxis": "y"}
+    return go.Scatter(name=say("no output yet"), x=column, y=row, **options, **axis_names(side))
 
 
 def _in_cell(value: float, tolerance: float) -> str:
@@ -181,16 +170,6 @@ def in_words(value: float) -> str:
 
 def _axis(labels: Sequence[str], title: str, color: str) -> dict[str, Any]:
     """Return an axis of tokens."""
-    return {
-        "title": {
-            "text": f"<b>{escape(title)}</b>" if title else "",
-            "font": {"size": 13, "color": color},
-            "standoff": 6,
-        },
-        "tickmode": "array",
-        "tickvals": list(range(len(labels))),
-        "ticktext": [escape(shorten(label)) for label in labels],
-        "tickfont": {"size": 12},
-        "ticks": "",
-        "ticklabelstandoff": 3,
-    }
+    named = axis_title(f"<b>{escape(title)}</b>" if title else "", size=13, standoff=6, hue=color)
+    texts = [escape(shorten(label)) for label in labels]
+    return label_axis(range(len(labels)), texts, size=12, title=named, ticklabelstandoff=3)

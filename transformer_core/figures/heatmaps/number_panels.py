@@ -8,18 +8,17 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer_core.figures.heatmaps.cells import number_traces
-from transformer_core.figures.hues import diverging_scale
-from transformer_core.figures.labels import LINE, escape, heading, isolate, shorten, text_width
-from transformer_core.figures.quantities import COLORBAR, rounded
-from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from transformer_core.figures.labels import LINE, escape, isolate, shorten, text_width
+from transformer_core.figures.layout import axis_names, figure_layout, label_axis
+from transformer_core.figures.quantities import rounded
+from transformer_core.figures.theme import LIGHT, Theme
 
 _ROW = 26  # px that a row takes where there is room
 _MOST_ROWS_HEIGHT = 460  # px of all rows together
 _TOP, _NAME, _BOTTOM, _BAR = 34, 22, 34, 78  # px: title, names of panels, below, and the bar of colors
 _GAP, _BELOW = 26, 8  # px between two panels: side by side, and below each other beside the name
 _NUMBER = 30  # px that a number in a cell takes at least
-_DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
 
 
 def number_panels(
@@ -84,29 +83,23 @@ def number_panels(
     inner = max(width - left - right, 1), max(height - top - _BOTTOM, 1)
     pitch = (inner[0] - _GAP * (across - 1)) / (across * max(n_columns, 1))
     row = (inner[1] - (_NAME + _BELOW) * (down - 1)) / (down * max(n_rows, 1))
-    low, high = limits or _limits(panels, diverging=diverging)
-    axis = "coloraxis3" if diverging else "coloraxis"
+    scale = Scale.of(panels.values(), limits, diverging=diverging, decimals=decimals)
     traces: list[Any] = []
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
-        "margin": {"l": left, "r": right, "t": top, "b": _BOTTOM},
-        "meta": {"textFromWidth": round(left + right + across * n_columns * _room(low, high, decimals))},
-        axis: _colors(low, high, decimals, diverging=diverging, is_shown=with_colors),
-        "annotations": [],
-    }
+    layout = figure_layout(title, theme, height=height, margin=(left, right, top, _BOTTOM), annotations=[])
+    layout |= {"meta": {"textFromWidth": round(left + right + across * n_columns * _room(scale))}}
+    layout |= scale.layout()
+    layout[scale.axis]["showscale"] = with_colors
     for i, (name, values) in enumerate(panels.items()):
-        number = str(i + 1) if i else ""
-        refs = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+        refs = axis_names(i)
         place = (0, i) if stacked else (i, 0)
         start = place[0] * (pitch * n_columns + _GAP) / inner[0]
         end = 1 - place[1] * (row * n_rows + _NAME + _BELOW) / inner[1]
         box = (start, min(start + pitch * n_columns / inner[0], 1.0)), (max(end - row * n_rows / inner[1], 0.0), end)
-        traces.append(_cells(name, values, rows, columns, row_name, column_name, decimals, axis, refs))
+        told = _words(name, values, _places(row_name, rows, n_rows), _places(column_name, columns, n_columns), decimals)
+        traces.append(number_heatmap(values, told, name=escape(name), axis=scale.axis, **refs))
         if with_numbers and n_rows * n_columns <= 400 and row >= LINE:
-            traces += _numbers(values, (low, high), decimals, diverging=diverging, refs=refs)
-        layout[f"xaxis{number}"] = _axis(column_name, columns, n_columns, pitch) | {
+            traces += numbers_in_cells(values, scale, refs)
+        layout[f"xaxis{refs['xaxis'][1:]}"] = _axis(column_name, columns, n_columns, pitch) | {
             "domain": box[0],
             "anchor": refs["yaxis"],
             "side": "top",
@@ -114,7 +107,7 @@ def number_panels(
             "tickangle": -45 if is_slanted else 0,
             "title": {"text": ""},
         }
-        layout[f"yaxis{number}"] = _axis(row_name, rows, n_rows, row) | {
+        layout[f"yaxis{refs['yaxis'][1:]}"] = _axis(row_name, rows, n_rows, row) | {
             "domain": box[1],
             "range": [n_rows - 0.5, -0.5],
             "anchor": refs["xaxis"],
@@ -139,49 +132,23 @@ def _labels_above(columns: Sequence[str], width: int, n_panels: int) -> tuple[bo
     return is_slanted, longest / math.sqrt(2) + 14 if is_slanted else LINE + 8
 
 
-def _room(low: float, high: float, decimals: int) -> float:
+def _room(scale: Scale) -> float:
     """Return the px that a number in a cell takes."""
-    return max(_NUMBER, *(0.82 * text_width(rounded(end, decimals)) for end in (low, high)))
+    return max(_NUMBER, *(0.82 * text_width(rounded(end, scale.decimals)) for end in (scale.low, scale.high)))
 
 
-def _limits(panels: Mapping[str, np.ndarray], *, diverging: bool) -> tuple[float, float]:
-    seen = np.concatenate([values[np.isfinite(values)].ravel() for values in panels.values()])
-    top = float(np.abs(seen).max(initial=0.0)) or 1.0
-    return (-top if diverging else 0.0), top
-
-
-def _cells(
-    name: str,
-    values: np.ndarray,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    row_name: str,
-    column_name: str,
-    decimals: int,
-    axis: str,
-    refs: dict[str, str],
-) -> go.Heatmap:
-    of_rows, of_columns = _places(row_name, rows, len(values)), _places(column_name, columns, values.shape[1])
+def _words(
+    name: str, values: Float[np.ndarray, "row column"], rows: Sequence[str], columns: Sequence[str], decimals: int
+) -> list[list[str]]:
+    """Return the cells of a panel in words."""
     before = f"{escape(name)}, " if name else ""
-    told = [
+    return [
         [
             f"{before}{row}, {column}: " + (rounded(value, decimals) if math.isfinite(value) else "\u2212∞")
-            for column, value in zip(of_columns, numbers, strict=True)
+            for column, value in zip(columns, numbers, strict=True)
         ]
-        for row, numbers in zip(of_rows, values.tolist(), strict=True)
+        for row, numbers in zip(rows, values.tolist(), strict=True)
     ]
-    gap = 1 if max(values.shape) <= 32 else 0
-    return go.Heatmap(
-        name=escape(name),
-        z=np.where(np.isfinite(values), values, np.nan).astype(np.float32),
-        coloraxis=axis,
-        xgap=gap,
-        ygap=gap,
-        customdata=np.array(told, dtype=object),
-        hovertemplate="%{customdata}<extra></extra>",
-        hoverongaps=True,
-        **refs,
-    )
 
 
 def _places(name: str, labels: Sequence[str], n: int) -> list[str]:
@@ -191,36 +158,11 @@ def _places(name: str, labels: Sequence[str], n: int) -> list[str]:
     return [f"{escape(name)} {i} '{escape(isolate(label))}'" for i, label in enumerate(labels)]
 
 
-def _numbers(
-    values: np.ndarray, limits: tuple[float, float], decimals: int, *, diverging: bool, refs: dict[str, str]
-) -> list[go.Scatter]:
-    low, high = limits
-    where_rows, where_columns = np.nonzero(np.isfinite(values))
-    seen = values[where_rows, where_columns]
-    texts = [rounded(value, decimals) for value in seen.tolist()]
-    is_deep = np.abs(seen) >= _DEEP_BOTH_WAYS * high if diverging else (seen - low) / (high - low) >= DEEP
-    return number_traces(where_columns, where_rows, texts, is_deep, **refs)
-
-
 def _axis(name: str, labels: Sequence[str], n: int, pitch: float) -> dict[str, Any]:
     step = 1  # all labels are sent, and the browser fits them
     if not labels:
         room = max(LINE + 8, text_width(str(n)) + 16)  # also in a narrower place
         step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10_000) if s * max(pitch, 0.01) >= room)
-    places = list(range(0, n, step))
-    return {
-        "tickmode": "array",
-        "tickvals": places,
-        "ticktext": [escape(shorten(labels[place])) if labels else str(place) for place in places],
-        "tickfont": {"size": 12},
-        "ticks": "",
-        "ticklabelstandoff": 3,
-        "range": [-0.5, n - 0.5],
-    }
-
-
-def _colors(low: float, high: float, decimals: int, *, diverging: bool, is_shown: bool) -> dict[str, Any]:
-    values = [low, (low + high) / 2, high]
-    bar = COLORBAR | {"tickvals": values, "ticktext": [rounded(value, decimals) for value in values]}
-    scale = {"colorscale": diverging_scale()} if diverging else {}
-    return {"cmin": low, "cmax": high, "colorbar": bar, "showscale": is_shown} | scale
+    places = range(0, n, step)
+    texts = [escape(shorten(labels[place])) if labels else str(place) for place in places]
+    return label_axis(places, texts, size=12, ticklabelstandoff=3, range=[-0.5, n - 0.5])

@@ -9,16 +9,16 @@ import numpy as np
 import plotly.graph_objects as go
 from jaxtyping import Float
 
-from transformer_core.figures.heatmaps.cells import MOST_TOLD, number_traces
-from transformer_core.figures.hues import FAINT, diverging_scale
-from transformer_core.figures.labels import LINE, escape, heading, text_width
-from transformer_core.figures.quantities import COLORBAR, rounded
-from transformer_core.figures.theme import DEEP, LIGHT, Theme, template
+from transformer_core.figures.heatmaps.cells import MOST_TOLD
+from transformer_core.figures.heatmaps.numbers import Scale, number_heatmap, numbers_in_cells
+from transformer_core.figures.hues import FAINT
+from transformer_core.figures.labels import LINE, escape, text_width
+from transformer_core.figures.layout import axis_title, figure_layout, label_axis
+from transformer_core.figures.quantities import rounded
+from transformer_core.figures.theme import LIGHT, Theme
 
 _TITLE, _BESIDE = 24, 70  # px: a line of a title, the bar of colors
-_DEEP_BOTH_WAYS = 0.9  # from this share of a range around zero on, a cell is written on in the background's color
 _DIGIT = 7.5  # px: the width of a digit in a cell
-_GAP_UP_TO = 32  # rows and columns up to which a line parts the cells
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,17 +39,10 @@ class Side:
         else:
             sizes = [digit * 10**power for power in range(5) for digit in (1, 2, 5)]
             step = next(size for size in sizes if size * pitch >= apart)
-        positions = list(range(0, n, step))
-        return {
-            "title": {"text": f"<b>{escape(self.title)}</b>", "standoff": 6}
-            | {"font": {"size": 13} | ({"color": self.hue} if self.hue else {})},
-            "tickmode": "array",
-            "tickvals": positions,
-            "ticktext": [_lines(self.ticks[place]) if self.ticks else str(place) for place in positions],
-            "tickfont": {"size": 12 if pitch >= LINE else 11},
-            "ticks": "",
-            "ticklabelstandoff": 3,
-        }
+        places = range(0, n, step)
+        texts = [_lines(self.ticks[place]) if self.ticks else str(place) for place in places]
+        title = axis_title(f"<b>{escape(self.title)}</b>", size=13, standoff=6, hue=self.hue)
+        return label_axis(places, texts, size=12 if pitch >= LINE else 11, title=title, ticklabelstandoff=3)
 
 
 def position_matrix(
@@ -96,43 +89,26 @@ def position_matrix(
             f"There are {values.shape[0]} by {values.shape[1]} numbers, but words for {len(rows.words)} rows and "
             f"{len(columns.words)} columns; give one of each."
         )
-    low, high = limits or _limits(values, diverging=diverging)
+    scale = Scale.of([values], limits, diverging=diverging, decimals=decimals)
     n_rows, n_columns = values.shape
-    axis = "coloraxis3" if diverging else "coloraxis"
     before = f"{what} " if what else ""
     told, meta = _words(values, rows, columns, before, decimals)
     traces: list[Any] = [
-        go.Heatmap(
-            name=escape(what) or "value",
-            z=values.astype(np.float32),
-            coloraxis=axis,
-            xgap=1 if max(values.shape) <= _GAP_UP_TO else 0,
-            ygap=1 if max(values.shape) <= _GAP_UP_TO else 0,
-            hovertemplate="%{customdata}<extra></extra>",
-            hoverongaps=False,
-            **told,
-        )
+        number_heatmap(values, None, name=escape(what) or "value", axis=scale.axis, hoverongaps=False, **told)
     ]
-    texts = [rounded(value, decimals) for value in values[~np.isnan(values)].tolist()]
-    number = _DIGIT * max(map(len, texts), default=1)
+    number = _DIGIT * max((len(rounded(value, decimals)) for value in values[~np.isnan(values)].tolist()), default=1)
     inner = width - _BESIDE - 40, height - 2 * _TITLE - LINE
     if has_numbers and number * n_columns <= inner[0] and (LINE + 2) * n_rows <= inner[1]:
-        at = np.nonzero(~np.isnan(values))
-        seen = values[at]
-        is_deep = np.abs(seen) >= _DEEP_BOTH_WAYS * high if diverging else (seen - low) / (high - low or 1) >= DEEP
-        traces += number_traces(at[1], at[0], texts, is_deep)
+        traces += numbers_in_cells(values, scale)
     n_lines = 1 + max((tick.count("\n") for tick in columns.ticks or ()), default=0)
-    layout: dict[str, Any] = {
-        "template": template(theme),
-        "title": heading(title),
-        "height": height,
+    top = 2 * _TITLE + (LINE + 3) * n_lines + 6
+    layout = figure_layout(title, theme, height=height, margin=(8, 8, top, 8)) | {
         "meta": meta | {"textFromWidth": round(_BESIDE + 40 + number * n_columns)},
-        "margin": {"l": 8, "r": 8, "t": 2 * _TITLE + (LINE + 3) * n_lines + 6, "b": 8},
         "xaxis": columns.axis(room=inner[0], apart=_apart(columns))
         | {"side": "top", "range": [-0.5, n_columns - 0.5], "tickangle": 0},
         "yaxis": rows.axis(room=inner[1], apart=LINE) | {"range": [n_rows - 0.5, -0.5], "automargin": True},
-        axis: _colors(low, high, decimals, diverging=diverging),
     }
+    layout |= scale.layout(decimals=0 if scale.high >= 100 else min(decimals, 2))
     if cut is not None:
         line = {"color": FAINT, "width": 1, "dash": "dot"}
         layout["shapes"] = [
@@ -164,21 +140,8 @@ def _words(
     return {"customdata": np.array(texts, dtype=object).reshape(values.shape)}, {}
 
 
-def _limits(values: Float[np.ndarray, "row column"], *, diverging: bool) -> tuple[float, float]:
-    top = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    return (-top if diverging else 0.0), top
-
-
 def _apart(side: Side) -> float:
     """Return the px that a label of the columns needs."""
     ticks = side.ticks or [str(len(side.words))]
     lines = (line for tick in ticks for line in tick.split("\n"))
     return max(map(text_width, lines), default=0.0) + 8
-
-
-def _colors(low: float, high: float, decimals: int, *, diverging: bool) -> dict[str, Any]:
-    """Return the layout of the color axis."""
-    values = [low, (low + high) / 2, high]
-    few = 0 if high >= 100 else min(decimals, 2)
-    bar = COLORBAR | {"tickvals": values, "ticktext": [rounded(value, few) for value in values]}
-    return {"cmin": low, "cmax": high, "colorbar": bar} | ({"colorscale": diverging_scale()} if diverging else {})
