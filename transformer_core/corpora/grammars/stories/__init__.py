@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from transformer_core.corpora.corpus import Corpus, Text
 from transformer_core.corpora.grammars.stories.casting import Plan
 from transformer_core.corpora.grammars.stories.examples import EXAMPLES, FILL_IN_EXAMPLES
-from transformer_core.corpora.grammars.stories.plots import PLOTS
-from transformer_core.corpora.grammars.stories.plots.everyday import LIVE
+from transformer_core.corpora.grammars.stories.plots import DEEDS, PLOTS
 from transformer_core.corpora.grammars.stories.reading import faults, is_grammatical
 from transformer_core.corpora.grammars.stories.split import combinations, is_held_out_combination
 from transformer_core.corpora.grammars.stories.telling import NoWordsError, Teller
@@ -71,10 +70,12 @@ def tell(rng: random.Random) -> Tale:
     """Draw one tale; the same for the same state of the generator."""
     plot, happen = _PLOTS[int(rng.random() * len(_PLOTS))]
     while True:
-        plan = Plan(rng)
+        plan = Plan(rng, DEEDS)
         happen(plan)
         if len(plan.events) < 6 and plan.maybe(INTRODUCED):
-            plan.events.insert(0, (LIVE, {"A": plan.hero}))  # possible before anything, and in the way of nothing
+            plan.events.insert(
+                0, (DEEDS["live"], {"A": plan.hero})
+            )  # possible before anything, and in the way of nothing
         try:
             text = Teller(plan).tell()
         except NoWordsError:

@@ -1,7 +1,7 @@
 """How a plot is cast and planned: who plays in it is drawn, and each deed has to be possible when its turn comes."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from transformer_core.corpora.grammars.stories.lexicon import all_with
@@ -15,8 +15,10 @@ T = TypeVar("T")
 class Plan:
     """What happens in a tale, in order, before it is put into words."""
 
-    def __init__(self, rng: random.Random) -> None:
+    def __init__(self, rng: random.Random, deeds: Mapping[str, Deed]) -> None:
+        """Begin a tale with nothing but its hero; `deeds` are what can happen, by name."""
         self.random = rng.random
+        self.deeds = deeds
         self.world = World()
         self.events: list[tuple[Deed, Roles]] = []
         self.hero = self.pick(CHILDREN)
@@ -69,14 +71,15 @@ class Plan:
         """Say which thing and which place the tale is about, for the split."""
         self.thing, self.place = thing, place
 
-    def do(self, deed: Deed, **roles: str) -> None:
-        """Let something happen.
+    def do(self, name: str, **roles: str) -> None:
+        """Let a deed happen; `roles` say who plays in it.
 
         Raises:
             RuntimeError: it cannot happen now: the plot contradicts itself.
         """
+        deed = self.deeds[name]
         obstacles = self.world.obstacles(deed, roles)
         if obstacles:
-            raise RuntimeError(f"{deed.name} cannot happen now: {obstacles}")
+            raise RuntimeError(f"{name} cannot happen now: {obstacles}")
         self.world.happen(deed, roles)
         self.events.append((deed, roles))

@@ -54,7 +54,7 @@ def matches(passage: str, n_sentences: int) -> Iterator[tuple[Pattern, re.Match[
 def _by_literal(n_sentences: int) -> tuple[tuple[str, Pattern], ...]:
     """All wordings of so many sentences, each behind the longest stretch that all of its texts have."""
     found = []
-    for deed in DEEDS:
+    for deed in DEEDS.values():
         for wording in deed.says:
             if wording.n_sentences == n_sentences:
                 literal = max((piece for piece in wording.pieces() if isinstance(piece, str)), key=len)

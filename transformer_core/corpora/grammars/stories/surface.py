@@ -18,7 +18,7 @@ _PROPER = frozenset((*CHILDREN, *FORMS["call"].values(), "Sunday", "Sundays", "I
 @cache
 def known_words() -> frozenset[str]:
     """Every word form that a tale can have, in lower case but for names."""
-    texts = [SLOT.sub(" ", wording.text) for deed in DEEDS for wording in deed.says]
+    texts = [SLOT.sub(" ", wording.text) for deed in DEEDS.values() for wording in deed.says]
     texts += [text for words in FORMS.values() for text in words.values()]
     texts += [look for looks in LOOKS.values() for look in looks] + [
         *PHRASE,

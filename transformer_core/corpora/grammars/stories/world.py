@@ -1,8 +1,8 @@
 """The world of a tale: what is true at a moment, and what each deed needs and changes.
 
-A fact is a tuple of words, ("has", "Mia", "ball"). A deed names roles by single letters: one with `needs="has A x"` can
+A fact is a tuple of words, ("has", "Mia", "ball"). A deed names roles by single letters: one that needs "has A x" can
 happen only while whoever plays A has whatever plays x; `gives` becomes true by it, and `ends` is true no more. What is
-true for ever (a ball is a toy, a dog eats bones) is in lexicon.py, and stands in `needs` like any other fact.
+true for ever (a ball is a toy, a dog eats bones) is in lexicon.py, and is needed like any other fact.
 """
 
 from collections.abc import Mapping
@@ -47,16 +47,25 @@ class Deed:
     says: tuple[Wording, ...]
 
 
-def deed(name: str, *, needs: str = "", gives: str = "", ends: str = "", says: str) -> Deed:
-    """Read a deed as the tables of the plots have it: facts with semicolons between them, a wording a line."""
-    facts = _facts(needs)
+def deeds(text: str) -> tuple[Deed, ...]:
+    """Read deeds as the plots have them, with an empty line between two.
+
+    Each is its name; the facts that it needs, gives and ends, with semicolons between them; and a wording a line.
+    """
+    return tuple(_deed(*map(str.strip, block.splitlines())) for block in text.strip().split("\n\n"))
+
+
+def _deed(name: str, *lines: str) -> Deed:
+    says = [wording(line) for line in lines if not line.startswith(("needs:", "gives:", "ends:"))]
+    parts = dict(line.split(":", maxsplit=1) for line in lines[: len(lines) - len(says)])
+    needs, gives, ends = (_facts(parts.get(part, "")) for part in ("needs", "gives", "ends"))
     return Deed(
         name=name,
-        needs=tuple(fact for fact in facts if fact[0] != "not"),
-        forbids=tuple(fact[1:] for fact in facts if fact[0] == "not"),
-        gives=_facts(gives),
-        ends=_facts(ends),
-        says=tuple(wording(line) for line in says.strip().splitlines()),
+        needs=tuple(fact for fact in needs if fact[0] != "not"),
+        forbids=tuple(fact[1:] for fact in needs if fact[0] == "not"),
+        gives=gives,
+        ends=ends,
+        says=tuple(says),
     )
 
 

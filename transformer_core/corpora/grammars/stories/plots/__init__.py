@@ -1,7 +1,6 @@
 """The plots of the tales, and all deeds that they are made of."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from transformer_core.corpora.grammars.stories.casting import Plan
 from transformer_core.corpora.grammars.stories.plots import (
@@ -26,40 +25,12 @@ from transformer_core.corpora.grammars.stories.world import Deed
 
 Plot = Callable[[Plan], None]
 
-PLOTS: Mapping[str, Plot] = MappingProxyType(
-    {
-        "borrowed": borrowed.borrowed,
-        "broken": broken.broken,
-        "errand": errand.errand,
-        "gift": gift.gift,
-        "guess": guess.guess,
-        "hungry": hungry.hungry,
-        "lost": lost.lost,
-        "promise": promise.promise,
-        "repaid": repaid.repaid,
-        "repaired": repaired.repaired,
-        "seed": seed.seed,
-        "strayed": strayed.strayed,
-        "stuck": stuck.stuck,
-        "swap": swap.swap,
-        "thief": thief.thief,
-    }
+_ALL = (
+    *(borrowed, broken, errand, gift, guess, hungry, lost, promise),
+    *(repaid, repaired, seed, strayed, stuck, swap, thief),
 )
-DEEDS: tuple[Deed, ...] = (
-    everyday.DEEDS
-    + borrowed.DEEDS
-    + broken.DEEDS
-    + errand.DEEDS
-    + gift.DEEDS
-    + guess.DEEDS
-    + hungry.DEEDS
-    + lost.DEEDS
-    + promise.DEEDS
-    + repaid.DEEDS
-    + repaired.DEEDS
-    + seed.DEEDS
-    + strayed.DEEDS
-    + stuck.DEEDS
-    + swap.DEEDS
-    + thief.DEEDS
-)
+PLOTS: Mapping[str, Plot] = {
+    name: getattr(module, name) for module in _ALL for name in [module.__name__.rpartition(".")[2]]
+}
+"""By name; each is a function that has the name of its file."""
+DEEDS: Mapping[str, Deed] = {deed.name: deed for module in (everyday, *_ALL) for deed in module.DEEDS}
