@@ -18,12 +18,12 @@ from transformer_core.figures.hues import STRONG
 from transformer_core.language import say, say_message
 
 MOST_LISTED = 12
-UNCHANGED = 0.005  # nats^0.5: a distance below it is none in two digits
-LEAST_RANGE = 0.1  # nats^0.5, that colors and bars go to at least: less is hardly a change
+UNCHANGED = 0.005  # a distance below it is none in two digits
+LEAST_RANGE = 0.1  # that colors and bars go to at least: less is hardly a change
 LOOK_FOR = mark(
     "the heads that a change of the text, of the training or of another head reaches at all; those that stay pale do "
-    "the same as before. The number is the Jensen-Shannon distance: the root of the divergence of two rows in nats, "
-    "averaged over the queries with a choice, from 0 to 0.83."
+    "the same as before. The number is the Jensen-Shannon distance: the root of the divergence of two rows to base 2, "
+    "averaged over the queries with a choice, from 0 to 1."
 )
 CODE = """
 from transformer_core.analysis.flow.divergence import ranked
@@ -31,7 +31,7 @@ from transformer_core.analysis.texts.side_by_side import SharedTokens, changes
 
 for name in {attentions}:
     shared = SharedTokens.of({labels_a}, {labels_b})
-    found = changes(a.attention_maps[name], b.attention_maps[name], shared)  # [layer, head], nats^0.5
+    found = changes(a.attention_maps[name], b.attention_maps[name], shared)  # [layer, head], in [0, 1]
     for layer, head, distance in ranked(found)[:12]:
         print(name, layer, head, round(distance, 3))
 """
@@ -120,7 +120,6 @@ def _grid(data: ComparisonData, name: str, of_heads: np.ndarray, most: float) ->
         of_heads,
         title=say("{attention}: how far B is from A", attention=say(ATTENTIONS[name].title)),
         what=say("Jensen-Shannon distance"),
-        unit="nats^½",
         limits=(0.0, most),
         chosen=(head.layer, head.head) if head.attention == name else None,
         theme=theme(),

@@ -22,7 +22,7 @@ from transformer_core.language import say
 if TYPE_CHECKING:
     from transformer_core.analysis import ModelRun
 
-KINDS = {"": mark("nothing"), "off": mark("heads off"), "even": mark("heads evened out")}
+KINDS = {"": mark("nothing"), "off": mark("heads off"), "even": mark("uniform attention")}
 SAME = ""  # in the place of a head: that of side A
 ABOUT_KINDS = mark(
     "Switched off: a head writes nothing. Evened out: it looks at all that it may, alike. The rest of the model goes "
@@ -71,7 +71,7 @@ def choose(a: Side, b: Side, cards: Mapping[str, ModelCard]) -> None:
             )
             if can_be_forced(a, b):
                 st.toggle(
-                    say("writes what A writes"),
+                    say("force A’s output"),
                     help=say("So both are compared word for word. Without it B writes what it likes best."),
                     **box(
                         compare_state.B_WRITES,

@@ -45,7 +45,7 @@ shared = SharedTokens.of({labels_a}, {labels_b})
 maps_a, maps_b = a.attention_maps[{attention_a!r}], b.attention_maps[{attention_b!r}]
 pair = aligned_head(maps_a, maps_b, shared, {head_a}, {head_b})
 print(pair.b - pair.a)  # [query, key], on the tokens that both texts have
-print(distance(pair))  # mean Jensen-Shannon distance of the rows, nats^0.5
+print(distance(pair))  # mean Jensen-Shannon distance of the rows, base 2, in [0, 1]
 """
 ALONE = """
 print({letter}.attention_maps[{attention!r}].pattern({layer}, {head}))  # [query, key]
@@ -247,8 +247,8 @@ def _say(data: ComparisonData, shared: SharedTokens, pair: AlignedPatterns) -> N
     """Say how far apart the heads are, what was paired, and what to look for."""
     apart = distance(pair)
     of_all = say(
-        "<b>Jensen-Shannon distance {apart:.2f}</b>, the mean over the rows of the root of the divergence in nats: 0 "
-        "for the same rows, at most 0.83 for rows that share no key.",
+        "<b>Jensen-Shannon distance {apart:.2f}</b>, base 2, the mean over the rows: 0 for the same rows, 1 "
+        "for rows that share no key.",
         apart=apart,
     )
     what = _paired(shared.queries, say("queries"))

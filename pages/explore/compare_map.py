@@ -25,7 +25,7 @@ MOST_OPENED = 24  # heads of a cluster that have a button
 WAYS = {"looking": mark("where they look"), "writing": mark("what they write")}
 WHOSE = {"both": mark("A and B"), "a": mark("A alone")}
 ABOUT = {
-    "looking": mark("Jensen-Shannon distance of their rows, in nats^½"),
+    "looking": mark("Jensen-Shannon distance of their rows, base 2"),
     "writing": mark("(1 − CKA)^½ of what they write into the residual stream"),
 }
 CODE = """
@@ -76,7 +76,7 @@ def code(data: ComparisonData) -> str:
         imports = "from transformer_core.analysis.texts.side_by_side import SharedTokens, distances_by_looking"
         tokens = f"SharedTokens.of({labels[0]}, {labels[1]})" if shared else None
         given = f"a.attention_maps[{a!r}], {f'b.attention_maps[{b!r}]' if shared else None}, {tokens}"
-        distances = f"distances = distances_by_looking({given})  # [head, head], nats^0.5"
+        distances = f"distances = distances_by_looking({given})  # [head, head], in [0, 1]"
     else:
         imports = (
             "from transformer_core.analysis.heads.outputs import head_outputs\n"

@@ -69,7 +69,7 @@ class Side:
         if kind == "off":
             return say("{name}, without {heads}", name=self.weights.name, heads=listed + more)
         if kind == "even":
-            return say("{name}, {heads} evened out", name=self.weights.name, heads=listed + more)
+            return say("{name}, {heads} with uniform attention", name=self.weights.name, heads=listed + more)
         return self.weights.name
 
     @property

@@ -141,7 +141,7 @@ def _own_words(data: DecodingData) -> None:
     spaces_count = not of_ids and data.tokenizer.encode(" a") != data.tokenizer.encode("a")
     of_words = say("… a space begins a new word") if spaces_count else say("Words to go on with, then Enter")
     st.text_input(
-        say("Write your own here"),
+        say("Continue with your own text"),
         key=OWN,
         on_change=_lead,
         args=(data,),

@@ -24,8 +24,8 @@ QUANTITY_NAMES = {
     "pattern": mark("Pattern"),
     "scores": mark("Scores before softmax"),
     "log": mark("Pattern, log scale"),
-    "values": mark("Weighted by ‖v‖"),
-    "written": mark("Weighted by ‖v W_O‖"),
+    "values": mark("Norm-weighted attention ‖α v‖"),
+    "written": mark("Norm-weighted attention ‖α v W_O‖"),
 }
 ORDERS = {"": mark("layers"), "descending": mark("high first"), "ascending": mark("low first")}
 ORDER_ICONS = {"": ":material/sort:", "descending": ":material/arrow_downward:", "ascending": ":material/arrow_upward:"}
@@ -33,7 +33,7 @@ ABOUT_WORDS = mark(
     "Words out of tokens: the sum over the keys of a word, the mean over its queries. Scores, which cannot be added "
     "up, stay those of tokens."
 )
-HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("sinks, where attention rests")}
+HIDDEN_NAMES = {"special": mark("special tokens"), "sinks": mark("attention sinks")}
 SPANS = {"Queries": mark("Queries from and to"), "Keys": mark("Keys from and to")}
 MEANS = {"": mark("the chosen"), "layer": mark("mean of its layer"), "all": mark("mean of all")}
 ABOUT_MIX = mark(

@@ -45,7 +45,7 @@ def show(data: ArchitectureData) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", key="hl-arch-site"):
         st.session_state[SITE_BOX] = site
         st.selectbox(
-            say("What is captured"),
+            say("Activation"),
             [*found],
             format_func=lambda name: f"{say(found[name].what)} · {name.rpartition('.')[2]}",
             key=SITE_BOX,

@@ -17,7 +17,7 @@ TASK_NAMES = {
     "reverse": mark("Reverse letters"),
     "copy": mark("Copy letters"),
     "sort": mark("Sort letters"),
-    "dates": mark("Write dates anew"),
+    "dates": mark("Reformat dates"),
 }
 
 

@@ -41,7 +41,10 @@ def show(data: PositionsData) -> None:
             st.segmented_control(
                 say("What is rotated"),
                 ["same", "model"],
-                format_func={"same": say("one vector twice"), "model": say("the head’s query and key")}.__getitem__,
+                format_func={
+                    "same": say("same vector as query and key"),
+                    "model": say("the head’s query and key"),
+                }.__getitem__,
                 required=True,
                 **state.box(positions_state.VECTORS, "model" if is_model else "same"),
             )

@@ -25,7 +25,7 @@ def show(lesson: "Lesson", question: "Question", number: int, evidence: "Evidenc
     given = tour_state.answers(lesson.name)
     is_answered = number < len(given)
     with st.container(key=f"hl-tour-question-{number}{'-answered' if is_answered else ''}", gap="small"):
-        kicker = say("Your prediction") if not is_answered else say("Predicted, and computed")
+        kicker = say("Your prediction") if not is_answered else say("Your prediction and the computed answer")
         st.html(f"<p class='hl-tour-kicker'>{html.escape(kicker)}</p>")
         prose.markdown(question.ask)
         if is_answered:

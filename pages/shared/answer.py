@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformer_core.analysis import Blank, ModelRun
 
 LABELS = {
-    "encoder_decoder": mark("The model says"),
+    "encoder_decoder": mark("Output"),
     "decoder_only": mark("Continuation"),
     "encoder_only": mark("The model fills in"),
 }
@@ -58,7 +58,7 @@ def show(card: ModelCard, model_run: "ModelRun | None") -> None:
         _late(card, model_run.output, is_complete=model_run.is_complete)
     else:
         with _row():
-            _label(mark("You made it say"), model_run)
+            _label(mark("Forced output"), model_run)
             st.button(
                 f":primary[{say('back to its own')}]",
                 key="own-target",

@@ -128,8 +128,8 @@ def facts(stats: "CorpusStats") -> list[tuple[str, str]]:
         ),
         *lengths,
         (say("unknown tokens in held-out data"), f"{stats.unknown_share:.1%}"),
-        (say("loss of guessing by frequency"), say("{n:.2f} nats", n=stats.unigram_loss)),
-        (say("loss of looking one token back"), say("{n:.2f} nats", n=stats.bigram_loss)),
+        (say("unigram baseline"), say("{n:.2f} nats", n=stats.unigram_loss)),
+        (say("bigram baseline"), say("{n:.2f} nats", n=stats.bigram_loss)),
     ]
 
 

@@ -173,8 +173,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
         more = say(" and {n} more", n=len(model_run.unknown) - 5) if len(model_run.unknown) > 5 else ""
         remarks.append(
             say(
-                "The model has never seen {shown}{more} and reads <unk>, the unknown word, instead; what it makes of "
-                "that is a guess.",
+                "Not in the vocabulary, so replaced by <unk>: {shown}{more}; expect poor output.",
                 shown=shown,
                 more=more,
             )
@@ -188,7 +187,7 @@ def _remarks(model_run: "ModelRun | None", text: str) -> list[str]:
     if model_run.target_left_out:
         remarks.append(say("The target is long: its first {n} tokens were read.", n=model_run.target_left_out.start))
     if model_run.architecture == "encoder_decoder" and not model_run.is_complete and not continuing.is_awaited():
-        remarks.append(say("The model found no end; its output is cut here."))
+        remarks.append(say("No end-of-sequence token was generated; the output is truncated."))
     if model_run.architecture == "encoder_only" and not model_run.blanks and WRITTEN_MASK.search(text):
         remarks.append(say("This model has no mask token, so it reads a blank as it is written."))
     return [*remarks, *_detours(model_run)]

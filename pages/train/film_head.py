@@ -150,7 +150,7 @@ def teacher_forcing(data: SnapshotData) -> None:
             width="content",
         )
         if fixed.architecture == "encoder_decoder":
-            with st.popover(f":primary[{say('lead them elsewhere')}]", type="tertiary", key="film-lead"):
+            with st.popover(f":primary[{say('change target')}]", type="tertiary", key="film-lead"):
                 st.text_input(
                     say("Target that all snapshots are teacher-forced on"),
                     key=run_state.TARGET,

@@ -77,7 +77,7 @@ def _take() -> None:
             st.rerun()  # the page that a person sees has room for another file
     with by_hand, st.form("train-paste", border=False):
         text = st.text_area(say("Text, or pairs with a tab between"), height=160, placeholder=say("Paste a text here"))
-        if st.form_submit_button(say("Take it in")):
+        if st.form_submit_button(say("Upload")):
             name = f"{say('pasted')}{'.tsv' if _are_pairs(text) else '.txt'}"
             _take_in(name, text.encode("utf-8", "replace"))
 
@@ -95,7 +95,7 @@ def _take_in(name: str, content: BinaryIO | bytes, *, skip_bad_lines: bool = Fal
     except BadLinesError as error:
         session[_PENDING] = (name, content, error)
     except CorpusError as error:
-        session[_REFUSAL] = say("This was not taken in: {error}.", error=error)
+        session[_REFUSAL] = say("This could not be imported: {error}.", error=error)
     else:
         session[OWN] = taken.path.parent.name
         session[_REMARK] = (session[OWN], say_message(taken.remark))

@@ -227,7 +227,9 @@ def _pace(
         if has_windows:
             stride = fields.whole("stride", mark("Stride of windows (0: their length)"), usual.stride or 0, 0, 4096)
         seed = fields.whole("seed", mark("Seed"), usual.seed, 0, 2**32 - 1)
-        film_megabytes = fields.whole("film_megabytes", mark("Film, at most MB"), usual.film_megabytes, 0, 100_000)
+        film_megabytes = fields.whole(
+            "film_megabytes", mark("Snapshot storage limit (MB)"), usual.film_megabytes, 0, 100_000
+        )
         if len(models.devices()) > 1:
             device = fields.one_of("device", mark("Device"), models.devices(), models.devices()[1])
             precision = fields.one_of("precision", mark("Precision"), get_args(Precision), usual.precision)

@@ -123,7 +123,7 @@ def test_sliders_redraw_at_once_and_what_was_written_stays(page: Page):
 
 def test_ones_own_words_are_written_and_gone_on_from(page: Page):
     open_decoding(page, "/decoding?model=stories&step=0")
-    box = page.get_by_role("textbox", name="Write your own here")
+    box = page.get_by_role("textbox", name="Continue with your own text")
     box.fill(" But the dragon")
     box.press("Enter")
     expect(page.locator(".output .chip.forced").first).to_be_visible()

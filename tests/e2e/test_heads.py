@@ -143,7 +143,7 @@ def test_the_browsers_back_button_goes_back_to_the_view_before(page: Page):
 def test_markup_in_a_text_is_text(page: Page):
     open_heads(page)
     type_text(page, "<script>window.stolen=1</script> <img src=x onerror=window.stolen=1> cat")
-    expect(page.locator(".hl-note")).to_contain_text("has never seen")
+    expect(page.locator(".hl-note")).to_contain_text("Not in the vocabulary")
     head(page, "Encoder self-attention, layer 0, head 1").click()
     expect(title(page)).to_have_text("Attention pattern: encoder self-attention, layer 0, head 1")
     expect(keys(page).first).to_have_text("<unk> <")

@@ -108,7 +108,7 @@ def test_a_target_is_typed_and_given_up_again(open_app: OpenApp):
     box.set_value("Le chat le zèbre.").run()
     assert not app.exception
     assert url_of(app)["target"] == "Le chat le zèbre."
-    assert "You made it say" in text_of(app) and "By itself the model would go on with" in text_of(app)
+    assert "Forced output" in text_of(app) and "By itself the model would go on with" in text_of(app)
     assert "“zèbre”" in text_of(app)  # which the model has no token for
     rows = [html.unescape(label) for label in figure_of(app)["layout"]["yaxis"]["ticktext"]]
     assert rows == ["<bos>", "Le", "chat", "le", "<unk> zèbre", "."]
@@ -122,7 +122,7 @@ def test_an_empty_target_means_the_models_own(open_app: OpenApp):
     assert app.text_input(key="target-box").value == "Le chat."
     app.text_input(key="target-box").set_value("  ").run()
     assert "target" not in url_of(app)
-    assert "The model says" in text_of(app)
+    assert "Output" in text_of(app)
 
 
 def test_an_example_gives_a_typed_target_up(open_app: OpenApp):

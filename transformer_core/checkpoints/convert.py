@@ -258,7 +258,7 @@ class _Source:
         if missing[0].startswith(family.prefix):
             way_out = Message("the file is incomplete, or belongs to another config.json; copy the whole model again")
         else:
-            way_out = Message("it was saved without the part that scores all tokens; choose a version that has it")
+            way_out = Message("the checkpoint has no language-modelling head; choose a version that has one")
         return Message(
             "{where} lacks the weight {name!r}{instead}; {way_out}",
             where=Message.joined("", (self._where, saved_as)),

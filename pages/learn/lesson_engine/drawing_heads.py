@@ -26,7 +26,7 @@ SLIDERS: Mapping[str, Callable[[Mapping[str, Any]], tuple[Slider, ...]]] = {
     "softmax": lambda given: (
         Slider(
             name="scale",
-            label=say("Scores times"),
+            label=say("Score multiplier (inverse temperature)"),
             low=0.0,
             high=12.0,
             step=0.1,

@@ -158,7 +158,7 @@ def test_heads_that_take_up_a_habit_are_marked_once_a_step():
     assert list(marks.x) == [20, 40]
     assert list(marks.text) == ["Head one appears.<br>Head three appears.", "Head two appears."]
     assert marks.marker.size[0] > marks.marker.size[1]
-    assert titles(figure)[0] == "<b>Heads take up a habit</b>"
+    assert titles(figure)[0] == "<b>Head emergence</b>"
 
 
 def test_a_snapshot_is_marked_in_every_panel():

@@ -50,7 +50,7 @@ def upload(app: AppTest, analyse: Analyse) -> Callable[[str, bytes], None]:
 def paste(app: AppTest, analyse: Analyse) -> Callable[[str], None]:
     def paste(text: str) -> None:
         app.text_area[0].set_value(text)
-        analyse(next(button for button in app.button if button.label == "Take it in").click().run())
+        analyse(next(button for button in app.button if button.label == "Upload").click().run())
 
     return paste
 

@@ -40,12 +40,11 @@ _DOES = {
     "norm": mark(
         "Brings each vector to the same scale before the sub-layer reads it; the stream itself stays as it is."
     ),
-    "add": mark("Adds what the sub-layer wrote to the stream that went around it."),
-    "add_norm": mark(
-        "Adds what the sub-layer wrote to the stream that went around it, and brings the sum to one scale."
-    ),
+    "add": mark("Adds the output of the sub-layer to the residual."),
+    "add_norm": mark("Adds the output of the sub-layer to the residual, and normalizes the sum."),
     "feed_forward": mark(
-        "Two linear maps with a bend between them, at each position by itself: here nothing passes from token to token."
+        "Two linear layers with an activation function in between, applied at each position "
+        "separately: no information moves between tokens."
     ),
     "transform": mark("One more layer and a normalization, before the last matrix."),
     "linear": mark("Compares each final state with a vector for each token of the vocabulary: the logits."),

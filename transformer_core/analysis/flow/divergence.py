@@ -26,25 +26,26 @@ def entropy(p: Rows, *, unit: Literal["nats", "bits"] = "nats") -> Float[np.ndar
 
 
 def js_divergence(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#rows key"]) -> Float[np.ndarray, "*rows"]:
-    """Return the Jensen-Shannon divergence H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in nats.
+    """Return the Jensen-Shannon divergence H((p + q) / 2) - (H(p) + H(q)) / 2 over the last axis, in bits.
 
     Args:
         p: distributions, one a row; worked on in float64, whatever they come in.
         q: others over the same keys; leading axes of length 1 stand for any length.
 
     Returns:
-        in [0, ln 2]: exactly 0 for equal rows, ln 2 for rows that share no key; ln 2 / 2 between a row of nothing
-        (all 0) and any that sums to 1.
+        in [0, 1]: exactly 0 for equal rows, 1 for rows that share no key; 1/2 between a row of nothing (all 0) and
+        any that sums to 1.
 
     Source: Lin 1991, eq. (4.1), with both weights 1/2.
     """
     p, q = p.astype(np.float64), q.astype(np.float64)
-    cells = (_x_log_x(p) + _x_log_x(q)) / 2 - _x_log_x((p + q) / 2)  # none below 0: x log x is convex
-    return np.asarray(cells.sum(axis=-1).clip(0, np.log(2)))
+    own = (_x_log_x(p, np.log2) + _x_log_x(q, np.log2)) / 2
+    cells = own - _x_log_x((p + q) / 2, np.log2)  # none below 0: x log x is convex
+    return np.asarray(cells.sum(axis=-1).clip(0, 1))
 
 
 def js_distance(p: Float[np.ndarray, "*#rows key"], q: Float[np.ndarray, "*#rows key"]) -> Float[np.ndarray, "*rows"]:
-    """Return the root of the Jensen-Shannon divergence, in nats^0.5: a metric, at most (ln 2)^0.5 = 0.83.
+    """Return the root of the Jensen-Shannon divergence to base 2: a metric, in [0, 1].
 
     Source: Endres and Schindelin 2003.
     """
@@ -64,7 +65,7 @@ def head_changes(
         mask: True = may attend. A query has a choice where at least two keys are allowed.
 
     Returns:
-        in [0, (ln 2)^0.5], nats^0.5; 0 where no query has a choice: nothing could change.
+        in [0, 1]; 0 where no query has a choice: nothing could change.
     """
     has_choice = mask.sum(axis=-1) >= 2
     changes = np.zeros(a.shape[:-2])

@@ -47,7 +47,7 @@ def pattern_distances(
         mask: True = may attend; None: everything is allowed. A query has a choice where at least two keys are.
 
     Returns:
-        in [0, (ln 2)^0.5], nats^0.5; 0 where no query has a choice. Among themselves: symmetric, 0 on the diagonal, and
+        in [0, 1], to base 2; 0 where no query has a choice. Among themselves: symmetric, 0 on the diagonal, and
         no way round is shorter (a mean of metrics is a metric).
 
     Source: Endres and Schindelin 2003 for the distance; Clark et al. 2019, sec. 6, compare heads so.
@@ -187,12 +187,13 @@ def _row_distances(
     looked_at = rows.any(axis=0) if others is None else rows.any(axis=0) | others.any(axis=0)
     p = np.ascontiguousarray(rows[:, looked_at], dtype=np.float64)
     q = p if others is None else np.ascontiguousarray(others[:, looked_at], dtype=np.float64)
-    own_p, own_q = entropy(p), entropy(q)
+    own_p, own_q = entropy(p, unit="bits"), entropy(q, unit="bits")
     divergences = np.zeros((len(p), len(q)))
     for head, row in enumerate(p):
         first = head + 1 if others is None else 0
-        divergences[head, first:] = entropy((row + q[first:]) / 2) - (own_p[head] + own_q[first:]) / 2
-    return np.sqrt(divergences.clip(0, np.log(2)))
+        both = entropy((row + q[first:]) / 2, unit="bits")
+        divergences[head, first:] = both - (own_p[head] + own_q[first:]) / 2
+    return np.sqrt(divergences.clip(0, 1))
 
 
 def _centred(x: Float[np.ndarray, "pos d"]) -> Float[np.ndarray, "pos d"]:

@@ -86,7 +86,7 @@ def aligned_head(
 
 
 def distance(pair: AlignedPatterns) -> float:
-    """Return the mean Jensen-Shannon distance of two aligned heads, in [0, (ln 2)^0.5] nats^0.5."""
+    """Return the mean Jensen-Shannon distance of two aligned heads, to base 2: in [0, 1]."""
     return float(head_changes(pair.a[None], pair.b[None], pair.mask)[0])
 
 
@@ -126,7 +126,7 @@ def distances_by_looking(
         shared: the tokens of both, paired; needed with B.
 
     Returns:
-        mean Jensen-Shannon distances in [0, (ln 2)^0.5] nats^0.5, symmetric, 0 on the diagonal.
+        mean Jensen-Shannon distances to base 2, in [0, 1], symmetric, 0 on the diagonal.
     """
     if b is None or shared is None:
         return pattern_distances(_heads(a), mask=a.mask())

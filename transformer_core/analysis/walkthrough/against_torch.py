@@ -19,7 +19,7 @@ Bias = Float[np.ndarray, "head query key"] | None
 MODULE = "torch.nn.MultiheadAttention"
 FUNCTION = "torch.nn.functional.scaled_dot_product_attention"
 
-TURNS = mark("torch.nn.MultiheadAttention does not turn queries and keys by their positions")
+TURNS = mark("torch.nn.MultiheadAttention does not apply rotary embeddings")
 NORMS = mark("torch.nn.MultiheadAttention does not normalize queries and keys")
 WIDTH = mark("in torch.nn.MultiheadAttention a head has d_model / n_heads dimensions, and this model's has not")
 

@@ -11,10 +11,10 @@ TITLES: Mapping[str, str] = {
     "norm": mark("Normalize"),
     "projection": mark("Queries, keys and values"),
     "qk_norm": mark("Normalize queries and keys"),
-    "rotation": mark("Turn by position"),
+    "rotation": mark("Apply RoPE"),
     "product": mark("Dot products"),
     "scale": mark("Divide by √d_k"),
-    "bias": mark("Add what the distance says"),
+    "bias": mark("Add position bias"),
     "mask": mark("Mask"),
     "softmax": mark("Softmax"),
     "weigh": mark("Weigh the values"),
@@ -26,7 +26,7 @@ TITLES: Mapping[str, str] = {
     "cross": mark("Cross-attention"),
     "norm_2": mark("Normalize again"),
     "feed_forward": mark("Feed-forward"),
-    "add_norm_2": mark("Add & norm again"),
+    "add_norm_2": mark("Second add & norm"),
     "add_2": mark("Add again"),
 }
 
@@ -35,9 +35,7 @@ NOTICES: Mapping[str, str] = {
     "input of later layers": mark(
         "These rows have been through the layers below: each holds something of the tokens around it."
     ),
-    "input of cross-attention": mark(
-        "Two texts go in: the decoder's rows will ask, and the encoder's output will be looked at."
-    ),
+    "input of cross-attention": mark("Queries come from the decoder, keys and values from the encoder output."),
     "norm": mark("Every row comes to about the same size, so that no token shouts down the others."),
     "projection": mark("The same row is read three times: what it looks for, what it offers, and what it would tell."),
     "projection of cross-attention": mark(

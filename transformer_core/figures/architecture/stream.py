@@ -73,7 +73,7 @@ def stream_figure(
         | ends
         | {"matches": "x", "anchor": "y2", "tickangle": -55 if len(places) > 5 else 0, "automargin": True},
         "yaxis": upright
-        | {"domain": [0.46, 1], "rangemode": "tozero", "title": axis_title(say("length of the stream"))},
+        | {"domain": [0.46, 1], "rangemode": "tozero", "title": axis_title(say("norm of the residual stream"))},
         "yaxis2": upright
         | {"domain": [0, 0.36], "anchor": "x2", "range": [0, 1.08 * top], "tickformat": ".0%", "nticks": 4}
         | {"title": axis_title(say("added to it"))},

@@ -195,7 +195,7 @@ def _marks(
         return []
     return [
         go.Scatter(
-            name=say("takes up a habit"),
+            name=say("head specialises"),
             x=places(np.array([step for _, step, _ in here]), log=log),
             y=[scores[layer, head, int(np.flatnonzero(steps == step)[0])] for (_, layer, head), step, _ in here],
             text=[wrapped(words) for _, _, words in here],

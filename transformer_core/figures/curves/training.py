@@ -218,7 +218,7 @@ def _appearances(appearances: Sequence[tuple[int, str]], *, log: bool) -> list[P
         showlegend=False,
     )
     axis = {"range": [-1, 1], "showticklabels": False, "showgrid": False, "fixedrange": True}
-    return [Panel(title=f"<b>{say('Heads take up a habit')}</b>", height=18, axis=axis, traces=[marks])]
+    return [Panel(title=f"<b>{say('Head emergence')}</b>", height=18, axis=axis, traces=[marks])]
 
 
 def _line(curve: Curve, name: str, color: str, words: str, *, log: bool, width: float = 2.5, **more: Any) -> go.Scatter:
