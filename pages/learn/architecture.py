@@ -10,7 +10,7 @@ from pages.learn import (
 )
 from pages.learn.architecture_code import code_of
 from pages.learn.architecture_data import MOST_TOKENS, ArchitectureData
-from pages.learn.architecture_said import on_drawing
+from pages.learn.architecture_labels import on_drawing
 from pages.shared import architecture_state, cache, code_expander, models, prose, state
 from pages.shared.components.drawing import drawing
 from pages.shared.models import ModelCard

@@ -6,12 +6,12 @@ import streamlit as st
 
 from pages.learn import architecture_activation
 from pages.learn.architecture_data import ArchitectureData
-from pages.learn.architecture_said import name_of, parameters_in_words, shape_in_words, table
+from pages.learn.architecture_labels import name_of, parameters_in_words, shape_in_words, table
+from pages.learn.architecture_words import does, sources
 from pages.shared import architecture_state, prose
 from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.shapes import in_numbers, input_site, stages
 from transformer_core.analysis.blueprint.weights import weights_of
-from transformer_core.analysis.blueprint.words import does, sources
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import grouped, say
 

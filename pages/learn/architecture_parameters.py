@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.learn import architecture_code
 from pages.learn.architecture_data import ArchitectureData
-from pages.learn.architecture_said import table
+from pages.learn.architecture_labels import table
 from pages.shared import architecture_state, export, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme

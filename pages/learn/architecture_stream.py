@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.learn import architecture_code
 from pages.learn.architecture_data import ArchitectureData
-from pages.learn.architecture_said import STACKS, place_in_words
+from pages.learn.architecture_labels import STACKS, place_in_words
 from pages.shared import export, prose, state
 from pages.shared.components import figures
 from pages.shared.style import theme

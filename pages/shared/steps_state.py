@@ -14,7 +14,7 @@ import streamlit as st
 from pages.shared import state
 from pages.shared.fields import Field, number, one_of
 from pages.shared.models import ModelCard
-from transformer_core.analysis.walkthrough.stages import TITLES
+from pages.shared.step_texts import TITLES
 from transformer_core.language import say
 
 PAGE = "steps"

@@ -11,9 +11,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.components.steps import SHORT, At, attention_steps
+from pages.shared.step_texts import TITLES
 from tests.pages.conftest import component
 from transformer_core.analysis.walkthrough import Number, Quantity, Stage, Term
-from transformer_core.analysis.walkthrough.stages import TITLES
 
 RANDOM = np.random.default_rng(3)
 SIZES = {"query": 2, "key": 3, "d_head": 4}
@@ -34,9 +34,8 @@ QUANTITIES = [
 QUANTITIES[3].values[0, 2] = -np.inf
 STAGE = Stage(
     name="product",
-    title="Dot products",
     formula="q_i · k_j = ∑_c q_{i c} k_{j c}",
-    notice="One sentence.",
+    notice="product",
     matrices=("q", "k"),
 )
 NUMBER = Number(

@@ -13,6 +13,7 @@ from jaxtyping import Float
 
 from pages.shared.components.mounting import component
 from pages.shared.components.packing import packed
+from pages.shared.step_texts import NOTICES, TITLES
 from transformer_core.analysis.walkthrough import Quantity, Stage, formula_tree
 from transformer_core.errors import mark
 from transformer_core.figures import DARK, LIGHT, Theme, isolate
@@ -24,10 +25,10 @@ SHORT = {  # what the line of stages calls each; marked English, or a formula
     "norm": mark("norm"),
     "projection": "q, k, v",
     "qk_norm": mark("norm q, k"),
-    "rotation": mark("turn"),
+    "rotation": "RoPE",
     "product": "q · k",
     "scale": "÷ √d_k",
-    "bias": mark("distance"),
+    "bias": mark("bias"),
     "mask": mark("mask"),
     "softmax": mark("softmax"),
     "weigh": mark("weigh v"),
@@ -151,9 +152,9 @@ def _stage(stage: Stage) -> dict[str, Any]:
     return {
         "name": stage.name,
         "short": say(SHORT[stage.name]),
-        "title": say(stage.title),
+        "title": say(TITLES[stage.name]),
         "formula": formula_tree(stage.formula),
-        "notice": say(stage.notice),
+        "notice": say(NOTICES[stage.notice]),
         "matrices": stage.matrices,
     }
 

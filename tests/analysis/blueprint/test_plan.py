@@ -11,7 +11,6 @@ from tests.model.building import VARIATIONS, each_variation, odd_config, varied_
 from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.plan import Arrow, Box, blueprint_of
 from transformer_core.analysis.blueprint.shapes import sites_of, stages
-from transformer_core.analysis.blueprint.words import does, sources, title
 from transformer_core.model.presets import transformer_base
 
 pytestmark = pytest.mark.slow
@@ -46,7 +45,6 @@ def test_the_first_code_of_a_box_is_its_modules_class(variation: str):
         names = [part.name for part in parts]
         if box.module and box.kind not in ("linear",):
             assert type(model.get_submodule(box.module)).__name__ in names, box
-        assert title(model.config, box) and does(model.config, box) and sources(model.config, box)
 
 
 def test_code_is_what_stands_in_the_file():

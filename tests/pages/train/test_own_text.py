@@ -78,7 +78,7 @@ def test_what_is_refused_leaves_nothing_to_be_trained_on(app: AppTest, upload: U
         ("pairs.tsv", b"no tab\nnone here either\n", "pairs.tsv: no line is a pair"),
     ):
         upload(name, content)
-        assert "not taken in" in warnings(app) and said in warnings(app)
+        assert "could not be imported" in warnings(app) and said in warnings(app)
         assert chosen(app) is None and "Start training" not in labels(app)
         app.run()  # whatever else happens on the page
         assert chosen(app) is None and "Start training" not in labels(app)

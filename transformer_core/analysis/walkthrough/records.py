@@ -24,9 +24,8 @@ class Stage:
     """One step on the way from the tokens' vectors to what the layer hands on."""
 
     name: str  # short and stable, for addresses
-    title: str  # English, marked
     formula: str  # in the notation of `formula_tree`; it holds no word that would be translated
-    notice: str  # English, marked: one sentence on what to notice
+    notice: str  # what is to be noticed of it: its name, or that of a case, such as "mask of padding"
     matrices: tuple[str, ...]  # names of the quantities that it shows, what goes in first, what comes out last
 
 
