@@ -1,13 +1,13 @@
 """`python -m transformer_core inspect`: what a corpus is, and what a loss on it is to be judged by."""
 
 import argparse
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from transformer_core.cli.progress import StatusLine
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
@@ -24,7 +24,6 @@ _PRESETS: dict[Architecture, str] = {
     "decoder_only": "tiny-decoder",
     "encoder_only": "tiny-encoder",
 }
-_CLEAR = "\r\x1b[2K"  # back to the beginning of the line, which is erased
 _EXAMPLES = """\
 settings:
   tokens      auto, word, character or byte_bpe: what one token is; or the folder of a Hugging Face tokenizer
@@ -85,11 +84,13 @@ def run(options: argparse.Namespace) -> int:
     if options.folder is not None:
         _look_while_wanted(WatchedFolder(options.folder), look)
         return 0
-    progress = _Progress()
-    try:
-        stats = look(on_progress=progress.show)
-    finally:
-        progress.clear()
+    with StatusLine() as status:
+
+        def show(n_done: int, n_in_all: int) -> None:
+            if status.is_terminal:
+                status.show_line(f"encoded {n_done:,} of {n_in_all:,}")
+
+        stats = look(on_progress=show)
     print(stats.to_json() if options.json else "\n".join(_lines(stats)))
     if not options.json and options.corpus not in CORPORA:
         _warn(stats)
@@ -137,21 +138,6 @@ def _reading(assignments: Iterable[str]) -> CorpusReading:
             "{name} is no setting of a corpus; those are {fields}", name=name, fields=", ".join(READING_FIELDS)
         )
     return CorpusReading(**assigned.reading)
-
-
-class _Progress:
-    """How far the encoding is, on a line of a terminal that changes; elsewhere nothing."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-
-    def show(self, n_done: int, n_in_all: int) -> None:
-        if self._is_terminal:
-            print(f"{_CLEAR}encoded {n_done:,} of {n_in_all:,}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._is_terminal:
-            print(_CLEAR, end="", file=sys.stderr, flush=True)
 
 
 def _lines(stats: "CorpusStats") -> Iterator[str]:

@@ -8,7 +8,8 @@ import torch
 from tests.corpora.written import chapter
 from transformer_core.analysis.heads.meter import HeadMeter
 from transformer_core.analysis.training.head_history import HeadHistory
-from transformer_core.training.run.begin import Settings, begin
+from transformer_core.training.run.begin import begin
+from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import Snapshot, work
 
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}

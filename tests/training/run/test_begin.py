@@ -16,8 +16,9 @@ from transformer_core.errors import ConfigError, HeadlightError, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.run import begin as beginning
-from transformer_core.training.run.begin import Settings, asked_further, command
+from transformer_core.training.run.begin import asked_further, command
 from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.request import Settings
 
 __all__ = ["corpus"]  # a fixture
 

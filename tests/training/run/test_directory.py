@@ -329,6 +329,7 @@ def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Tr
     following.mkdir()
     (following / "config.json").write_text("{")
     (directory.path / "last").rename(directory.path / ".last.former")
+    directory.release()
     directory.claim()
     saved = directory.read_last()
     assert saved is not None

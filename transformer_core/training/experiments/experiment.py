@@ -101,10 +101,11 @@ class ExperimentRequest:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Build a request from plain values.
+        """Build a request from plain values; its `command`, which follows from them, may be among them.
 
         Raises:
             ConfigError, TypeError: a value is missing, unknown, or makes no sense.
         """
+        fields = {name: value for name, value in values.items() if name != "command"}
         variants = values.get("variants")
-        return cls(**{**values, "variants": tuple(variants) if isinstance(variants, list | tuple) else ()})
+        return cls(**fields | {"variants": tuple(variants) if isinstance(variants, list | tuple) else ()})

@@ -90,7 +90,9 @@ def _train(
     for number in range(1, request.steps + 1):
         taken = _turns(variants, number)
         ended = {variant: why.as_json() for variant, why in taken.ended.items()}
-        directory.log({"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start})
+        directory.metrics.append(
+            {"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start}
+        )
         yield taken
         variants = [variant for variant in variants if variant.name not in taken.ended]
         if not variants:
@@ -121,7 +123,7 @@ def _measure(
 ) -> ExperimentMeasurement:
     """Measure all variants, and log it."""
     measured = {variant.name: measure(variant, data) for variant in variants}
-    directory.log(
+    directory.metrics.append(
         {
             "step": step,
             "held_out": {name: dict(of_variant.metrics) for name, of_variant in measured.items()},

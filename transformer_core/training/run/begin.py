@@ -2,9 +2,8 @@
 
 import platform
 import shlex
-from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -31,18 +30,9 @@ from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import Progress, RunDirectory
 from transformer_core.training.run.failures import is_short_of_memory, told
 from transformer_core.training.run.job import Job
-from transformer_core.training.run.request import RunRequest
+from transformer_core.training.run.request import RunRequest, Settings
 
 _CORPUS_SEED = 0  # the generated corpora are the same for every run; `--seed` is the training's
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What a person sets apart from the preset; the names are fields of the configurations."""
-
-    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
-    training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
-    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of CorpusReading
 
 
 def begin(

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from transformer_core.corpora.storage.kept_arrays import cache_folder
 from transformer_core.errors import ConfigError
+from transformer_core.training.run.locks import acquire
 
 _POLL_SECONDS = 0.2
 _TICKET_SECONDS = 5.0  # so long a new ticket may not be held yet
@@ -94,21 +95,16 @@ def _folder(line: str = _RUNS) -> Path | None:
 
 def _free_place(folder: Path, most: int | None = None) -> Place | None:
     for number in range(n_at_once() if most is None else most):
-        lock = FileLock(folder / f"place-{number}.lock", thread_local=False, preserve_lock_file=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            continue
-        return Place(lock)
+        lock = acquire(folder / f"place-{number}.lock")
+        if lock is not None:
+            return Place(lock)
     return None
 
 
 def _is_held(path: Path) -> bool:
     """Whether a process still waits with this ticket; one of a process that is gone is thrown away."""
-    lock = FileLock(path, thread_local=False, preserve_lock_file=True)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+    lock = acquire(path)
+    if lock is None:
         return True
     lock.release()
     is_new = time.time_ns() - int(path.name.split("-")[1]) < _TICKET_SECONDS * 1e9

@@ -17,6 +17,15 @@ _KINDS: dict[type, tuple[str, ...]] = {  # what the values of run.json are, wher
 
 
 @dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a person sets apart from the preset; the names are fields of the configurations."""
+
+    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
+    training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
+    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of CorpusReading
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunRequest:
     """What was asked of a run: all that its losses depend on, and what it was made with."""
 
