@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, Self
 
-from transformer_core.checked_fields import Count, CountOrZero, Rule, Share, check_fields, is_above_zero, is_number
+from transformer_core.checked_fields import (
+    Count,
+    CountOrZero,
+    Refusal,
+    Rule,
+    Share,
+    check_fields,
+    check_together,
+    is_above_zero,
+    is_number,
+)
 from transformer_core.errors import ConfigError, Message
 
 Schedule = Literal["paper", "cosine", "constant"]
@@ -39,6 +49,25 @@ ClipNorm = Annotated[
     float,
     Rule(is_above_zero, Message("{name} must be above 0, or none for no clipping; got {value!r}")),
 ]
+
+_REFUSALS = (
+    Refusal(
+        lambda config: config.accumulate > config.batch_size,
+        Message("accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row"),
+    ),
+    Refusal(
+        lambda config: config.weight_decay and config.optimizer == "adam",
+        Message("weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none"),
+    ),
+    Refusal(
+        lambda config: config.guided_head is not None and not _GUIDED_HEAD.fullmatch(str(config.guided_head)),
+        Message("guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}"),
+    ),
+    Refusal(
+        lambda config: config.guided_head is not None and config.compile,
+        Message("guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"),
+    ),
+)
 
 _LEAST_MEASURED = 5  # points that a curve of held-out measures needs to say where it is going
 
@@ -87,18 +116,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         """Check every field."""
         check_fields(self)
-        if self.accumulate > self.batch_size:
-            raise ConfigError(
-                "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
-                accumulate=self.accumulate,
-                batch_size=self.batch_size,
-            )
-        if self.weight_decay and self.optimizer == "adam":
-            raise ConfigError(
-                "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
-                weight_decay=self.weight_decay,
-            )
-        self._check_guided_head()
+        check_together(self, _REFUSALS)
         self._check_rate_changes()
 
     @property
@@ -123,20 +141,6 @@ class TrainingConfig:
         """Build a configuration from plain values; an unknown or missing name is a TypeError."""
         changes = values.get("rate_changes", ())
         return cls(**{**values, "rate_changes": tuple((step, factor) for step, factor in changes)})
-
-    def _check_guided_head(self) -> None:
-        """Check that the guided head has such a name as heads of an encoder have, and can be looked at."""
-        if self.guided_head is None:
-            return
-        if not isinstance(self.guided_head, str) or not _GUIDED_HEAD.fullmatch(self.guided_head):
-            raise ConfigError(
-                "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}",
-                guided_head=self.guided_head,
-            )
-        if self.compile:
-            raise ConfigError(
-                "guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"
-            )
 
     def _check_rate_changes(self) -> None:
         """Check that changes of the learning rate are steps that rise, each with a factor."""

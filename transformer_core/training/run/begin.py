@@ -2,7 +2,6 @@
 
 import platform
 import shlex
-from contextlib import suppress
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -18,17 +17,16 @@ from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.storage.token_store import fingerprint_of_tokenizer, special_token
 from transformer_core.devices import choose_device
-from transformer_core.errors import ConfigError, RunError
+from transformer_core.errors import ConfigError, Message, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
-from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import refuse_unguidable
 from transformer_core.training.presets import TRAININGS
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import Progress, RunDirectory
-from transformer_core.training.run.failures import is_short_of_memory, told
+from transformer_core.training.run.failures import explained, is_short_of_memory, reported
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.request import RunRequest, Settings
 
@@ -160,29 +158,31 @@ def go_on(
         training = replace(request.training, steps=steps)
         request = asked_further(request, path, training)
     processes.first_alone(directory.claim)
-    try:
-        processes.first_alone(lambda: _go_back(directory, request))
-        directory.request = request
-        return _job_as_saved(directory, corpus, place, processes)
-    except Exception as error:
+
+    def go_back() -> None:
+        """Make the folder what it was at the last save, asked to go on as is asked now."""
+        if request != directory.request:
+            directory.extend(request)
+        progress = directory.progress()
+        directory.rewind(step=-1 if progress is None else progress.step)
+
+    def step_done() -> int:
         status = directory.status()
-        step = 0 if status is None else status.step
-        failure = told(error, directory, step=step)
+        return 0 if status is None else status.step
+
+    def write(why: Message) -> None:
         if processes.is_first:
-            with suppress(OSError):
-                directory.write_status("failed", step=step, reason=reason(failure))
+            directory.write_status("failed", step=step_done(), reason=why)
+
+    try:
+        with reported(lambda error: explained(error, directory, step=step_done()), write):
+            processes.first_alone(go_back)
+            directory.request = request
+            return _job_as_saved(directory, corpus, place, processes)
+    except Exception:
+        if processes.is_first:
             directory.release()
-        if failure is error:
-            raise
-        raise failure from error
-
-
-def _go_back(directory: RunDirectory, request: RunRequest) -> None:
-    """Make a claimed run's folder what it was at its last save, asked to go on as is asked now."""
-    if request != directory.request:
-        directory.extend(request)
-    progress = directory.progress()
-    directory.rewind(step=-1 if progress is None else progress.step)
+        raise
 
 
 def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, processes: Processes) -> Job:

@@ -1,7 +1,6 @@
 """The work of a training process: train, measure, film and save, all of it written to the run directory."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
@@ -9,14 +8,14 @@ from typing import Any, Literal
 import torch
 
 from transformer_core.errors import NO_MESSAGE, Message
-from transformer_core.reasons import reason
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord, train
 from transformer_core.training.probes import probe
-from transformer_core.training.run import commands, failures
+from transformer_core.training.run import commands
 from transformer_core.training.run.begin import asked_further
 from transformer_core.training.run.control import Control, ControlSignal
 from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
@@ -79,22 +78,18 @@ def work(
     directory = job.directory
     place: Place | None = None
     try:
-        if job.is_complete:
-            _tell(job, "finished")
-            return
-        if job.processes.is_first:
-            place = _queue(directory, job.step, stop_reason) if waits else take_place()
-        if job.processes.agree(waits and job.processes.is_first and place is None):
-            _tell(job, "stopped", reason=Message("it was stopped while it waited"))
-            return
-        yield from _train(job, stop_reason, on_snapshot)
-    except Exception as error:
-        failure = failures.told(error, directory, step=job.step)
-        with suppress(OSError):  # of the two, the first failure is the one to tell
-            _tell(job, "failed", reason=reason(failure))
-        if failure is error:
-            raise
-        raise failure from error
+        with reported(
+            lambda error: explained(error, directory, step=job.step), lambda why: _tell(job, "failed", reason=why)
+        ):
+            if job.is_complete:
+                _tell(job, "finished")
+                return
+            if job.processes.is_first:
+                place = _queue(directory, job.step, stop_reason) if waits else take_place()
+            if job.processes.agree(waits and job.processes.is_first and place is None):
+                _tell(job, "stopped", reason=Message("it was stopped while it waited"))
+                return
+            yield from _train(job, stop_reason, on_snapshot)
     finally:
         if place is not None:
             place.release()
