@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.schedule import (
-    constant_learning_rate,
     cosine_learning_rate,
     learning_rate,
     warmup_learning_rate,
@@ -74,8 +73,10 @@ def test_the_configuration_chooses_the_schedule_and_both_warm_up_alike(step: int
 @pytest.mark.parametrize(("step", "expected"), [(1, 0.0025), (5, 0.0125), (10, 0.025), (11, 0.025), (5000, 0.025)])
 def test_the_constant_rate_by_hand(step: int, expected: float):
     """(160 * 10)^-0.5 = 1/40 is the highest."""
-    assert constant_learning_rate(step, d_model=160, warmup_steps=10) == pytest.approx(expected, rel=1e-12)
-    assert constant_learning_rate(step, d_model=160, warmup_steps=10, factor=3.0) == pytest.approx(3 * expected)
+    config = TrainingConfig(steps=5000, batch_size=1, warmup_steps=10, schedule="constant")
+    assert learning_rate(step, config, d_model=160) == pytest.approx(expected, rel=1e-12)
+    higher = replace(config, learning_rate_factor=3.0)
+    assert learning_rate(step, higher, d_model=160) == pytest.approx(3 * expected)
 
 
 @pytest.mark.parametrize(

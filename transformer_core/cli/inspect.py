@@ -101,10 +101,10 @@ def _warn(stats: "CorpusStats") -> None:
     """Print what is wrong with the corpus for the smallest presets."""
     from transformer_core.corpora.checks import check
     from transformer_core.model.presets import PRESETS
-    from transformer_core.training.presets import TRAININGS
+    from transformer_core.training.presets import preset_training
 
     preset = _PRESETS[stats.architecture]
-    model, training = PRESETS[preset](stats.vocab_size), TRAININGS[preset]("")
+    model, training = PRESETS[preset](stats.vocab_size), preset_training(preset, "")
     found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
     if found:
         print(f"\nWorth knowing before it is trained on with --preset {preset}:")

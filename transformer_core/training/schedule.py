@@ -24,20 +24,6 @@ def warmup_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: 
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 
-def constant_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Return a learning rate that rises as the paper's does, then stays at its highest value.
-
-    lrate = factor * (d_model * warmup_steps)^-0.5 * min(1, step / warmup_steps)
-
-    Args:
-        step: the step that the rate is for, counted from 1.
-        d_model: width of the residual stream.
-        warmup_steps: the step from which on the rate stays.
-        factor: times the paper's highest rate.
-    """
-    return factor * (d_model * warmup_steps) ** -0.5 * min(1.0, step / warmup_steps)
-
-
 def cosine_learning_rate(
     step: int, *, d_model: int, warmup_steps: int, steps: int, factor: float = 1.0, floor: float = 0.0
 ) -> float:
@@ -64,19 +50,20 @@ def cosine_learning_rate(
 
 
 def learning_rate(step: int, config: TrainingConfig, *, d_model: int) -> float:
-    """Return the learning rate of a step, by the schedule that the configuration names and the changes on the way."""
+    """Return the learning rate of a step, by the schedule that the configuration names and the changes on the way.
+
+    The "constant" one rises as the paper's does, then stays: factor * (d_model * warmup_steps)^-0.5 * min(1, step /
+    warmup_steps).
+    """
     warmup_steps, factor = config.warmup_steps, config.learning_rate_factor
     for first_step, change in config.rate_changes:
         if first_step <= step:
             factor = config.learning_rate_factor * change
-    if config.schedule == "cosine":
-        return cosine_learning_rate(
-            step,
-            d_model=d_model,
-            warmup_steps=warmup_steps,
-            steps=config.steps,
-            factor=factor,
-            floor=config.learning_rate_floor,
-        )
-    rate = warmup_learning_rate if config.schedule == "paper" else constant_learning_rate
-    return rate(step, d_model=d_model, warmup_steps=warmup_steps, factor=factor)
+    if config.schedule == "constant":
+        return factor * (d_model * warmup_steps) ** -0.5 * min(1.0, step / warmup_steps)
+    if config.schedule == "paper":
+        return warmup_learning_rate(step, d_model=d_model, warmup_steps=warmup_steps, factor=factor)
+    floor = config.learning_rate_floor
+    return cosine_learning_rate(
+        step, d_model=d_model, warmup_steps=warmup_steps, steps=config.steps, factor=factor, floor=floor
+    )

@@ -23,7 +23,7 @@ from transformer_core.model.transformer import build
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import refuse_unguidable
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import Progress, RunDirectory
 from transformer_core.training.run.failures import explained, is_short_of_memory, reported
@@ -81,7 +81,7 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         ConfigError: a setting that makes no sense.
         CorpusError: an unknown corpus.
     """
-    training = replace(TRAININGS[preset](corpus_name), **settings.training)
+    training = replace(preset_training(preset, corpus_name), **settings.training)
     reading = CorpusReading(**settings.reading)
     if training.compile and reading.division != "stream":
         raise ConfigError(
@@ -221,7 +221,7 @@ def command(
     words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
     words += ["--run", f"runs/{path.resolve().name}"]
     of_preset = PRESETS[preset](model.vocab_size)
-    usual = of_preset.to_dict() | TRAININGS[preset](corpus_name).to_dict() | asdict(AS_MADE)
+    usual = of_preset.to_dict() | preset_training(preset, corpus_name).to_dict() | asdict(AS_MADE)
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
         usual |= {"d_head": 0, "n_kv_heads": 0}  # what is not said would follow from the other two
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():

@@ -76,6 +76,8 @@ class Job:
     def card(self) -> dict[str, Any]:
         """Return the card of the model as it is now."""
         request, architecture = self.directory.request, self.model.config.architecture
+        training = request.training
+        guidance = {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
         title: str | dict[str, Any] = self.corpus.title
         if architecture == "encoder_only":
             title = Message("{title}, with gaps", title=title).as_json()
@@ -93,22 +95,15 @@ class Job:
             "examples": list(self.corpus.examples_for(architecture)),
             "trained": {
                 "steps": self.step,
-                "seed": request.training.seed,
+                "seed": training.seed,
                 "minutes": round(self.seconds / 60, 2),
                 "command": request.command,
             }
-            | self._guidance(),
+            | (guidance if training.guided is not None else {}),
             "metrics": dict(self.metrics),
             "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
             "versions": dict(request.versions),
         }
-
-    def _guidance(self) -> dict[str, Any]:
-        """Return which head was guided, and how strongly; nothing where none was."""
-        training = self.directory.request.training
-        if training.guided is None:
-            return {}
-        return {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
 
     def save(self) -> None:
         """Replace `last/` by the run as it stands.
