@@ -26,11 +26,12 @@ _GUIDED_HEAD = re.compile(r"encoder\.(\d+)\.(\d+)")
 RateChanges = tuple[tuple[int, float], ...]
 """Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor beside it."""
 
+MOST_SEED = 2**32 - 1
 Seed = Annotated[
     int,
     Rule(
-        lambda value: type(value) is int and 0 <= value < 2**32,
-        Message("{name} must be a whole number from 0 to {most}, got {value!r}", most=2**32 - 1),
+        lambda value: type(value) is int and 0 <= value <= MOST_SEED,
+        Message("{name} must be a whole number from 0 to {most}, got {value!r}", most=MOST_SEED),
     ),
 ]
 Stride = Annotated[

@@ -78,7 +78,7 @@ def test_a_run_that_is_asked_further_says_so_in_its_command(tmp_path: Path, corp
 
 def test_two_names_of_a_folder_are_one(tmp_path: Path, corpus: Path):
     request = begin(tmp_path / "run", corpus).directory.request
-    reading = CorpusReading(**request.reading)
+    reading = request.reading
     parts = (request.corpus, request.preset, request.model, request.training, reading)
     assert command(tmp_path / "run" / ".." / "run", *parts) == command(tmp_path / "run", *parts)
 
@@ -146,4 +146,4 @@ def test_a_run_of_an_older_version_says_nothing_of_how_its_corpus_is_read(tmp_pa
     values = json.loads(path.read_text())
     del values["reading"]
     path.write_text(json.dumps(values))
-    assert RunDirectory.open(tmp_path / "run").request.reading == {}
+    assert RunDirectory.open(tmp_path / "run").request.reading == CorpusReading()

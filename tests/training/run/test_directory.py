@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Barrier, Thread
 from uuid import uuid4
@@ -28,16 +28,18 @@ from transformer_core.training.run.directory import Progress, RunDirectory
 from transformer_core.training.run.request import RunRequest
 
 WRITTEN = json.dumps(
-    RunRequest(
-        corpus="turns",
-        corpus_seed=0,
-        corpus_fingerprint="ab" * 32,
-        preset="tiny",
-        model=ModelConfig(vocab_size=9),
-        training=TrainingConfig(steps=3, batch_size=2, warmup_steps=1, rate_changes=((2, 0.5),)),
-        command="python -m transformer_core train --corpus turns",
-        versions={"python": "3.11"},
-    ).to_dict()
+    asdict(
+        RunRequest(
+            corpus="turns",
+            corpus_seed=0,
+            corpus_fingerprint="ab" * 32,
+            preset="tiny",
+            model=ModelConfig(vocab_size=9),
+            training=TrainingConfig(steps=3, batch_size=2, warmup_steps=1, rate_changes=((2, 0.5),)),
+            command="python -m transformer_core train --corpus turns",
+            versions={"python": "3.11"},
+        )
+    )
 )
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -146,7 +148,7 @@ def test_whatever_run_json_holds_it_is_a_request_or_told(tmp_path_factory: pytes
     except RunError as error:
         assert "run.json" in str(error)
         return
-    assert RunRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
+    assert RunRequest.from_dict(json.loads(json.dumps(asdict(request)))) == request
 
 
 def test_of_a_run_that_was_killed_before_it_began_nothing_is_in_the_way(tmp_path: Path, request_: RunRequest):

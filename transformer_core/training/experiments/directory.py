@@ -10,6 +10,7 @@ commands/       stop
 Whoever watches reads this folder, at any time, and writes into `commands/` alone.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
@@ -47,7 +48,7 @@ class ExperimentDirectory(WorkDirectory):
             )
         directory = cls(path, request)
         taken = Message("another process has just begun an experiment in {path}; choose another folder")
-        directory.begin(REQUEST, request.to_dict() | {"command": request.command}, taken=taken)
+        directory.begin(REQUEST, asdict(request) | {"command": request.command}, taken=taken)
         return directory
 
     @classmethod

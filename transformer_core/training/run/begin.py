@@ -104,7 +104,7 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         corpus=corpus_name,
         corpus_seed=_CORPUS_SEED,
         corpus_fingerprint=corpus.fingerprint,
-        reading=asdict(reading),
+        reading=reading,
         tokenizer_fingerprint=fingerprint_of_tokenizer(tokenizer) if corpus.tokenizer_source else "",
         preset=preset,
         model=model,
@@ -209,8 +209,7 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
 
 def asked_further(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
     """Return the request of the same run with another training, and the command that makes it so from the start."""
-    reading = CorpusReading(**request.reading)
-    again = command(path, request.corpus, request.preset, request.model, training, reading)
+    again = command(path, request.corpus, request.preset, request.model, training, request.reading)
     return replace(request, training=training, command=again)
 
 
@@ -245,15 +244,14 @@ def corpus_of(request: RunRequest) -> Corpus:
     Raises:
         CorpusError: it is not there any more.
     """
-    reading = CorpusReading(**request.reading)
-    return load_corpus(request.corpus, seed=request.corpus_seed, reading=reading)
+    return load_corpus(request.corpus, seed=request.corpus_seed, reading=request.reading)
 
 
 def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
     """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
     asked = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
     begun = {"corpus": request.corpus, "preset": request.preset}
-    begun |= request.model.to_dict() | request.training.to_dict() | dict(request.reading)
+    begun |= request.model.to_dict() | request.training.to_dict() | asdict(request.reading)
     for name, value in asked.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(

@@ -73,13 +73,11 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
     taken: list[tuple[int, Command]] = []
     for name in found:
         mine = _taken(folder, name)
-        try:
+        with suppress(OSError, ValueError):
             (folder / name).replace(mine)  # what is asked from now on is another file
             value, asked_ns = float(mine.read_text(encoding="utf-8")), mine.stat().st_mtime_ns
-        except (OSError, ValueError):
-            continue
-        if _is_possible(value):
-            taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names, as was seen
+            if _is_possible(value):
+                taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names
     for name in found:
         with suppress(OSError):
             _taken(folder, name).unlink()

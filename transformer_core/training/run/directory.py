@@ -96,7 +96,7 @@ class RunDirectory(WorkDirectory):
         """
         self.refuse_if_taken(self.path)
         taken = Message("another process has just begun a run in {path}; choose another folder")
-        self.begin("run.json", self.request.to_dict(), taken=taken)
+        self.begin("run.json", asdict(self.request), taken=taken)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -140,7 +140,7 @@ class RunDirectory(WorkDirectory):
 
     def extend(self, request: RunRequest) -> None:
         """Replace run.json: the same run, asked to go further, or with another learning rate from now on."""
-        write_json(self.path / "run.json", request.to_dict())
+        write_json(self.path / "run.json", asdict(request))
         self.request = request
 
     def rewind(self, *, step: int) -> None:

@@ -1,6 +1,7 @@
 """One run at work: its folder, its data, its model, its optimizer, and how far it has come."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from transformer_core.corpora.batching import Batch, batches_for
@@ -14,36 +15,26 @@ from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import Progress, RunDirectory
 
 
+@dataclass(eq=False)
 class Job:
-    """One run at work; `begin` and `go_on` make it, `work` does it.
+    """One run at work; `begin` and `go_on` make it, `work` does it."""
 
-    Args:
-        directory: the run's folder.
-        corpus: the data.
-        tokenizer: of the data.
-        model: on its device, trained in place.
-        processes: those that train together; the first alone writes.
-    """
+    directory: RunDirectory  # the run's folder
+    corpus: Corpus  # the data
+    tokenizer: Tokenizer  # of the data
+    model: Transformer  # on its device, trained in place
+    processes: Processes = ALONE  # those that train together; the first alone writes
+    step: int = field(default=0, init=False)  # steps done
+    seconds: float = field(default=0.0, init=False)  # spent by this session and those before it
+    metrics: Mapping[str, float] = field(default_factory=dict, init=False)  # of the last measurement
 
-    def __init__(
-        self,
-        directory: RunDirectory,
-        corpus: Corpus,
-        tokenizer: Tokenizer,
-        model: Transformer,
-        *,
-        processes: Processes = ALONE,
-    ) -> None:
-        request = directory.request
-        self.directory = directory
-        self.corpus = corpus
-        self.tokenizer = tokenizer
-        self.model = model
-        self.processes = processes
+    def __post_init__(self) -> None:
+        """Make the optimizer and the batches."""
+        request, model = self.directory.request, self.model
         self.optimizer = Adam(model, request.training)
         self.batches = batches_for(
-            corpus.train,
-            tokenizer,
+            self.corpus.train,
+            self.tokenizer,
             model.config.architecture,
             max_seq_len=model.config.max_seq_len,
             batch_size=request.training.batch_size,
@@ -51,9 +42,6 @@ class Job:
             stride=request.training.stride,
             with_antecedents=request.training.guided is not None,
         )
-        self.step = 0  # steps done
-        self.seconds = 0.0  # spent by this session and those before it
-        self.metrics: Mapping[str, float] = {}  # of the last measurement
 
     def probed_batch(self) -> Batch:
         """Return a batch as the training has them, the same at each call."""
@@ -90,7 +78,7 @@ class Job:
                 "name": request.corpus,
                 "fingerprint": request.corpus_fingerprint,
                 "seed": request.corpus_seed,
-                "reading": dict(request.reading),
+                "reading": asdict(request.reading),
             },
             "examples": list(self.corpus.examples_for(architecture)),
             "trained": {

@@ -1,11 +1,11 @@
 """What was asked of a run: run.json."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from transformer_core.config import ModelConfig
-from transformer_core.corpora.reading import CorpusReading
+from transformer_core.corpora.reading import AS_MADE, CorpusReading
 from transformer_core.errors import HeadlightError
 from transformer_core.training.config import TrainingConfig
 
@@ -32,17 +32,13 @@ class RunRequest:
     corpus: str  # name, as `load_corpus` takes it
     corpus_seed: int
     corpus_fingerprint: str  # sha256 of all pairs
-    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of `CorpusReading`
+    reading: CorpusReading = AS_MADE
     tokenizer_fingerprint: str = ""  # of a tokenizer from elsewhere, as it is saved with the model; "": made here
     preset: str  # name of the model preset and of its training
     model: ModelConfig
     training: TrainingConfig
     command: str  # makes the same run again
     versions: Mapping[str, str]  # of Python and the packages that the numbers depend on
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the request as plain values, for JSON."""
-        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -55,6 +51,9 @@ class RunRequest:
             for name in names:
                 if not isinstance(values[name], kind):
                     raise HeadlightError("{name} is {value!r}", name=name, value=values[name])
-        CorpusReading(**values.get("reading", {}))
-        model, training = ModelConfig.from_dict(values["model"]), TrainingConfig.from_dict(values["training"])
-        return cls(**{**values, "model": model, "training": training})
+        parsed = {
+            "reading": CorpusReading(**values.get("reading", {})),
+            "model": ModelConfig.from_dict(values["model"]),
+            "training": TrainingConfig.from_dict(values["training"]),
+        }
+        return cls(**{**values, **parsed})

@@ -42,14 +42,7 @@ class Measurement:
     metrics: Mapping[str, float]  # `loss` in nats per target that counts, the others in [0, 1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """The film has a snapshot of the model as it is now."""
-
-    step: int
-
-
-Event = StepRecord | Measurement | Snapshot
+Event = StepRecord | Measurement
 
 
 def work(
@@ -69,7 +62,7 @@ def work(
             the run.
 
     Yields:
-        Each step, each measurement, each snapshot of the film.
+        Each step, each measurement.
 
     Raises:
         RunError: the loss is not a number any more, or has exploded; or nothing can be saved, or there is too little
@@ -116,7 +109,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
     _tell(job, "running")
     snapshots = _planned(job)
     if job.step in snapshots and job.step not in directory.film.snapshots():
-        yield from _film(job, on_snapshot)
+        _take_snapshot(job, on_snapshot)
     session_start, seconds_before = perf_counter(), job.seconds
 
     def clock() -> float:
@@ -140,7 +133,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
                     log()
             yield record
             if job.step in snapshots:
-                yield from _film(job, on_snapshot)
+                _take_snapshot(job, on_snapshot)
             if is_measured:
                 yield _measure(job)
             signal = ControlSignal()
@@ -158,7 +151,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
         steps.close()
     if signal.stop:
         if snapshots and job.step not in snapshots:  # the film ends with the model that is saved
-            yield from _film(job, on_snapshot)
+            _take_snapshot(job, on_snapshot)
         _tell(job, "stopped", reason=signal.stop)
     else:
         _tell(job, "finished")
@@ -166,12 +159,13 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
 
 def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
     """Wait for a place among the runs of this machine; None: a stop was requested."""
-    told: list[Message] = []
+    written: Message | None = None
 
     def is_wanted(n_before: int) -> bool:
+        nonlocal written
         waits = Message(_OTHERS_BEFORE if n_before else _FIRST_IN_LINE, most=n_at_once(), n=n_before)
-        if told != [waits]:
-            told[:] = [waits]
+        if waits != written:
+            written = waits
             directory.write_status("queued", step=step, reason=waits)
         directory.heartbeat("queued", step=step, reason=waits)
         return not stop_reason() and not commands.take(directory.path, names=("stop",))
@@ -184,11 +178,6 @@ def _planned(job: Job) -> frozenset[int]:
     training = job.directory.request.training
     n_bytes = sum(parameter.numel() * parameter.element_size() for parameter in job.model.parameters())
     return planned_snapshots(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
-
-
-def _film(job: Job, on_snapshot: Callable[[int], None]) -> Iterator[Snapshot]:
-    _take_snapshot(job, on_snapshot)
-    yield Snapshot(step=job.step)
 
 
 def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bool = False) -> None:
