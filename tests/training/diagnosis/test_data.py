@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, probed, the
+from tests.training.diagnosis.records import STEPS, a_case, falling, kinds, logged, measured, probed, the
 
 LOG = logged(falling(0.1))
 
@@ -20,10 +20,10 @@ LOG = logged(falling(0.1))
     ],
 )
 def test_what_is_wrong_with_the_data(tests: dict[str, float], exact_match: float, kind: str):
-    run = evidence([*LOG, probed(measured(STEPS, 0.1, exact_match=exact_match), **tests)])
+    run = a_case([*LOG, probed(measured(STEPS, 0.1, exact_match=exact_match), **tests)])
     assert kinds(run) == [kind]
 
 
 def test_one_token_again_and_again_leaves_nothing_open():
-    run = evidence([*LOG, measured(STEPS, 0.0)], architecture="decoder_only", unigram_entropy=0.001, bigram_entropy=0.0)
+    run = a_case([*LOG, measured(STEPS, 0.0)], architecture="decoder_only", unigram_entropy=0.001, bigram_entropy=0.0)
     assert "0.001 nats" in the("constant_targets", run).evidence

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, logged, measured, probed, the
+from tests.training.diagnosis.records import STEPS, a_case, falling, kinds, logged, measured, probed, the
 
 
 @pytest.mark.parametrize(
@@ -16,17 +16,17 @@ from tests.training.diagnosis.records import STEPS, evidence, falling, kinds, lo
 )
 def test_a_fault_is_a_problem_where_the_task_is_not_solved(tests: dict[str, float], kind: str):
     log = logged(falling(1.8, half_life=40))
-    assert the(kind, evidence([*log, probed(measured(STEPS, 1.8, exact_match=0.0), **tests)])).severity == "problem"
-    assert kinds(evidence([*log, probed(measured(STEPS, 1.8, exact_match=0.9), **tests)])) == ["well"]
+    assert the(kind, a_case([*log, probed(measured(STEPS, 1.8, exact_match=0.0), **tests)])).severity == "problem"
+    assert kinds(a_case([*log, probed(measured(STEPS, 1.8, exact_match=0.9), **tests)])) == ["well"]
 
 
 @pytest.mark.parametrize("tests", [{"early_end": 0.4}, {"cut_outputs": 0.3}, {"source_gain": 0.5}])
 def test_what_is_within_bounds_is_none(tests: dict[str, float]):
     log = logged(falling(1.8, half_life=40))
-    run = evidence([*log, probed(measured(STEPS, 1.8, exact_match=0.3), **tests)])
+    run = a_case([*log, probed(measured(STEPS, 1.8, exact_match=0.3), **tests)])
     assert not {"ends_at_once", "never_ends", "ignores_source"} & {*kinds(run)}
 
 
 def test_a_source_may_come_into_use_late():
     line = probed(measured(600, 2.4, exact_match=0.0), source_gain=0.0)
-    assert "ignores_source" not in kinds(evidence([*logged(lambda step: 4.0 - step / 400, until=600), line]))
+    assert "ignores_source" not in kinds(a_case([*logged(lambda step: 4.0 - step / 400, until=600), line]))

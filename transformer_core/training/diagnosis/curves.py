@@ -140,23 +140,21 @@ def _noise(losses: Sequence[float]) -> float:
 
 
 def _held_out(step: int, loss: float, record: Mapping[str, Any]) -> HeldOut:
-    shares = {
-        name.removeprefix("held_out_"): value
-        for name, value in ((name, _finite(record[name])) for name in record if name.startswith("held_out_"))
-        if value is not None and 0 <= value <= 1
-    }
+    shares = {name: value for name, value in _numbers(record, "held_out_").items() if 0 <= value <= 1}
     return HeldOut(
         step=step,
         loss=loss,
         accuracy=shares.get("accuracy"),
         determined_accuracy=shares.get("determined_accuracy"),
         outputs={name: share for name, share in shares.items() if name not in _OF_NO_OUTPUT},
-        probes={
-            name.removeprefix("probe_"): value
-            for name, value in ((name, _finite(record[name])) for name in record if name.startswith("probe_"))
-            if value is not None
-        },
+        probes=_numbers(record, "probe_"),
     )
+
+
+def _numbers(record: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    """Return the finite numbers of a record whose names begin so, by the rest of the name."""
+    numbers = {name.removeprefix(prefix): _finite(record[name]) for name in record if name.startswith(prefix)}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _finite(value: object) -> float | None:

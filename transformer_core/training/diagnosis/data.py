@@ -32,7 +32,6 @@ def _unknown(case: Case) -> Finding | None:
             share=percent(share),
         ),
         advice=Message("Use characters or subwords as tokens, or raise the vocabulary size."),
-        severity="problem",
     )
 
 
@@ -50,7 +49,6 @@ def _empty(case: Case) -> Finding | None:
         title=Message("Empty targets"),
         evidence=Message("{share} of the held-out targets are empty.", share=percent(share)),
         advice=Message("Check the file: each line must be a source, one tab, and a target."),
-        severity="problem",
     )
 
 
@@ -59,7 +57,7 @@ def _constant(case: Case) -> Finding | None:
 
     Innocent: an unbalanced task. Ruled out: the model makes at least half of the errors of always giving that target.
     """
-    share, unigram = case.probes.get("same_target", 0.0), case.evidence.unigram_entropy
+    share, unigram = case.probes.get("same_target", 0.0), case.unigram_entropy
     if share >= _NEARLY_ALL and not _is_beaten(case, share):
         sign = Message("{share} of the held-out targets are the same.", share=percent(share))
     elif unigram is not None and unigram < _NOTHING_OPEN:
@@ -71,7 +69,6 @@ def _constant(case: Case) -> Finding | None:
         title=Message("Nearly constant targets"),
         evidence=sign,
         advice=Message("Check the data: a good score says nothing here, since there is almost nothing to predict."),
-        severity="problem",
     )
 
 

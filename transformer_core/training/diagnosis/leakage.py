@@ -18,7 +18,7 @@ def leaks(case: Case) -> Finding | None:
     a model that cannot see them, and free-running exact match must be far below the accuracy.
     """
     seen, hidden = case.probes.get("seen_accuracy"), case.probes.get("hidden_accuracy")
-    drop = _DROP_OF_MASKED if case.evidence.architecture == "encoder_only" else _DROP
+    drop = _DROP_OF_MASKED if case.architecture == "encoder_only" else _DROP
     if seen is None or hidden is None or seen - hidden < drop:
         return None
     exact_match = case.last.outputs.get("exact_match") if case.last else None
@@ -39,11 +39,10 @@ def leaks(case: Case) -> Finding | None:
         evidence=evidence,
         advice=(
             Message("Check the masked tokens: each must be replaced in the input, and count as a target.")
-            if case.evidence.architecture == "encoder_only"
+            if case.architecture == "encoder_only"
             else Message(
                 "Check that the decoder input is the target shifted right by one, <bos> first, and that the causal "
                 "mask hides later tokens."
             )
         ),
-        severity="problem",
     )

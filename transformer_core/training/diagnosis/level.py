@@ -75,15 +75,15 @@ def _loss_in_words(case: Case) -> Message:
     if case.last:
         return Message("Held-out loss is {loss} at step {step:,}", loss=nats(case.last.loss), step=case.last.step)
     values: dict[str, Any] = {"loss": nats(case.training_loss or 0.0), "step": case.steps_done}
-    if case.evidence.label_smoothing:
+    if case.label_smoothing:
         return Message("Training loss is at most {loss} without smoothing at step {step:,}", **values)
     return Message("Training loss is {loss} without smoothing at step {step:,}", **values)
 
 
 def _comparison(case: Case) -> Message:
-    even, unigram, bigram = nats(case.evidence.even_entropy), case.unigram, case.bigram
+    even, unigram, bigram = nats(case.even_entropy), case.unigram, case.bigram
     if case.level == "guessing":
-        return Message("random guessing among {n:,} tokens gives {even}", even=even, n=case.evidence.vocab_size)
+        return Message("random guessing among {n:,} tokens gives {even}", even=even, n=case.vocab_size)
     if case.level == "frequency":
         return Message("the unigram baseline is {unigram}", unigram=nats(unigram or 0.0))
     return Message(
@@ -99,7 +99,7 @@ def _advice(case: Case) -> Message:
         return Message(
             "Learning rate: try {usual} (now {factor}), which is usual for a model of this width.",
             usual=setting(case.usual_factor),
-            factor=setting(case.evidence.learning_rate_factor),
+            factor=setting(case.learning_rate_factor),
         )
     if case.trend == "falling":
         return Message("{steps}; the loss is still falling.", steps=more_steps(case))
@@ -107,7 +107,7 @@ def _advice(case: Case) -> Message:
         return Message("{steps}; it may only be the beginning.", steps=more_steps(case))
     if case.level == "guessing":
         return Message("Check that the parameters are trained, and that targets and masks are right.")
-    if case.evidence.architecture == "encoder_decoder":
+    if case.architecture == "encoder_decoder":
         return Message("Check that each target depends on its source, and that cross-attention sees the whole source.")
     return Message(
         "The data may hold no longer dependencies; else check that the mask shows earlier tokens, and try more layers."

@@ -6,9 +6,8 @@ from typing import get_args
 
 from transformer_core.errors import Message
 from transformer_core.training.diagnosis import learning_rate, level, progress
-from transformer_core.training.diagnosis.case import Case, open_case
+from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.data import nothing_to_learn
-from transformer_core.training.diagnosis.evidence import Evidence
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
 from transformer_core.training.diagnosis.leakage import leaks
 from transformer_core.training.diagnosis.outputs import wrong_outputs
@@ -18,20 +17,19 @@ _MOST_FINDINGS = 4  # a person reads so many
 _SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
 
 
-def diagnose(evidence: Evidence) -> list[Finding]:
+def diagnose(case: Case) -> list[Finding]:
     """Say what stands out in a training, and what to try.
 
     Only what the numbers show is said: a rule whose numbers are missing is silent, and what explains a symptom takes
     the place of what would contradict it. A run that has just begun is not judged.
 
     Args:
-        evidence: what is known.
+        case: what is known.
 
     Returns:
         One to four findings: problems first, then notes, then what is fine; in each, causes before symptoms. No two
         contradict each other, and "well" is never told beside a problem.
     """
-    case = open_case(evidence)
     kinds: tuple[FindingKind, ...] = get_args(FindingKind)
     found = sorted(
         _findings(case), key=lambda finding: (_SEVERITIES.index(finding.severity), kinds.index(finding.kind))
