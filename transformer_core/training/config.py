@@ -85,9 +85,7 @@ class TrainingConfig:
 
     steps: Count  # optimizer steps
     batch_size: Count  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
-    stride: Stride | None = (
-        None  # tokens from one window of a running text to the next, 1: all; None: a window's length
-    )
+    stride: Stride | None = None  # tokens from one window of a running text to the next; None: a window's length
     accumulate: Count = 1  # parts that a step's batch is computed in, one after another; each needs less memory
     warmup_steps: Count  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
     seed: Seed = 0  # of the first weights, the order of the data, and dropout
@@ -109,9 +107,7 @@ class TrainingConfig:
     film_megabytes: CountOrZero = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
     log_every: Count = 10  # steps between two lines of metrics.jsonl
     save_every: Count = 500  # steps between two replacements of last/
-    evaluate_every: Count = (
-        500  # steps between two held-out measurements, the last at the end; at most a fifth of all steps
-    )
+    evaluate_every: Count = 500  # steps between two held-out measurements; at most a fifth of all steps
     evaluate_pairs: Count = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
 
     def __post_init__(self) -> None:

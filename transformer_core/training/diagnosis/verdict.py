@@ -7,10 +7,8 @@ from typing import get_args
 from transformer_core.errors import Message
 from transformer_core.training.diagnosis import learning_rate, level, progress
 from transformer_core.training.diagnosis.case import Case
-from transformer_core.training.diagnosis.data import nothing_to_learn
+from transformer_core.training.diagnosis.direct_tests import leaks, nothing_to_learn, wrong_outputs
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
-from transformer_core.training.diagnosis.leakage import leaks
-from transformer_core.training.diagnosis.outputs import wrong_outputs
 from transformer_core.training.diagnosis.overfitting import overfitting
 
 _MOST_FINDINGS = 4  # a person reads so many
