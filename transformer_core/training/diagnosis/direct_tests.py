@@ -124,8 +124,7 @@ def wrong_outputs(case: Case) -> list[Finding]:
     """Say what is wrong with the outputs of a model that has not learnt its task."""
     if case.is_good:
         return []
-    found = _ends_at_once(case) or _never_ends(case), _ignores_source(case)
-    return [finding for finding in found if finding is not None]
+    return [*filter(None, (_ends_at_once(case) or _never_ends(case), _ignores_source(case)))]
 
 
 def _ends_at_once(case: Case) -> Finding | None:
