@@ -145,34 +145,30 @@ def _lines(stats: "CorpusStats") -> Iterator[str]:
     yield f"{stats.title}: {stats.description}"
     yield ""
     learner = {"encoder_decoder": "an encoder-decoder", "decoder_only": "a decoder", "encoder_only": "an encoder"}
-    yield _row("for", learner[stats.architecture])
-    yield _row("to train on", f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens")
-    yield _row("held out", f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens")
-    yield _row("one token is", f"{_token_in_words(stats)}; there are {stats.vocab_size:,}")
-    for side, lengths in stats.lengths.items():
-        yield _row(
-            f"tokens of a {side}",
-            f"half have {lengths.median:,} or fewer, 95% {lengths.percentile_95:,} or fewer, the longest "
-            f"{lengths.longest:,}",
-        )
-    yield _row("unknown, held out", f"{stats.unknown_share:.2%} of the tokens")
-    yield _row("guessing by frequency", f"loss {stats.unigram_loss:.3f} nats a held-out token")
-    yield _row("looking one token back", f"loss {stats.bigram_loss:.3f} nats a held-out token")
-    yield _row("most frequent tokens", "  ".join(f"{found.token} {found.count:,}" for found in stats.frequent[:8]))
+    kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
+    kinds |= {"foreign": "as that tokenizer has it"}
+    rows = {
+        "for": learner[stats.architecture],
+        "to train on": f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens",
+        "held out": f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens",
+        "one token is": f"{kinds[stats.tokenizer_kind]}; there are {stats.vocab_size:,}",
+    }
+    rows |= {
+        f"tokens of a {side}": f"half have {lengths.median:,} or fewer, 95% {lengths.percentile_95:,} or fewer, "
+        f"the longest {lengths.longest:,}"
+        for side, lengths in stats.lengths.items()
+    }
+    rows |= {
+        "unknown, held out": f"{stats.unknown_share:.2%} of the tokens",
+        "guessing by frequency": f"loss {stats.unigram_loss:.3f} nats a held-out token",
+        "looking one token back": f"loss {stats.bigram_loss:.3f} nats a held-out token",
+        "most frequent tokens": "  ".join(f"{frequent.token} {frequent.count:,}" for frequent in stats.frequent[:8]),
+    }
+    yield from (f"  {name:<{_WIDTH}}  {value}" for name, value in rows.items())
     yield ""
     yield "Some of what is trained on:"
     for sample in stats.samples:
         yield "  " + "  ->  ".join(map(_short, sample))
-
-
-def _row(name: str, value: str) -> str:
-    return f"  {name:<{_WIDTH}}  {value}"
-
-
-def _token_in_words(stats: "CorpusStats") -> str:
-    kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
-    kinds |= {"foreign": "as that tokenizer has it"}
-    return kinds[stats.tokenizer_kind]
 
 
 def _short(text: str) -> str:

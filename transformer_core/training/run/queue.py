@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock
 
@@ -35,16 +36,15 @@ def n_at_once() -> int:
     return int(wanted)
 
 
-class Place:
+class Place(NamedTuple):
     """A place among the runs that are trained; `release` gives it to the next."""
 
-    def __init__(self, lock: FileLock | None) -> None:
-        self._lock = lock
+    lock: FileLock | None  # None where there is no queue
 
     def release(self) -> None:
         """Let the next run begin."""
-        if self._lock is not None:
-            self._lock.release()
+        if self.lock is not None:
+            self.lock.release()
 
 
 def take_place() -> Place | None:
