@@ -3,11 +3,13 @@
 import math
 
 import pytest
+import torch
 
 from tests.training.diagnosis.records import a_case, falling, logged, measured
 from transformer_core.errors import RunError
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.diagnosis.case import USUAL_RATE_TIMES_WIDTH
+from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.schedule import learning_rate
 
 
@@ -96,3 +98,19 @@ def test_epochs_are_known_where_tokens_were_counted():
     assert a_case([], n_training_tokens=None).epochs is None
     assert a_case([], n_training_tokens=0).epochs is None
     assert a_case([], vocab_size=8).even_entropy == pytest.approx(3 * math.log(2))
+
+
+def test_a_smoothed_loss_bounds_the_plain_one():
+    """The oracle is the training's own loss, on logits from even to sure."""
+    draw = torch.Generator().manual_seed(0)
+    targets = torch.randint(7, (1, 50), generator=draw)
+    for scale in (0.0, 0.5, 3.0, 20.0):
+        logits = scale * torch.randn(1, 50, 7, generator=draw)
+        plain, smoothed = (
+            label_smoothed_cross_entropy(logits, targets, smoothing=smoothing).item() for smoothing in (0.0, 0.1)
+        )
+        assert plain <= a_case([], label_smoothing=0.1, vocab_size=7).unsmoothed(smoothed) + 1e-5
+        assert a_case([], label_smoothing=0.0, vocab_size=7).unsmoothed(plain) == pytest.approx(plain)
+    even = torch.zeros(1, 50, 7)
+    smoothed = label_smoothed_cross_entropy(even, targets, smoothing=0.3).item()
+    assert a_case([], label_smoothing=0.3, vocab_size=7).unsmoothed(smoothed) == pytest.approx(math.log(7), abs=1e-5)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from transformer_core.config import Architecture
 from transformer_core.errors import NO_MESSAGE, Message, RunError
-from transformer_core.training.diagnosis.curves import Change, Curves, HeldOut, change, read_curves, without_smoothing
+from transformer_core.training.diagnosis.curves import Change, Curves, HeldOut, change, read_curves
 from transformer_core.training.diagnosis.finding import Severity
 
 Level = Literal["guessing", "frequency", "one_back", "beyond"]
@@ -237,8 +237,13 @@ class Case:
         return self.steps_done < self.warmup_steps and not self.is_over
 
     def unsmoothed(self, loss: int | float) -> float:
-        """Return what a training loss at most is without its smoothing, in nats."""
-        return without_smoothing(loss, label_smoothing=self.label_smoothing, vocab_size=self.vocab_size)
+        """Return what a smoothed cross-entropy at most is without its smoothing, in nats.
+
+        The smoothed loss is (1 - smoothing) * H + smoothing * mean over the vocabulary of -log p, and that mean is at
+        least log(vocab_size), by Jensen's inequality. What remains is at most H / (1 - smoothing); the bound is exact
+        without smoothing.
+        """
+        return max(0.0, (loss - self.label_smoothing * self.even_entropy) / (1 - self.label_smoothing))
 
     @property
     def has_held_out_fallen(self) -> bool:

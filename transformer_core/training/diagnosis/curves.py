@@ -115,16 +115,6 @@ def change(before: Sequence[float], now: Sequence[float]) -> Change | None:
     return Change(before=fmean(before), now=fmean(now), doubt=doubt)
 
 
-def without_smoothing(loss: int | float, *, label_smoothing: int | float, vocab_size: int) -> float:
-    """Return what a smoothed cross-entropy at most is without its smoothing, in nats.
-
-    The smoothed loss is (1 - smoothing) * H + smoothing * mean over the vocabulary of -log p, and that mean is at least
-    log(vocab_size), by Jensen's inequality. What remains is at most H / (1 - smoothing); the bound is exact without
-    smoothing.
-    """
-    return max(0.0, (loss - label_smoothing * math.log(vocab_size)) / (1 - label_smoothing))
-
-
 def _thinned(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return all measurements, and of the lines of steps as many as a curve needs."""
     of_steps = [i for i, record in enumerate(records) if "held_out_loss" not in record]

@@ -107,7 +107,9 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
     if first:
         directory.film.begin(job.model, job.tokenizer, job.card())
     _tell(job, "running")
-    snapshots = _planned(job)
+    n_bytes = sum(parameter.nbytes for parameter in job.model.parameters())
+    training = directory.request.training
+    snapshots = planned_snapshots(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
     if job.step in snapshots and job.step not in directory.film.snapshots():
         _take_snapshot(job, on_snapshot)
     session_start, seconds_before = perf_counter(), job.seconds
@@ -171,13 +173,6 @@ def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -
         return not stop_reason() and not commands.take(directory.path, names=("stop",))
 
     return wait_for_place(is_wanted=is_wanted)
-
-
-def _planned(job: Job) -> frozenset[int]:
-    """Return the steps after which the film takes a snapshot."""
-    training = job.directory.request.training
-    n_bytes = sum(parameter.numel() * parameter.element_size() for parameter in job.model.parameters())
-    return planned_snapshots(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
 
 
 def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bool = False) -> None:
