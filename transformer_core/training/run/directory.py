@@ -52,7 +52,7 @@ class SavedRun(NamedTuple):
 
     model: Transformer
     tokenizer: Tokenizer
-    card: Mapping[str, Any]
+    card: dict[str, Any]
     optimizer_tensors: Mapping[str, Tensor]
     progress: Progress
 
