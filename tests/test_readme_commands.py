@@ -43,7 +43,7 @@ TWO_STEPS = ["--steps", "2"]  # at the end of a training of minutes
 
 def parsed(words: list[str]) -> Namespace:
     """Parse the words behind `transformer_core` as the program does; an option that is not there ends the test."""
-    return make_parser().parse_args(words)
+    return make_parser()[0].parse_args(words)
 
 
 def of(name: str) -> list[list[str]]:

@@ -10,9 +10,9 @@ from pages.learn.laboratory import NOTE, TASK_NAMES, Laboratory
 from pages.shared import experiments, prose, runs
 from transformer_core.errors import HeadlightError
 from transformer_core.language import say, say_number
+from transformer_core.training.config import MOST_SEED
 from transformer_core.training.experiments.experiment import (
     FEWEST_STEPS,
-    MOST_SEED,
     MOST_STEPS,
     MOST_VARIANTS,
     TASKS,

@@ -107,10 +107,10 @@ def find(name: str) -> Run | None:
         return None
     if not (place / "run.json").exists():
         return next((_starting(s) for s in launcher().started() if s.run == place), None)
-    from transformer_core.training.run.status import read_object, standing
+    from transformer_core.training.run.status import WorkDirectory, read_object
 
     try:
-        request, status = read_object(place / "run.json"), standing(place)
+        request, status = read_object(place / "run.json"), WorkDirectory(place).standing()
     except RunError as error:
         return Run(name=name, path=place, state="failed", reason=error.message)
     if status is None or not request:

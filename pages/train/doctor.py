@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def show(run: Run) -> None:
     """Draw what stands out of a training, the worst first."""
-    from transformer_core.training.diagnosis import Evidence, diagnose
+    from transformer_core.training.diagnosis import Case, diagnose
 
     try:
         model, training = runs.configurations(run)
@@ -25,7 +25,7 @@ def show(run: Run) -> None:
         tokens = None if stats is None else stats.n_train_tokens
         per_row = None if stats is None else corpora.tokens_per_item(stats)
         findings = diagnose(
-            Evidence(
+            Case(
                 metrics=runs.records(run),
                 architecture=model.architecture,
                 steps=training.steps,

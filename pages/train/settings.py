@@ -13,7 +13,7 @@ from transformer_core.errors import mark
 from transformer_core.language import say
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 
 _WORDS = {  # of choices, where their names alone would not be read
     "sinusoidal_interleaved": mark("sinusoidal, as in the paper"),
@@ -116,7 +116,7 @@ class Fields:
 def arguments(choice: Choice, preset: str, model: ModelConfig, training: TrainingConfig, device: str) -> list[str]:
     """Return the command line that trains this, without the run's folder."""
     words = ["--corpus", choice.corpus, "--preset", preset, "--device", device]
-    usual = PRESETS[preset](model.vocab_size).to_dict() | TRAININGS[preset](choice.name).to_dict()
+    usual = PRESETS[preset](model.vocab_size).to_dict() | preset_training(preset, choice.name).to_dict()
     follows = ("vocab_size", "pad_id", "bos_id", "eos_id", "d_head", "n_kv_heads")  # from the corpus, and the others
     for name, value in (model.to_dict() | training.to_dict()).items():
         if value != usual[name] and name not in follows:

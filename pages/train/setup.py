@@ -17,7 +17,7 @@ from transformer_core.errors import ConfigError, HeadlightError, mark
 from transformer_core.language import say, say_message
 from transformer_core.model.presets import PRESETS
 from transformer_core.training.config import OptimizerName, Precision, Schedule, TrainingConfig
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 
 if TYPE_CHECKING:
     from transformer_core.training.suggest import Suggestion
@@ -132,7 +132,7 @@ def _settings(choice: Choice, preset: str, stats: Any) -> "Asked | None":
     from transformer_core.corpora.checks import n_rows
     from transformer_core.training.suggest import suggest
 
-    usual_model, usual_training = PRESETS[preset](stats.vocab_size), TRAININGS[preset](choice.name)
+    usual_model, usual_training = PRESETS[preset](stats.vocab_size), preset_training(preset, choice.name)
     fields = settings.Fields(f"new-{preset}-{choice.name}")
     suggestion = None
     if not choice.is_made_here:  # presets are made for the corpora that are made here

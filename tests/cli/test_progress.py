@@ -1,8 +1,9 @@
-"""What a training shows, on a terminal and elsewhere."""
+"""What a training and the loading of a model show, on a terminal and elsewhere."""
 
 import pytest
 
-from transformer_core.cli.progress import Progress, duration
+from transformer_core.cli.progress import LoadingProgress, TrainingProgress, duration
+from transformer_core.errors import Message
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run.worker import Measurement
 
@@ -22,7 +23,7 @@ def a_record(step: int) -> StepRecord:
 
 def show(*, steps: int, seconds_a_step: float, steps_done: int = 0, is_terminal: bool = False) -> None:
     clock = Clock()
-    progress = Progress(n_steps=steps, is_terminal=is_terminal, clock=clock)
+    progress = TrainingProgress(steps, is_terminal=is_terminal, clock=clock)
     for step in range(steps_done + 1, steps + 1):
         clock.seconds += seconds_a_step
         progress.show_step(a_record(step))
@@ -59,7 +60,7 @@ def test_the_time_left_counts_from_where_a_resumed_run_goes_on(capsys: pytest.Ca
 def test_the_first_step_says_nothing_of_the_time_left(capsys: pytest.CaptureFixture[str]):
     """It may take a minute where it is compiled."""
     clock = Clock()
-    progress = Progress(n_steps=1001, is_terminal=False, clock=clock)
+    progress = TrainingProgress(1001, is_terminal=False, clock=clock)
     for step, seconds in ((1, 60.0), (2, 10.0)):
         clock.seconds += seconds
         progress.show_step(a_record(step))
@@ -68,13 +69,17 @@ def test_the_first_step_says_nothing_of_the_time_left(capsys: pytest.CaptureFixt
     assert second.endswith("   2 h 46 min left")
 
 
-@pytest.mark.parametrize(("is_terminal", "before"), [(False, ""), (True, CLEAR)])
-def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_terminal: bool, before: str):
+@pytest.mark.parametrize(("is_terminal", "after_a_step"), [(False, "\n"), (True, CLEAR)])
+def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_terminal: bool, after_a_step: str):
     metrics = {"loss": 0.12345, "exact_match": 0.99999, "pronoun": 1.0}
-    progress = Progress(n_steps=2000, is_terminal=is_terminal)
-    progress.show_measurement(Measurement(step=1500, n_items=2048, of="pairs", metrics=metrics))
+    measurement = Measurement(step=1500, n_items=2048, of="pairs", metrics=metrics)
+    progress = TrainingProgress(2000, is_terminal=is_terminal)
     expected = "step 1,500, on 2,048 held-out pairs:   loss 0.123 nats   exact match 99.9 %   pronoun 100.0 %\n"
-    assert capsys.readouterr().out == before + expected
+    progress.show_measurement(measurement)
+    assert capsys.readouterr().out == expected
+    progress.show_step(a_record(1500))
+    progress.show_measurement(measurement)
+    assert capsys.readouterr().out.endswith("tokens/s" + after_a_step + expected)
 
 
 @pytest.mark.parametrize(
@@ -90,3 +95,47 @@ def test_a_measurement_stays_on_its_line(capsys: pytest.CaptureFixture[str], is_
 )
 def test_a_length_of_time_in_words(seconds: float, words: str):
     assert duration(seconds) == words
+
+
+def show_loading(*, seconds_a_megabyte: float, n_megabytes: int = 100, is_terminal: bool) -> None:
+    clock = Clock()
+    progress = LoadingProgress(is_terminal=is_terminal, clock=clock)
+    for what in ("downloading a/b", "reading a/b"):
+        for done in range(n_megabytes + 1):
+            progress.show(done * 1_000_000, n_megabytes * 1_000_000, Message(what))
+            clock.seconds += seconds_a_megabyte
+    progress.clear()
+
+
+def test_what_is_quick_is_not_worth_a_line(capsys: pytest.CaptureFixture[str]):
+    show_loading(seconds_a_megabyte=0.001, is_terminal=True)
+    show_loading(seconds_a_megabyte=0.001, is_terminal=False)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_elsewhere_loading_has_a_line_every_ten_seconds_and_one_at_the_end(capsys: pytest.CaptureFixture[str]):
+    show_loading(seconds_a_megabyte=0.25, is_terminal=False)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    done = ["2.0", "42.0", "82.0", "100.0"]
+    assert [line.split(" of ")[0] for line in shown.err.splitlines()] == [
+        f"{what} a/b: {megabytes}" for what in ("downloading", "reading") for megabytes in done
+    ]
+    assert shown.err.splitlines()[1] == "downloading a/b: 42.0 of 100.0 MB (42%)"
+
+
+def test_on_a_terminal_the_line_of_loading_changes_and_goes(capsys: pytest.CaptureFixture[str]):
+    show_loading(seconds_a_megabyte=0.0625, n_megabytes=10, is_terminal=True)
+    text = capsys.readouterr().err
+    assert "\n" not in text
+    lines = text.split(CLEAR)[1:]
+    assert [line.split(" ")[2] for line in lines[:-1]] == ["8.0", "10.0", "8.0", "10.0"]
+    assert lines[-1] == ""
+
+
+def test_on_a_narrow_terminal_the_line_of_loading_is_cut(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COLUMNS", "20")
+    show_loading(seconds_a_megabyte=1, n_megabytes=1, is_terminal=True)
+    assert {len(line) for line in capsys.readouterr().err.split(CLEAR)[1:-1]} == {19}

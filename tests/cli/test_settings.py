@@ -23,11 +23,11 @@ def test_each_field_goes_to_its_configuration_with_its_type():
         "tokens=character",
         "vocab_size=300",
     ]
-    assigned = parse_settings(assignments)
-    training = assigned.training
-    assert assigned.reading == {"tokens": "character", "vocab_size": 300}
+    settings = parse_settings(assignments)
+    training = settings.training
+    assert settings.reading == {"tokens": "character", "vocab_size": 300}
     assert training.pop("rate_changes") == ((120, 0.5), (300, 0.1))
-    assert assigned.model == {"d_model": 64, "dropout": 0.25, "attention_bias": "none", "positions": "learned"}
+    assert settings.model == {"d_model": 64, "dropout": 0.25, "attention_bias": "none", "positions": "learned"}
     assert training == {"batch_size": 3, "clip_norm": None, "log_every": 5, "learning_rate_factor": 2.0}
     assert type(training["learning_rate_factor"]) is float
 

@@ -16,7 +16,7 @@ from transformer_core.checkpoints.checkpoint import read_card
 from transformer_core.cli.main import main
 from transformer_core.cli.settings import parse_settings
 from transformer_core.model.presets import PRESETS
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 from transformer_core.training.run.directory import RunDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +74,7 @@ def test_a_whole_run(tmp_path: Path):
     assert not assigned.reading
     vocab_size = asked["model"]["vocab_size"]
     assert replace(PRESETS["tiny"](vocab_size), **assigned.model).to_dict() == asked["model"]
-    training = replace(TRAININGS["tiny"]("copy"), **assigned.training, steps=30)
+    training = replace(preset_training("tiny", "copy"), **assigned.training, steps=30)
     assert json.loads(json.dumps(training.to_dict())) == asked["training"]
 
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.browser import Server, serve
-from transformer_core.training.run.status import standing
+from transformer_core.training.run.status import WorkDirectory
 
 pytestmark = pytest.mark.browser
 SECOND = 1000  # ms
@@ -24,7 +24,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv(f"HEADLIGHT_{name}", str(tmp_path / folder))
     yield tmp_path / "runs" / ".experiments"
     for experiment in (tmp_path / "runs" / ".experiments").glob("[!.]*"):
-        status = standing(experiment)
+        status = WorkDirectory(experiment).standing()
         if status is not None and status.is_at_work:
             os.kill(status.pid, signal.SIGKILL)
 

@@ -13,7 +13,7 @@ from pages.shared import models
 from tests import installed
 from tests.e2e.browser import Server, serve
 from tests.e2e.test_train import begin_copy, press, state
-from transformer_core.training.run.status import standing
+from transformer_core.training.run.status import WorkDirectory
 
 pytestmark = pytest.mark.browser
 
@@ -24,7 +24,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("empty")
     yield place
     for run in (place / "runs").glob("[!.]*"):  # where a test failed, a training would go on
-        status = standing(run)
+        status = WorkDirectory(run).standing()
         if status is not None and status.is_at_work:
             os.kill(status.pid, signal.SIGKILL)
 

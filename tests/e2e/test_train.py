@@ -15,7 +15,7 @@ from tests.e2e.browser import ROOT, Server, serve
 from tests.pages.train.small_films import save_run
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.instrument.capture import capture
-from transformer_core.training.run.status import standing
+from transformer_core.training.run.status import WorkDirectory
 
 pytestmark = pytest.mark.browser
 SECOND = 1000  # ms
@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         monkeypatch.setenv(f"HEADLIGHT_{name}", str(tmp_path / folder))
     yield tmp_path
     for run in (tmp_path / "runs").glob("[!.]*"):  # where a test failed, a training would go on
-        status = standing(run)
+        status = WorkDirectory(run).standing()
         if status is not None and status.is_at_work:
             os.kill(status.pid, signal.SIGKILL)
 
@@ -77,7 +77,7 @@ def test_copy_is_trained_kept_and_looked_at(page: Page, place: Path):
 
     press(page, "Pause")
     state(page, "paused")
-    status = standing(place / "runs" / "copy")
+    status = WorkDirectory(place / "runs" / "copy").standing()
     assert status is not None
     shows_step(page, status.step)
     press(page, "Step")
@@ -143,7 +143,7 @@ def test_the_app_is_killed_and_the_training_goes_on(page: Page, server: Server, 
     begin_copy(page)
     page.close()
     os.kill(server.pid, signal.SIGKILL)
-    status = standing(place / "runs" / "copy")
+    status = WorkDirectory(place / "runs" / "copy").standing()
     assert status is not None
     assert status.state in ("running", "finished")
     with serve() as another:

@@ -39,7 +39,7 @@ def ended(place: Path) -> Ended:
     def make(name: str, state: RunState = "finished", step: int = 20) -> ExperimentDirectory:
         kind: ExperimentKind = "masks" if name.startswith("masks") else "positions"
         directory = ExperimentDirectory.create(place / name, request(kind))
-        directory.log({"step": step, "loss": {}, "seconds": 2.0})
+        directory.metrics.append({"step": step, "loss": {}, "seconds": 2.0})
         directory.write_status(state, step=step)
         directory.release()
         return directory

@@ -9,10 +9,10 @@ import torch
 
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run import commands, worker
-from transformer_core.training.run.begin import Settings
 from transformer_core.training.run.commands import CommandName
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.job import Job
+from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import Event
 
 MODEL = {"d_model": 16, "d_ff": 16, "n_heads": 2, "n_decoder_layers": 1, "max_seq_len": 8, "dropout": 0.1}

@@ -13,8 +13,8 @@ from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora import CorpusReading
 from transformer_core.errors import CorpusError, RunError
 from transformer_core.training.run import begin as beginning
-from transformer_core.training.run.begin import Settings
 from transformer_core.training.run.job import Job
+from transformer_core.training.run.request import Settings
 
 __all__ = ["corpus"]  # a fixture
 

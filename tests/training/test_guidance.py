@@ -30,8 +30,8 @@ from transformer_core.training.guidance import GuidedTrainingLoss, antecedent_sh
 from transformer_core.training.objective import label_smoothed_cross_entropy
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run import begin as beginning
-from transformer_core.training.run.begin import Settings
 from transformer_core.training.run.job import Job
+from transformer_core.training.run.request import Settings
 
 MODEL: dict[str, Any] = {"d_model": 8, "d_ff": 12, "n_heads": 2, "n_encoder_layers": 2, "n_decoder_layers": 1}
 TRAINING: dict[str, Any] = {"steps": 9, "batch_size": 6, "warmup_steps": 4, "log_every": 1, "evaluate_every": 5}

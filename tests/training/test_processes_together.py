@@ -21,9 +21,9 @@ from transformer_core.cli.main import main
 from transformer_core.training.processes import Processes
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run import commands
-from transformer_core.training.run.begin import Settings
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.film import Film
+from transformer_core.training.run.request import Settings
 
 __all__ = ["corpus"]  # a fixture
 

@@ -1,5 +1,6 @@
 """The learning rate against values computed by hand."""
 
+import math
 from dataclasses import replace
 from typing import Literal
 
@@ -8,12 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.schedule import (
-    constant_learning_rate,
-    cosine_learning_rate,
-    learning_rate,
-    warmup_learning_rate,
-)
+from transformer_core.training.schedule import learning_rate, warmup_learning_rate
 
 
 @pytest.mark.parametrize(
@@ -54,7 +50,8 @@ def test_the_factor_multiplies():
     ],
 )
 def test_the_cosine_by_hand(step: int, expected: float):
-    rate = cosine_learning_rate(step, d_model=160, warmup_steps=10, steps=49)
+    config = TrainingConfig(steps=49, batch_size=1, warmup_steps=10, schedule="cosine")
+    rate = learning_rate(step, config, d_model=160)
     assert rate == pytest.approx(expected, rel=1e-4)
 
 
@@ -64,18 +61,21 @@ def test_the_configuration_chooses_the_schedule_and_both_warm_up_alike(step: int
     paper = learning_rate(step, config, d_model=64)
     cosine = learning_rate(step, replace(config, schedule="cosine"), d_model=64)
     assert paper == warmup_learning_rate(step, d_model=64, warmup_steps=100, factor=0.4)
-    assert cosine == cosine_learning_rate(step, d_model=64, warmup_steps=100, steps=300, factor=0.4)
+    peak = 0.4 * (64 * 100) ** -0.5
     if step <= 100:
         assert cosine == pytest.approx(paper, rel=1e-9)
     else:
-        assert 0 < cosine < 0.4 * (64 * 100) ** -0.5
+        assert 0 < cosine < peak
+        assert cosine == pytest.approx(peak * math.cos(math.pi / 2 * (step - 100) / 201) ** 2)  # (1 + cos 2x) / 2
 
 
 @pytest.mark.parametrize(("step", "expected"), [(1, 0.0025), (5, 0.0125), (10, 0.025), (11, 0.025), (5000, 0.025)])
 def test_the_constant_rate_by_hand(step: int, expected: float):
     """(160 * 10)^-0.5 = 1/40 is the highest."""
-    assert constant_learning_rate(step, d_model=160, warmup_steps=10) == pytest.approx(expected, rel=1e-12)
-    assert constant_learning_rate(step, d_model=160, warmup_steps=10, factor=3.0) == pytest.approx(3 * expected)
+    config = TrainingConfig(steps=5000, batch_size=1, warmup_steps=10, schedule="constant")
+    assert learning_rate(step, config, d_model=160) == pytest.approx(expected, rel=1e-12)
+    higher = replace(config, learning_rate_factor=3.0)
+    assert learning_rate(step, higher, d_model=160) == pytest.approx(3 * expected)
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,8 @@ def test_the_constant_rate_by_hand(step: int, expected: float):
     ],
 )
 def test_the_cosine_ends_at_its_floor(step: int, expected: float):
-    rate = cosine_learning_rate(step, d_model=160, warmup_steps=10, steps=49, floor=0.2)
+    config = TrainingConfig(steps=49, batch_size=1, warmup_steps=10, schedule="cosine", learning_rate_floor=0.2)
+    rate = learning_rate(step, config, d_model=160)
     assert rate == pytest.approx(expected, rel=1e-4)
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 from transformer_core.training.suggest import LEAST_STEPS, MOST_EPOCHS, MOST_SECONDS, suggest
 
-USUAL = TRAININGS["tiny-decoder"]("")  # 4,000 steps of 32
+USUAL = preset_training("tiny-decoder", "")  # 4,000 steps of 32
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_as_many_steps_as_make_sense(n_rows: int, seconds_per_step: float, steps
 
 
 def test_a_short_preset_stays_as_it_is():
-    usual = TRAININGS["tiny-one-layer"]("")
+    usual = preset_training("tiny-one-layer", "")
     assert suggest(usual, n_rows=2, seconds_per_step=100.0).training == usual

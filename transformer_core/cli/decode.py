@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from transformer_core.cli.loading import LoadingProgress
+from transformer_core.cli.progress import LoadingProgress
 from transformer_core.errors import ConfigError, TextError
 
 if TYPE_CHECKING:  # imports torch
@@ -46,11 +46,8 @@ def run(options: argparse.Namespace) -> int:
     """Print one answer a text; return 0."""
     from transformer_core.checkpoints.load import load
 
-    progress = LoadingProgress()
-    try:
+    with LoadingProgress() as progress:
         model, tokenizer = load(options.source, device=options.device, on_progress=progress.show)
-    finally:
-        progress.clear()
     for text in _lines(options.texts):
         if not text.strip():
             raise TextError("the text is empty; give a sentence to decode")

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -73,19 +74,13 @@ def run(options: argparse.Namespace) -> int:
 
     torch.set_flush_denormal(True)  # small probabilities and gradients else take a slow path of the processor
     torch.set_num_threads(1)  # a second one gains nothing with matrices so small, and others need it
-    if options.folder is not None:
-        return _run(request, options.folder, waits=options.queue)
-    with TemporaryDirectory() as nowhere:
-        return _run(request, Path(nowhere), waits=options.queue)
-
-
-def _run(request: ExperimentRequest, folder: Path, *, waits: bool) -> int:
     from transformer_core.training.experiments.directory import ExperimentDirectory
     from transformer_core.training.experiments.work import ExperimentStep, work
 
-    with StopSignals() as signals:
+    with nullcontext(options.folder) if options.folder else TemporaryDirectory() as folder, StopSignals() as signals:
+        directory = ExperimentDirectory.create(Path(folder), request)
         last, next_line = 0, monotonic()
-        for event in work(ExperimentDirectory.create(folder, request), stop_reason=signals.reason, waits=waits):
+        for event in work(directory, stop_reason=signals.reason, waits=options.queue):
             last = event.step
             if not isinstance(event, ExperimentStep):
                 measured = event.measured

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from transformer_core.cli.loading import LoadingProgress
+from transformer_core.cli.progress import LoadingProgress
 
 _EXAMPLES = """\
 examples:
@@ -38,10 +38,7 @@ def run(options: argparse.Namespace) -> int:
     """Load the model, save it, and say what it is; return 0."""
     from transformer_core.checkpoints.bring_in import bring_in
 
-    progress = LoadingProgress()
-    try:
+    with LoadingProgress() as progress:
         card = bring_in(options.source, options.folder, on_progress=progress.show)
-    finally:
-        progress.clear()
     print(f"{options.source} is in {options.folder}: {card['kind']}, {card['parameters']:,} parameters")
     return 0

@@ -1,13 +1,13 @@
 """`python -m transformer_core inspect`: what a corpus is, and what a loss on it is to be judged by."""
 
 import argparse
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from transformer_core.cli.progress import StatusLine
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
@@ -24,7 +24,6 @@ _PRESETS: dict[Architecture, str] = {
     "decoder_only": "tiny-decoder",
     "encoder_only": "tiny-encoder",
 }
-_CLEAR = "\r\x1b[2K"  # back to the beginning of the line, which is erased
 _EXAMPLES = """\
 settings:
   tokens      auto, word, character or byte_bpe: what one token is; or the folder of a Hugging Face tokenizer
@@ -85,11 +84,13 @@ def run(options: argparse.Namespace) -> int:
     if options.folder is not None:
         _look_while_wanted(WatchedFolder(options.folder), look)
         return 0
-    progress = _Progress()
-    try:
-        stats = look(on_progress=progress.show)
-    finally:
-        progress.clear()
+    with StatusLine() as status:
+
+        def show(n_done: int, n_in_all: int) -> None:
+            if status.is_terminal:
+                status.show_line(f"encoded {n_done:,} of {n_in_all:,}")
+
+        stats = look(on_progress=show)
     print(stats.to_json() if options.json else "\n".join(_lines(stats)))
     if not options.json and options.corpus not in CORPORA:
         _warn(stats)
@@ -100,14 +101,14 @@ def _warn(stats: "CorpusStats") -> None:
     """Print what is wrong with the corpus for the smallest presets."""
     from transformer_core.corpora.checks import check
     from transformer_core.model.presets import PRESETS
-    from transformer_core.training.presets import TRAININGS
+    from transformer_core.training.presets import preset_training
 
     preset = _PRESETS[stats.architecture]
-    model, training = PRESETS[preset](stats.vocab_size), TRAININGS[preset]("")
-    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
-    if found:
+    model, training = PRESETS[preset](stats.vocab_size), preset_training(preset, "")
+    findings = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    if findings:
         print(f"\nWorth knowing before it is trained on with --preset {preset}:")
-    for finding in found:
+    for finding in findings:
         print(textwrap.fill(str(finding.sentence), width=100, initial_indent="  ", subsequent_indent="    "))
 
 
@@ -139,54 +140,35 @@ def _reading(assignments: Iterable[str]) -> CorpusReading:
     return CorpusReading(**assigned.reading)
 
 
-class _Progress:
-    """How far the encoding is, on a line of a terminal that changes; elsewhere nothing."""
-
-    def __init__(self) -> None:
-        self._is_terminal = sys.stderr.isatty()
-
-    def show(self, n_done: int, n_in_all: int) -> None:
-        if self._is_terminal:
-            print(f"{_CLEAR}encoded {n_done:,} of {n_in_all:,}", end="", file=sys.stderr, flush=True)
-
-    def clear(self) -> None:
-        if self._is_terminal:
-            print(_CLEAR, end="", file=sys.stderr, flush=True)
-
-
 def _lines(stats: "CorpusStats") -> Iterator[str]:
     """Yield the statistics as a table of two columns, then some samples."""
     yield f"{stats.title}: {stats.description}"
     yield ""
     learner = {"encoder_decoder": "an encoder-decoder", "decoder_only": "a decoder", "encoder_only": "an encoder"}
-    yield _row("for", learner[stats.architecture])
-    yield _row("to train on", f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens")
-    yield _row("held out", f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens")
-    yield _row("one token is", f"{_token_in_words(stats)}; there are {stats.vocab_size:,}")
-    for side, lengths in stats.lengths.items():
-        yield _row(
-            f"tokens of a {side}",
-            f"half have {lengths.median:,} or fewer, 95% {lengths.percentile_95:,} or fewer, the longest "
-            f"{lengths.longest:,}",
-        )
-    yield _row("unknown, held out", f"{stats.unknown_share:.2%} of the tokens")
-    yield _row("guessing by frequency", f"loss {stats.unigram_loss:.3f} nats a held-out token")
-    yield _row("looking one token back", f"loss {stats.bigram_loss:.3f} nats a held-out token")
-    yield _row("most frequent tokens", "  ".join(f"{found.token} {found.count:,}" for found in stats.frequent[:8]))
+    kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
+    kinds |= {"foreign": "as that tokenizer has it"}
+    rows = {
+        "for": learner[stats.architecture],
+        "to train on": f"{stats.n_train:,} {stats.items}, {stats.n_train_tokens:,} tokens",
+        "held out": f"{stats.n_held_out:,} {stats.items}, {stats.n_held_out_tokens:,} tokens",
+        "one token is": f"{kinds[stats.tokenizer_kind]}; there are {stats.vocab_size:,}",
+    }
+    rows |= {
+        f"tokens of a {side}": f"half have {lengths.median:,} or fewer, 95% {lengths.percentile_95:,} or fewer, "
+        f"the longest {lengths.longest:,}"
+        for side, lengths in stats.lengths.items()
+    }
+    rows |= {
+        "unknown, held out": f"{stats.unknown_share:.2%} of the tokens",
+        "guessing by frequency": f"loss {stats.unigram_loss:.3f} nats a held-out token",
+        "looking one token back": f"loss {stats.bigram_loss:.3f} nats a held-out token",
+        "most frequent tokens": "  ".join(f"{frequent.token} {frequent.count:,}" for frequent in stats.frequent[:8]),
+    }
+    yield from (f"  {name:<{_WIDTH}}  {value}" for name, value in rows.items())
     yield ""
     yield "Some of what is trained on:"
     for sample in stats.samples:
         yield "  " + "  ->  ".join(map(_short, sample))
-
-
-def _row(name: str, value: str) -> str:
-    return f"  {name:<{_WIDTH}}  {value}"
-
-
-def _token_in_words(stats: "CorpusStats") -> str:
-    kinds = {"word": "a word", "character": "a character", "byte_bpe": "some bytes that often come together"}
-    kinds |= {"foreign": "as that tokenizer has it"}
-    return kinds[stats.tokenizer_kind]
 
 
 def _short(text: str) -> str:

@@ -35,7 +35,7 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     Raises:
         HeadlightError: what a person can mend.
     """
-    parser, names = _parser_and_commands(program)
+    parser, names = make_parser(program)
     if arguments and not arguments[0].startswith("-") and arguments[0] not in names:
         raise HeadlightError(
             "there is no command {command!r}; choose one of {names} (`{program} --help` says what each does)",
@@ -48,16 +48,12 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     return status
 
 
-def make_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
-    """Return what reads the words of a command; `run_command` of what it returns does the work.
+def make_parser(program: str = PROGRAM) -> tuple[argparse.ArgumentParser, list[str]]:
+    """Return what reads the words of a command, and the commands; `run_command` of what it reads does the work.
 
     Args:
         program: what the commands are called by.
     """
-    return _parser_and_commands(program)[0]
-
-
-def _parser_and_commands(program: str) -> tuple[argparse.ArgumentParser, list[str]]:
     parser = argparse.ArgumentParser(
         prog=program,
         description="Train a Transformer that can be watched, and translate with it.",

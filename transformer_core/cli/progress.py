@@ -1,41 +1,102 @@
-"""How far a training is, on a terminal: one line that changes; elsewhere a line every ten seconds."""
+"""How far a command is: one line of a terminal that changes; elsewhere a line every ten seconds."""
 
 import shutil
+import sys
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TextIO
+
+from transformer_core.errors import NO_MESSAGE, Message
 
 if TYPE_CHECKING:  # both import torch
     from transformer_core.training.loop import StepRecord
     from transformer_core.training.run.worker import Measurement
 
+_SILENT_SECONDS = 0.5  # loading that takes less is not worth a line
 _TERMINAL_SECONDS = 0.2  # between two changes of the line on a terminal
 _PLAIN_SECONDS = 10.0  # between two lines elsewhere
 _CLEAR = "\r\x1b[2K"  # back to the beginning of the line, which is erased
 
 
-class Progress:
-    """Prints steps as they are done.
+class StatusLine:
+    """A line that says how far something is; at the end of its context, a terminal's line is empty again.
 
     Args:
-        n_steps: steps of the whole training.
-        is_terminal: whether what is printed goes to a terminal.
+        file: where it is printed; None: the standard error.
+        is_terminal: whether that is a terminal; None: asked of the file.
         clock: seconds that only rise.
     """
 
-    def __init__(self, *, n_steps: int, is_terminal: bool, clock: Callable[[], float] = monotonic) -> None:
-        self._n_steps = n_steps
-        self._is_terminal = is_terminal
+    def __init__(
+        self, file: TextIO | None = None, *, is_terminal: bool | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._file = file or sys.stderr
+        self.is_terminal = self._file.isatty() if is_terminal is None else is_terminal
         self._clock = clock
+        self._next = clock()  # when the line may change again
+        self._is_shown = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.clear()
+
+    def show_line(self, line: str, *, is_last: bool = False) -> None:
+        """Show a line, unless one was shown a moment ago; the last one is shown whenever it comes."""
+        now = self._clock()
+        if now < self._next and not is_last:
+            return
+        self._next = now + (_TERMINAL_SECONDS if self.is_terminal else _PLAIN_SECONDS)
+        self._is_shown = True
+        if self.is_terminal:
+            width = shutil.get_terminal_size().columns - 1
+            print(_CLEAR + line[:width], end="", file=self._file, flush=True)
+        else:
+            print(line, file=self._file, flush=True)
+
+    def clear(self) -> None:
+        """Leave an empty line for the next output."""
+        if self.is_terminal and self._is_shown:
+            print(_CLEAR, end="", file=self._file, flush=True)
+        self._is_shown = False
+
+
+class LoadingProgress(StatusLine):
+    """Prints how much of a model is downloaded or read, on the standard error."""
+
+    _what = NO_MESSAGE
+
+    def show(self, done: int, total: int, what: Message) -> None:
+        """Show how many bytes are done; what has just begun may be done in a moment, and waits."""
+        if what != self._what:
+            self._what, self._next = what, self._clock() + _SILENT_SECONDS
+        line = f"{what}: {done / 1e6:,.1f} of {total / 1e6:,.1f} MB ({100 * done // max(total, 1)}%)"
+        self.show_line(line, is_last=self._is_shown and done == total)
+
+
+class TrainingProgress(StatusLine):
+    """Prints the steps of a training as they are done, on the standard output.
+
+    Args:
+        n_steps: steps of the whole training.
+        is_terminal: as of a `StatusLine`.
+        clock: as of a `StatusLine`.
+    """
+
+    def __init__(
+        self, n_steps: int, *, is_terminal: bool | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
+        super().__init__(sys.stdout, is_terminal=is_terminal, clock=clock)
+        self._n_steps = n_steps
         self._first: tuple[int, float] | None = None  # the first step that is shown, and when it was done
-        self._next = clock()
 
     def show_step(self, record: "StepRecord") -> None:
         """Show a step, unless one was shown a moment ago."""
         now = self._clock()
-        if now < self._next and record.step < self._n_steps:
-            return
-        self._next = now + (_TERMINAL_SECONDS if self._is_terminal else _PLAIN_SECONDS)
         line = (
             f"step {record.step:,} of {self._n_steps:,}   loss {record.loss:.3f} nats   "
             f"{record.tokens_per_second:,.0f} tokens/s"
@@ -46,11 +107,7 @@ class Progress:
             step, then = self._first
             left = (now - then) / (record.step - step) * (self._n_steps - record.step)
             line += f"   {duration(left)} left"
-        if self._is_terminal:
-            width = shutil.get_terminal_size().columns - 1
-            print(_CLEAR + line[:width], end="", flush=True)
-        else:
-            print(line, flush=True)
+        self.show_line(line, is_last=record.step >= self._n_steps)
 
     def show_measurement(self, measurement: "Measurement") -> None:
         """Show what a model is worth, on a line that stays."""
@@ -58,11 +115,6 @@ class Progress:
         items = f"{measurement.n_items:,} held-out {measurement.of}"
         self.clear()
         print(f"step {measurement.step:,}, on {items}:   {results}", flush=True)
-
-    def clear(self) -> None:
-        """Leave an empty line for the next output."""
-        if self._is_terminal:
-            print(_CLEAR, end="", flush=True)
 
 
 def duration(seconds: float) -> str:

@@ -1,7 +1,6 @@
 """`--set key=value`: any field of the two configurations, read as its type says."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -10,31 +9,24 @@ from transformer_core.config import ModelConfig
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, Message
 from transformer_core.training.config import RateChanges, TrainingConfig
+from transformer_core.training.run.request import Settings
 
 _FROM_THE_CORPUS = ("vocab_size", "pad_id", "bos_id", "eos_id")  # of a model; the tokenizer says these
 
 MODEL_FIELDS = {name: kind for name, kind in get_type_hints(ModelConfig).items() if name not in _FROM_THE_CORPUS}
 TRAINING_FIELDS = get_type_hints(TrainingConfig)
 READING_FIELDS = get_type_hints(CorpusReading)
+_FIELDS = {"model": MODEL_FIELDS, "training": TRAINING_FIELDS, "reading": READING_FIELDS}
 
 
-@dataclass(frozen=True)
-class Assigned:
-    """What was set, by the configuration that has the field."""
-
-    model: dict[str, Any] = field(default_factory=dict)  # of ModelConfig
-    training: dict[str, Any] = field(default_factory=dict)  # of TrainingConfig
-    reading: dict[str, Any] = field(default_factory=dict)  # of CorpusReading
-
-
-def parse_settings(assignments: Iterable[str]) -> Assigned:
+def parse_settings(assignments: Iterable[str]) -> Settings:
     """Return the fields of the three configurations that `key=value` texts name.
 
     Raises:
         ConfigError: a text without "=", a key that no field has (the nearest ones are named), or a value that is not of
             the field's type.
     """
-    assigned = Assigned()
+    assigned: dict[str, dict[str, Any]] = {kind: {} for kind in _FIELDS}
     for assignment in assignments:
         name, equals, text = (part.strip() for part in assignment.partition("="))
         if not equals:
@@ -43,23 +35,22 @@ def parse_settings(assignments: Iterable[str]) -> Assigned:
             )
         if name in _FROM_THE_CORPUS and name not in READING_FIELDS:
             raise ConfigError("{name} comes from the corpus's tokenizer and cannot be set", name=name)
-        if name in READING_FIELDS:
-            assigned.reading[name] = _parse(name, text, READING_FIELDS[name])
-        elif name in MODEL_FIELDS:
-            assigned.model[name] = _parse(name, text, MODEL_FIELDS[name])
-        elif name in TRAINING_FIELDS:
-            assigned.training[name] = _parse(name, text, TRAINING_FIELDS[name])
-        else:
-            known = [*MODEL_FIELDS, *TRAINING_FIELDS, *READING_FIELDS]
-            nearest = get_close_matches(name, known, n=3, cutoff=0.5)
-            if nearest:
-                raise ConfigError(
-                    "there is no setting {name!r}; did you mean {nearest}?",
-                    name=name,
-                    nearest=Message.joined(Message(" or "), nearest),
-                )
-            raise ConfigError("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known))
-    return assigned
+        kind = next((kind for kind, fields in _FIELDS.items() if name in fields), None)
+        if kind is None:
+            raise _unknown(name)
+        assigned[kind][name] = _parse(name, text, _FIELDS[kind][name])
+    return Settings(**assigned)
+
+
+def _unknown(name: str) -> ConfigError:
+    known = [name for fields in _FIELDS.values() for name in fields]
+    if nearest := get_close_matches(name, known, n=3, cutoff=0.5):
+        return ConfigError(
+            "there is no setting {name!r}; did you mean {nearest}?",
+            name=name,
+            nearest=Message.joined(Message(" or "), nearest),
+        )
+    return ConfigError("there is no setting {name!r}; known are {known}", name=name, known=", ".join(known))
 
 
 def _parse(name: str, text: str, kind: Any) -> Any:

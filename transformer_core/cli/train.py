@@ -2,15 +2,15 @@
 
 import argparse
 import shlex
-import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from transformer_core.cli.progress import Progress, duration
-from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, Assigned, parse_settings
+from transformer_core.cli.progress import TrainingProgress, duration
+from transformer_core.cli.settings import MODEL_FIELDS, READING_FIELDS, TRAINING_FIELDS, parse_settings
 from transformer_core.cli.signals import StopSignals
 from transformer_core.corpora import CORPORA
 from transformer_core.errors import ConfigError, RunError
@@ -19,6 +19,7 @@ from transformer_core.model.presets import PRESETS
 if TYPE_CHECKING:  # they import torch
     from transformer_core.training.processes import Processes
     from transformer_core.training.run.job import Job
+    from transformer_core.training.run.request import Settings
 
 N_FILMED = 8  # held-out items on which the heads are measured at each snapshot of the film
 
@@ -84,10 +85,9 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 def run(options: argparse.Namespace) -> int:
     """Train; return 0 when finished, 130 after Ctrl-C, 143 after SIGTERM."""
-    assigned = parse_settings(options.set)
-    training = assigned.training | {
-        name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None
-    }
+    settings = parse_settings(options.set)
+    flags = {name: getattr(options, name) for name in ("steps", "seed") if getattr(options, name) is not None}
+    settings = replace(settings, training={**settings.training, **flags})
     if options.corpus is None and not options.resume:
         if _only_keeps(options):
             return _keep(options.run, options.keep)
@@ -96,44 +96,30 @@ def run(options: argparse.Namespace) -> int:
 
     processes = Processes.from_environment()
     try:
-        return _run(options, assigned, training, processes)
+        return _run(options, settings, processes)
     except OtherProcessError:
         if processes.is_first:
             raise
         return 2  # the first one says it
 
 
-def _run(options: argparse.Namespace, assigned: Assigned, training: Mapping[str, Any], processes: "Processes") -> int:
+def _run(options: argparse.Namespace, settings: "Settings", processes: "Processes") -> int:
     """Train in this process, alone or with others; only the first one speaks."""
     tell: Callable[[str], None] = partial(print, flush=True) if processes.is_first else lambda line: None
     tell("Preparing the corpus and the model ...")
 
     from transformer_core.checkpoints.checkpoint import refuse_to_replace
-    from transformer_core.training.run.begin import Settings, begin, go_on
+    from transformer_core.training.run.begin import begin, go_on
 
     if options.keep is not None:
         refuse_to_replace(options.keep)
-    settings = Settings(model=assigned.model, training=training, reading=assigned.reading)
-    device = processes.device(options.device)
+    asked: dict[str, Any] = {"corpus_name": options.corpus, "settings": settings, "processes": processes}
+    asked["device"] = processes.device(options.device)
     with StopSignals(speaks=processes.is_first) as signals:
         if options.resume:
-            job = go_on(
-                options.run,
-                corpus_name=options.corpus,
-                preset=options.preset,
-                settings=settings,
-                device=device,
-                processes=processes,
-            )
+            job = go_on(options.run, preset=options.preset, **asked)
         else:
-            job = begin(
-                options.run,
-                corpus_name=options.corpus,
-                preset=options.preset or "tiny",
-                settings=settings,
-                device=device,
-                processes=processes,
-            )
+            job = begin(options.run, preset=options.preset or "tiny", **asked)
         _train(job, signals, waits=options.queue, tell=tell)
     processes.leave()
     if not processes.is_first:
@@ -203,20 +189,19 @@ def _train(job: "Job", signals: StopSignals, *, waits: bool, tell: Callable[[str
         tell(f"{job.processes.size} processes learn from each batch together.")
     if job.step:
         tell(f"Going on after step {job.step:,}.")
-    progress = Progress(n_steps=n_steps, is_terminal=sys.stdout.isatty())
     meter = cache(lambda: HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:N_FILMED]))
 
     def measure_heads(step: int) -> None:
         job.directory.film.heads.append(HeadHistory.to_record(step, meter().measure(job.model)))
 
-    for event in work(job, stop_reason=signals.reason, waits=waits, on_snapshot=measure_heads):
-        if not job.processes.is_first:
-            continue
-        if isinstance(event, StepRecord):
-            progress.show_step(event)
-        elif isinstance(event, Measurement):
-            progress.show_measurement(event)
-    progress.clear()
+    with TrainingProgress(n_steps) as progress:
+        for event in work(job, stop_reason=signals.reason, waits=waits, on_snapshot=measure_heads):
+            if not job.processes.is_first:
+                continue
+            if isinstance(event, StepRecord):
+                progress.show_step(event)
+            elif isinstance(event, Measurement):
+                progress.show_measurement(event)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -5,7 +5,17 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal, Self
 
-from transformer_core.checked_fields import Count, CountOrZero, Rule, Share, check_fields, is_above_zero, is_number
+from transformer_core.checked_fields import (
+    Count,
+    CountOrZero,
+    Refusal,
+    Rule,
+    Share,
+    check_fields,
+    check_together,
+    is_above_zero,
+    is_number,
+)
 from transformer_core.errors import ConfigError, Message
 
 Schedule = Literal["paper", "cosine", "constant"]
@@ -16,11 +26,12 @@ _GUIDED_HEAD = re.compile(r"encoder\.(\d+)\.(\d+)")
 RateChanges = tuple[tuple[int, float], ...]
 """Steps and factors: from each step on, the scheduled learning rate is multiplied by the factor beside it."""
 
+MOST_SEED = 2**32 - 1
 Seed = Annotated[
     int,
     Rule(
-        lambda value: type(value) is int and 0 <= value < 2**32,
-        Message("{name} must be a whole number from 0 to {most}, got {value!r}", most=2**32 - 1),
+        lambda value: type(value) is int and 0 <= value <= MOST_SEED,
+        Message("{name} must be a whole number from 0 to {most}, got {value!r}", most=MOST_SEED),
     ),
 ]
 Stride = Annotated[
@@ -40,6 +51,25 @@ ClipNorm = Annotated[
     Rule(is_above_zero, Message("{name} must be above 0, or none for no clipping; got {value!r}")),
 ]
 
+_REFUSALS = (
+    Refusal(
+        lambda config: config.accumulate > config.batch_size,
+        Message("accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row"),
+    ),
+    Refusal(
+        lambda config: config.weight_decay and config.optimizer == "adam",
+        Message("weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none"),
+    ),
+    Refusal(
+        lambda config: config.guided_head is not None and not _GUIDED_HEAD.fullmatch(str(config.guided_head)),
+        Message("guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}"),
+    ),
+    Refusal(
+        lambda config: config.guided_head is not None and config.compile,
+        Message("guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"),
+    ),
+)
+
 _LEAST_MEASURED = 5  # points that a curve of held-out measures needs to say where it is going
 
 
@@ -55,9 +85,7 @@ class TrainingConfig:
 
     steps: Count  # optimizer steps
     batch_size: Count  # pairs, or pieces of texts, a step; the paper: pairs of about 25,000 tokens a side (sec. 5.1)
-    stride: Stride | None = (
-        None  # tokens from one window of a running text to the next, 1: all; None: a window's length
-    )
+    stride: Stride | None = None  # tokens from one window of a running text to the next; None: a window's length
     accumulate: Count = 1  # parts that a step's batch is computed in, one after another; each needs less memory
     warmup_steps: Count  # steps over which the learning rate rises; the paper: 4,000 (sec. 5.3)
     seed: Seed = 0  # of the first weights, the order of the data, and dropout
@@ -79,26 +107,13 @@ class TrainingConfig:
     film_megabytes: CountOrZero = 200  # room for the snapshots of the film, 10^6 bytes; 0: no film
     log_every: Count = 10  # steps between two lines of metrics.jsonl
     save_every: Count = 500  # steps between two replacements of last/
-    evaluate_every: Count = (
-        500  # steps between two held-out measurements, the last at the end; at most a fifth of all steps
-    )
+    evaluate_every: Count = 500  # steps between two held-out measurements; at most a fifth of all steps
     evaluate_pairs: Count = 256  # held-out pairs, or texts, of such a measurement; the one at the end takes them all
 
     def __post_init__(self) -> None:
         """Check every field."""
         check_fields(self)
-        if self.accumulate > self.batch_size:
-            raise ConfigError(
-                "accumulate ({accumulate}) must be at most batch_size ({batch_size}): each part needs a row",
-                accumulate=self.accumulate,
-                batch_size=self.batch_size,
-            )
-        if self.weight_decay and self.optimizer == "adam":
-            raise ConfigError(
-                "weight_decay ({weight_decay}) needs optimizer=adamw; the paper's adam has none",
-                weight_decay=self.weight_decay,
-            )
-        self._check_guided_head()
+        check_together(self, _REFUSALS)
         self._check_rate_changes()
 
     @property
@@ -123,20 +138,6 @@ class TrainingConfig:
         """Build a configuration from plain values; an unknown or missing name is a TypeError."""
         changes = values.get("rate_changes", ())
         return cls(**{**values, "rate_changes": tuple((step, factor) for step, factor in changes)})
-
-    def _check_guided_head(self) -> None:
-        """Check that the guided head has such a name as heads of an encoder have, and can be looked at."""
-        if self.guided_head is None:
-            return
-        if not isinstance(self.guided_head, str) or not _GUIDED_HEAD.fullmatch(self.guided_head):
-            raise ConfigError(
-                "guided_head must be a layer and a head of the encoder like encoder.1.0, or none; got {guided_head!r}",
-                guided_head=self.guided_head,
-            )
-        if self.compile:
-            raise ConfigError(
-                "guided_head needs to look at a pattern, which compile leaves out; leave out one of the two"
-            )
 
     def _check_rate_changes(self) -> None:
         """Check that changes of the learning rate are steps that rise, each with a factor."""

@@ -64,7 +64,10 @@ def evaluate(
     )
     metrics = _guesses(model, batches)
     if corpus.is_pairs:
-        metrics |= _translations(model, tokenizer, corpus, items) | _antecedents(model, batches, guided)
+        metrics |= _translations(model, tokenizer, corpus, items)
+        shares = antecedent_shares(model, batches)
+        if shares is not None:
+            metrics["antecedent"] = float(shares.max() if guided is None else shares[guided])
     elif model.config.architecture == "decoder_only":
         metrics |= _determined(model, tokenizer, items) | _continuations(model, tokenizer, corpus, items)
     model.train(was_training)
@@ -73,9 +76,9 @@ def evaluate(
 
 def _guesses(model: Transformer, batches: Batches) -> dict[str, float]:
     """Return loss and accuracy of one epoch."""
-    total_loss, n_right, n_targets = 0.0, 0, 0
+    device, total_loss, n_right, n_targets = next(model.parameters()).device, 0.0, 0, 0
     for _ in range(batches.batches_per_epoch):
-        batch = next(batches).to(_device(model))
+        batch = next(batches).to(device)
         logits = model(*batch.inputs)
         counts = batch.targets != IGNORED
         n = int(counts.sum())
@@ -114,9 +117,8 @@ def free_outputs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
     Yields:
         The pair's place among `pairs`, and the tokens that were written, with <eos> where it was.
     """
-    sources = [tokenizer.encode(pair.source, eos=True) for pair in pairs]
-    for rows in _by_length(sources):
-        src = _padded([sources[row] for row in rows], model)
+    sources = {row: tokenizer.encode(pair.source, eos=True) for row, pair in enumerate(pairs)}
+    for rows, src in _by_length(sources, model):
         longest = max(len(tokenizer.encode(pairs[row].target, eos=True)) for row in rows)
         room = min(max(2 * src.shape[1] + 8, longest + 1), model.config.max_seq_len - 1)
         for row, output in zip(rows, greedy_decode(model, src, max_new_tokens=room).tokens.tolist(), strict=True):
@@ -125,25 +127,15 @@ def free_outputs(model: Transformer, tokenizer: Tokenizer, pairs: Sequence[Pair]
             yield row, written[:end]
 
 
-def _antecedents(model: Transformer, batches: Batches, guided: tuple[int, int] | None) -> dict[str, float]:
-    """Return of how many pronouns one head has its largest weight on what they stand for."""
-    shares = antecedent_shares(model, batches)
-    if shares is None:
-        return {}
-    return {"antecedent": float(shares.max() if guided is None else shares[guided])}
-
-
 def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, texts: Sequence[Any]) -> dict[str, float]:
     """Return the measures of what the model writes after the prompt of each text."""
     verdicts: dict[str, list[bool]] = {name: [] for name in corpus.text_measures}
     if not verdicts:
         return {}
-    prompts = [tokenizer.encode(corpus.prompt_of(text), bos=True) for text in texts]
-    fitting = [row for row, prompt in enumerate(prompts) if len(prompt) < model.config.max_seq_len]
-    for rows in _by_length([prompts[row] for row in fitting]):
-        chosen = [fitting[row] for row in rows]
-        written = greedy_decode(model, _padded([prompts[row] for row in chosen], model)).tokens.tolist()
-        for row, output in zip(chosen, written, strict=True):
+    prompts = {row: tokenizer.encode(corpus.prompt_of(text), bos=True) for row, text in enumerate(texts)}
+    fitting = {row: prompt for row, prompt in prompts.items() if len(prompt) < model.config.max_seq_len}
+    for rows, tokens in _by_length(fitting, model):
+        for row, output in zip(rows, greedy_decode(model, tokens).tokens.tolist(), strict=True):
             _judge(verdicts, corpus.text_measures, texts[row], tokenizer.continuation(output, len(prompts[row])))
     return _fractions(verdicts)
 
@@ -151,11 +143,10 @@ def _continuations(model: Transformer, tokenizer: Tokenizer, corpus: Corpus, tex
 def _determined(model: Transformer, tokenizer: Tokenizer, texts: Sequence[Any]) -> dict[str, float]:
     """Return how many units that others determine are the most probable token where they come."""
     known = [text for text in texts if text.determined]
-    encoded = [tokenizer.encode(text.text, bos=True) for text in known]
+    encoded = {row: tokenizer.encode(text.text, bos=True) for row, text in enumerate(known)}
     n_right, n_in_all = 0, 0
-    for rows in _by_length(encoded):
-        guesses = model(_padded([encoded[row] for row in rows], model)).argmax(dim=-1).tolist()
-        for row, guess in zip(rows, guesses, strict=True):
+    for rows, tokens in _by_length(encoded, model):
+        for row, guess in zip(rows, model(tokens).argmax(dim=-1).tolist(), strict=True):
             determined = [unit for unit in known[row].determined if unit + 1 < len(encoded[row])]
             n_right += sum(guess[unit] == encoded[row][unit + 1] for unit in determined)  # <bos> shifts them by one
             n_in_all += len(determined)
@@ -174,17 +165,14 @@ def _fractions(verdicts: dict[str, list[bool]]) -> dict[str, float]:
     return {name: sum(v) / len(v) for name, v in verdicts.items() if v}
 
 
-def _by_length(sequences: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the rows in batches, those of like length together."""
-    rows = sorted(range(len(sequences)), key=lambda row: len(sequences[row]))
-    return [rows[first : first + _BATCH_SIZE] for first in range(0, len(rows), _BATCH_SIZE)]
-
-
-def _padded(sequences: Sequence[Sequence[int]], model: Transformer) -> Int[Tensor, "batch pos"]:
-    """Return sequences as one matrix on the model's device, padded on the right."""
-    longest, filler = max(map(len, sequences)), model.config.pad_id or 0
-    return torch.tensor([[*ids, *[filler] * (longest - len(ids))] for ids in sequences], device=_device(model))
-
-
-def _device(model: Transformer) -> torch.device:
-    return next(model.parameters()).device
+def _by_length(
+    sequences: Mapping[int, Sequence[int]], model: Transformer
+) -> Iterator[tuple[list[int], Int[Tensor, "batch pos"]]]:
+    """Yield rows in batches, those of like length together, each batch as a matrix too that is padded on the right."""
+    device, filler = next(model.parameters()).device, model.config.pad_id or 0
+    rows = sorted(sequences, key=lambda row: len(sequences[row]))
+    for first in range(0, len(rows), _BATCH_SIZE):
+        batch = rows[first : first + _BATCH_SIZE]
+        longest = len(sequences[batch[-1]])
+        padded = [[*sequences[row], *[filler] * (longest - len(sequences[row]))] for row in batch]
+        yield batch, torch.tensor(padded, device=device)

@@ -116,19 +116,12 @@ def _refuse_infinite(step: int, loss: float, gradient_norm: float, config: Train
     """Stop before an update that would spoil every weight."""
     if math.isfinite(loss) and math.isfinite(gradient_norm):
         return
-    if not math.isfinite(loss):
-        raise RunError(
-            "the loss became {loss} at step {step:,}; the update was left out. {way_out}",
-            loss=loss,
-            step=step,
-            way_out=_what_to_try(config),
-        )
-    raise RunError(
-        "the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}",
-        norm=gradient_norm,
-        step=step,
-        way_out=_what_to_try(config),
+    failure = (
+        Message("the gradient's norm became {norm} at step {step:,}; the update was left out. {way_out}")
+        if math.isfinite(loss)
+        else Message("the loss became {loss} at step {step:,}; the update was left out. {way_out}")
     )
+    raise RunError(failure, loss=loss, norm=gradient_norm, step=step, way_out=_what_to_try(config))
 
 
 class _ExplosionWatch:
@@ -160,17 +153,13 @@ class _ExplosionWatch:
 
 
 def _what_to_try(config: TrainingConfig) -> Message:
-    factor, warmup_steps = config.learning_rate_factor, config.warmup_steps
-    if config.clip_norm is not None:
-        return Message(
-            "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
-            "{warmup_steps:,})",
-            factor=factor,
-            warmup_steps=warmup_steps,
-        )
-    return Message(
+    advice = Message(
         "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
-        "{warmup_steps:,}), or clip_norm 1",
-        factor=factor,
-        warmup_steps=warmup_steps,
+        "{warmup_steps:,})"
     )
+    if config.clip_norm is None:
+        advice = Message(
+            "Start a new run with a smaller learning_rate_factor (now {factor:g}) or more warmup_steps (now "
+            "{warmup_steps:,}), or clip_norm 1"
+        )
+    return Message(advice, factor=config.learning_rate_factor, warmup_steps=config.warmup_steps)

@@ -30,10 +30,15 @@ class Adam:
     def __init__(self, model: nn.Module, config: TrainingConfig) -> None:
         self.config = config
         self.parameters = dict(model.named_parameters())
-        self.means = {name: torch.zeros_like(p) for name, p in self.parameters.items()}  # m, of gradients
-        self.mean_squares = {name: torch.zeros_like(p) for name, p in self.parameters.items()}  # v
+        self.state = {  # by parameter, under torch's names: m, the mean of gradients; v, of their squares; and t
+            name: {
+                "exp_avg": torch.zeros_like(p),
+                "exp_avg_sq": torch.zeros_like(p),
+                "step": torch.zeros((), device=p.device),
+            }
+            for name, p in self.parameters.items()
+        }
         self.decaying = {name for name, p in self.parameters.items() if config.weight_decay and p.dim() >= 2}
-        self.n_steps = {name: torch.zeros((), device=p.device) for name, p in self.parameters.items()}  # t
 
     @torch.no_grad()
     def step(self, learning_rate: float) -> None:
@@ -49,10 +54,10 @@ class Adam:
         adamw(
             parameters,
             [parameter.grad for parameter in parameters if parameter.grad is not None],
-            [self.means[name] for name in names],
-            [self.mean_squares[name] for name in names],
+            [self.state[name]["exp_avg"] for name in names],
+            [self.state[name]["exp_avg_sq"] for name in names],
             [],  # the largest mean squares, for a variant
-            [self.n_steps[name] for name in names],
+            [self.state[name]["step"] for name in names],
             fused=True,
             lr=learning_rate,
             beta1=self.config.adam_beta1,
@@ -65,17 +70,9 @@ class Adam:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return what it remembers of each parameter, `{parameter}.{exp_avg, exp_avg_sq, step}`; nothing at first."""
-        if not any(self.n_steps.values()):
+        if not any(state["step"] for state in self.state.values()):
             return {}
-        return {
-            f"{name}.{key}": tensor
-            for name in self.parameters
-            for key, tensor in (
-                ("exp_avg", self.means[name]),
-                ("exp_avg_sq", self.mean_squares[name]),
-                ("step", self.n_steps[name]),
-            )
-        }
+        return {f"{name}.{key}": tensor for name, state in self.state.items() for key, tensor in state.items()}
 
     def load(self, tensors: Mapping[str, Tensor]) -> None:
         """Take what `tensors` returned.
@@ -85,12 +82,7 @@ class Adam:
         """
         for full_name, tensor in tensors.items():
             name, _, key = full_name.rpartition(".")
-            own = {
-                "exp_avg": self.means.get(name),
-                "exp_avg_sq": self.mean_squares.get(name),
-                "step": self.n_steps.get(name),
-            }
-            kept = own.get(key) if name in self.parameters else None
+            kept = self.state.get(name, {}).get(key)
             if kept is None or tensor.shape != kept.shape:
                 raise RunError(
                     "the saved optimizer does not fit the model at {name!r}, and this run cannot go on; start a "

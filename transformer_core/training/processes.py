@@ -56,17 +56,17 @@ class Processes:
         """Whether this is the process that writes and speaks."""
         return self.rank == 0
 
-    def device(self, wanted: str) -> str:
+    def device(self, name: str) -> str:
         """Return the device of this process: of several GPUs on a machine each process takes its own.
 
         Raises:
             ConfigError: there are more processes on this machine than GPUs.
         """
-        if self.size == 1 or wanted == "cpu":
-            return wanted
+        if self.size == 1 or name == "cpu":
+            return name
         n_gpus = torch.cuda.device_count()
-        if wanted not in ("cuda", "auto") or (not n_gpus and wanted == "auto"):
-            return wanted
+        if name not in ("cuda", "auto") or (not n_gpus and name == "auto"):
+            return name
         if self.local_rank >= n_gpus:
             raise ConfigError(
                 "process {process} of this machine has no GPU of its own, there are {n_gpus}; start torchrun with "
@@ -136,10 +136,10 @@ class Processes:
         """Return in every process what the first one says; the others' values count for nothing."""
         if self.size == 1:
             return value
-        said: list[Any] = [value]
+        values: list[Any] = [value]
         with self.connected():
-            dist.broadcast_object_list(said, src=0, device=torch.device("cpu"))
-        agreed: Agreed = said[0]
+            dist.broadcast_object_list(values, src=0, device=torch.device("cpu"))
+        agreed: Agreed = values[0]
         return agreed
 
     def first_alone(self, act: Callable[[], Agreed]) -> Agreed:
@@ -148,11 +148,7 @@ class Processes:
         Raises:
             OtherProcessError: in the others, where it failed.
         """
-        if not self.is_first:
-            self._go_on_with_first()
-            return self.agree(cast(Agreed, None))
-        done = self._telling_failure(act)
-        return self.agree(done)
+        return self.agree(self.first_first(act if self.is_first else lambda: cast(Agreed, None)))
 
     def first_first(self, prepare: Callable[[], Agreed]) -> Agreed:
         """Return `prepare()`, done by the first process before the others: they find in the cache what it made.
@@ -160,10 +156,17 @@ class Processes:
         Raises:
             OtherProcessError: in the others, where it failed in the first.
         """
-        if self.is_first:
-            return self._telling_failure(prepare)
-        self._go_on_with_first()
-        return prepare()
+        if not self.is_first:
+            if not self.agree(True):  # whether the first one could do it
+                raise OtherProcessError("the first process of this training could not go on, and says why")
+            return prepare()
+        try:
+            prepared = prepare()
+        except BaseException:
+            self.agree(False)
+            raise
+        self.agree(True)
+        return prepared
 
     @contextmanager
     def connected(self) -> Iterator[None]:
@@ -182,20 +185,6 @@ class Processes:
                 "--resume",
                 n=self.size,
             ) from error
-
-    def _telling_failure(self, act: Callable[[], Agreed]) -> Agreed:
-        """Return `act()`, and tell the others whether it failed."""
-        try:
-            done = act()
-        except BaseException:
-            self.agree(False)
-            raise
-        self.agree(True)
-        return done
-
-    def _go_on_with_first(self) -> None:
-        if not self.agree(True):
-            raise OtherProcessError("the first process of this training could not go on, and says why")
 
     def step_seed(self, seed: int, step: int) -> int:
         """Mix seed, step and rank to the seed of one step's dropout; neighbours get unrelated ones."""

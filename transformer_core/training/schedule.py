@@ -24,59 +24,31 @@ def warmup_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: 
     return factor * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 
-def constant_learning_rate(step: int, *, d_model: int, warmup_steps: int, factor: float = 1.0) -> float:
-    """Return a learning rate that rises as the paper's does, then stays at its highest value.
+def learning_rate(step: int, config: TrainingConfig, *, d_model: int) -> float:
+    """Return the learning rate of a step, by the schedule that the configuration names and the changes on the way.
 
-    lrate = factor * (d_model * warmup_steps)^-0.5 * min(1, step / warmup_steps)
-
-    Args:
-        step: the step that the rate is for, counted from 1.
-        d_model: width of the residual stream.
-        warmup_steps: the step from which on the rate stays.
-        factor: times the paper's highest rate.
-    """
-    return factor * (d_model * warmup_steps) ** -0.5 * min(1.0, step / warmup_steps)
-
-
-def cosine_learning_rate(
-    step: int, *, d_model: int, warmup_steps: int, steps: int, factor: float = 1.0, floor: float = 0.0
-) -> float:
-    """Return a learning rate that rises as the paper's does, then falls along half a cosine until the last step.
-
-    A short training ends better so: the paper's rate is still half its highest after four times the warm-up.
+    All schedules rise linearly to the paper's highest rate, peak = factor * (d_model * warmup_steps)^-0.5. There
+    "constant" stays. "cosine" falls along half a cosine until the last step, to the share `learning_rate_floor` of the
+    peak; a short training ends better so, as the paper's rate is still half its highest after four times the warm-up.
 
     Args:
         step: the step that the rate is for, counted from 1.
+        config: schedule, steps, factor, floor and changes.
         d_model: width of the residual stream.
-        warmup_steps: the step at which the rate is highest.
-        steps: the last step.
-        factor: times the paper's highest rate, (d_model * warmup_steps)^-0.5.
-        floor: the share of the highest rate that the cosine falls to.
 
-    Source: Loshchilov and Hutter 2017, eq. (5), without restarts.
+    Source: Loshchilov and Hutter 2017, eq. (5), without restarts, for the cosine.
     Differs: a linear warm-up before it, and the last step's rate is that of one step before the floor.
     """
-    highest = factor * (d_model * warmup_steps) ** -0.5
-    if step <= warmup_steps:
-        return highest * step / warmup_steps
-    done = (step - warmup_steps) / (steps + 1 - warmup_steps)  # in (0, 1)
-    return highest * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * done)))
-
-
-def learning_rate(step: int, config: TrainingConfig, *, d_model: int) -> float:
-    """Return the learning rate of a step, by the schedule that the configuration names and the changes on the way."""
-    warmup_steps, factor = config.warmup_steps, config.learning_rate_factor
+    warmup_steps, factor, floor = config.warmup_steps, config.learning_rate_factor, config.learning_rate_floor
     for first_step, change in config.rate_changes:
         if first_step <= step:
             factor = config.learning_rate_factor * change
-    if config.schedule == "cosine":
-        return cosine_learning_rate(
-            step,
-            d_model=d_model,
-            warmup_steps=warmup_steps,
-            steps=config.steps,
-            factor=factor,
-            floor=config.learning_rate_floor,
-        )
-    rate = warmup_learning_rate if config.schedule == "paper" else constant_learning_rate
-    return rate(step, d_model=d_model, warmup_steps=warmup_steps, factor=factor)
+    if config.schedule == "paper":
+        return warmup_learning_rate(step, d_model=d_model, warmup_steps=warmup_steps, factor=factor)
+    peak = factor * (d_model * warmup_steps) ** -0.5
+    if config.schedule == "constant":
+        return peak * min(1.0, step / warmup_steps)
+    if step <= warmup_steps:
+        return peak * step / warmup_steps
+    done = (step - warmup_steps) / (config.steps + 1 - warmup_steps)  # in (0, 1)
+    return peak * (floor + (1 - floor) * 0.5 * (1 + math.cos(math.pi * done)))

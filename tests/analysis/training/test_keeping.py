@@ -8,7 +8,8 @@ import torch
 from transformer_core.analysis.training.keeping import describe_heads, keep_run
 from transformer_core.checkpoints.checkpoint import load, read_card
 from transformer_core.errors import CheckpointError, RunError
-from transformer_core.training.run.begin import Settings, begin
+from transformer_core.training.run.begin import begin
+from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import work
 
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}

@@ -8,8 +8,9 @@ import torch
 from tests.corpora.written import chapter
 from transformer_core.analysis.heads.meter import HeadMeter
 from transformer_core.analysis.training.head_history import HeadHistory
-from transformer_core.training.run.begin import Settings, begin
-from transformer_core.training.run.worker import Snapshot, work
+from transformer_core.training.run.begin import begin
+from transformer_core.training.run.request import Settings
+from transformer_core.training.run.worker import work
 
 SMALL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1}
 
@@ -23,9 +24,12 @@ def train_copy(folder: Path) -> None:
             folder / "copy", corpus_name="copy", preset="tiny", settings=Settings(model=SMALL, training=training)
         )
         meter = HeadMeter(job.model.config, job.tokenizer, job.corpus.held_out[:2])
-        for event in work(job):
-            if isinstance(event, Snapshot):
-                job.directory.film.heads.append(HeadHistory.to_record(event.step, meter.measure(job.model)))
+
+        def measure_heads(step: int) -> None:
+            job.directory.film.heads.append(HeadHistory.to_record(step, meter.measure(job.model)))
+
+        for _ in work(job, on_snapshot=measure_heads):
+            pass
         torch.set_flush_denormal(False)
 
 

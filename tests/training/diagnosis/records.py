@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer_core.training import diagnosis
-from transformer_core.training.diagnosis import Evidence
+from transformer_core.training.diagnosis import Case
 
 STEPS = 1000
 
@@ -51,7 +51,7 @@ def falling(to: float, *, half_life: float = 100.0) -> Callable[[int], float]:
     return lambda step: to + (4.6 - to) * 0.5 ** (step / half_life)
 
 
-def evidence(metrics: list[dict[str, Any]], **changes: Any) -> Evidence:
+def a_case(metrics: list[dict[str, Any]], **changes: Any) -> Case:
     """A run of a thousand steps, with ten passes over its text; the rate is the usual one."""
     given: dict[str, Any] = {
         "architecture": "encoder_decoder",
@@ -65,7 +65,7 @@ def evidence(metrics: list[dict[str, Any]], **changes: Any) -> Evidence:
         "unigram_entropy": 4.0,
         "bigram_entropy": 2.5,
     }
-    return Evidence(metrics=metrics, **given | changes)
+    return Case(metrics=metrics, **given | changes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class Told:
     severity: str
 
 
-def diagnose(evidence: Evidence) -> list[Told]:
+def diagnose(case: Case) -> list[Told]:
     """All findings, in English."""
     return [
         Told(
@@ -89,16 +89,16 @@ def diagnose(evidence: Evidence) -> list[Told]:
             advice=str(found.advice),
             severity=found.severity,
         )
-        for found in diagnosis.diagnose(evidence)
+        for found in diagnosis.diagnose(case)
     ]
 
 
-def kinds(evidence: Evidence) -> list[str]:
-    return [finding.kind for finding in diagnose(evidence)]
+def kinds(case: Case) -> list[str]:
+    return [finding.kind for finding in diagnose(case)]
 
 
-def the(kind: str, evidence: Evidence) -> Told:
+def the(kind: str, case: Case) -> Told:
     """The finding of a kind, which must be there."""
-    found = diagnose(evidence)
+    found = diagnose(case)
     assert kind in [finding.kind for finding in found]
     return next(finding for finding in found if finding.kind == kind)

@@ -2,12 +2,12 @@
 
 import pytest
 
-from tests.training.diagnosis.records import STEPS, diagnose, evidence, falling, kinds, logged, measured, the
+from tests.training.diagnosis.records import STEPS, a_case, diagnose, falling, kinds, logged, measured, the
 
 
 def standing_at(loss: float, **changes):
     """A run that has come to stand at a held-out loss, of 4.6 for an even guess, 4.0 and 2.5 for tables of counts."""
-    return evidence([*logged(falling(loss, half_life=40)), measured(STEPS, loss)], **changes)
+    return a_case([*logged(falling(loss, half_life=40)), measured(STEPS, loss)], **changes)
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_without_entropies_only_an_even_guess_is_known():
 
 def test_a_smoothed_training_loss_is_told_without_its_smoothing():
     """At a smoothing of 0.1 among 100 tokens, nobody comes below 0.78: 1.3 is a good loss, of 0.94 nats at most."""
-    run = evidence(logged(falling(1.3, half_life=40)), label_smoothing=0.1, steps=3000)
+    run = a_case(logged(falling(1.3, half_life=40)), label_smoothing=0.1, steps=3000)
     found = the("nothing_unusual", run)
     assert "at most 0.9" in found.evidence and "without smoothing" in found.evidence  # (1.3 - 0.1 log 100) / 0.9
     assert "1.3" not in found.evidence
@@ -70,20 +70,20 @@ def test_a_smoothed_training_loss_is_told_without_its_smoothing():
 
 def test_what_judges_outputs_goes_before_the_loss():
     log = logged(falling(1.0, half_life=40))
-    good = evidence([*log, measured(STEPS, 1.0, exact_match=0.95, accuracy=0.99)])
+    good = a_case([*log, measured(STEPS, 1.0, exact_match=0.95, accuracy=0.99)])
     assert kinds(good) == ["well"]
     assert diagnose(good)[0].evidence.startswith("95% exact match on held-out data. Held-out loss is 1.00 nats")
-    assert "well" not in kinds(evidence([*log, measured(STEPS, 1.0, exact_match=0.3)]))
-    assert "“coherent”" in the("well", evidence([*log, measured(STEPS, 1.0, coherent=0.9)])).evidence
+    assert "well" not in kinds(a_case([*log, measured(STEPS, 1.0, exact_match=0.3)]))
+    assert "“coherent”" in the("well", a_case([*log, measured(STEPS, 1.0, coherent=0.9)])).evidence
     assert (
         "tokens that the text determines"
-        in the("well", evidence([*log, measured(STEPS, 3.0, determined_accuracy=0.9)])).evidence
+        in the("well", a_case([*log, measured(STEPS, 3.0, determined_accuracy=0.9)])).evidence
     )
 
 
 def test_a_poor_level_is_no_problem_yet_while_the_loss_falls():
-    run = evidence([*logged(lambda step: 4.6 - step / 1500, until=700), measured(700, 4.1)])
+    run = a_case([*logged(lambda step: 4.6 - step / 1500, until=700), measured(700, 4.1)])
     assert the("unigram_baseline", run).severity == "note"
     assert the("unigram_baseline", run).advice.startswith("Wait for all 1,000 steps")
-    nearer = evidence([*logged(lambda step: 4.6 - step / 500, until=700), measured(700, 3.4)])
+    nearer = a_case([*logged(lambda step: 4.6 - step / 500, until=700), measured(700, 3.4)])
     assert kinds(nearer) == ["undertrained"]  # that a table of pairs is better yet says nothing more

@@ -1,10 +1,10 @@
 """Overfitting, and what only looks like it."""
 
-from tests.training.diagnosis.records import STEPS, diagnose, evidence, falling, kinds, logged, measured, probed, the
+from tests.training.diagnosis.records import STEPS, a_case, diagnose, falling, kinds, logged, measured, probed, the
 
 
 def test_a_held_out_loss_that_rises_while_the_training_loss_falls():
-    run = evidence([*logged(falling(0.1)), measured(250, 1.9), measured(500, 2.2), measured(1000, 2.6)])
+    run = a_case([*logged(falling(0.1)), measured(250, 1.9), measured(500, 2.2), measured(1000, 2.6)])
     (found,) = diagnose(run)
     assert (found.kind, found.severity) == ("overfitting", "problem")
     assert found.evidence.startswith("Held-out loss was lowest at step 250 (1.90 nats) and is now 0.70 nats higher")
@@ -13,43 +13,43 @@ def test_a_held_out_loss_that_rises_while_the_training_loss_falls():
 
 
 def test_a_little_rise_is_none():
-    run = evidence([*logged(falling(0.5)), measured(500, 0.6), measured(1000, 0.65)])
+    run = a_case([*logged(falling(0.5)), measured(500, 0.6), measured(1000, 0.65)])
     assert kinds(run) == ["well"]
     for loss, is_told in ((1.96, False), (2.15, True)):
-        run = evidence([*logged(falling(1.2)), measured(250, 1.9), measured(1000, loss)])
+        run = a_case([*logged(falling(1.2)), measured(250, 1.9), measured(1000, loss)])
         assert ("overfitting" in kinds(run)) == is_told
 
 
 def test_a_single_bad_measurement_on_the_way_is_none():
     way = [*logged(falling(1.2), until=600), measured(250, 1.9), measured(500, 2.2)]
-    assert "overfitting" not in kinds(evidence(way))
-    assert "overfitting" in kinds(evidence([*way, measured(600, 2.3)]))
-    assert "overfitting" not in kinds(evidence([*logged(falling(1.6)), measured(500, 1.5), measured(1000, 1.62)]))
+    assert "overfitting" not in kinds(a_case(way))
+    assert "overfitting" in kinds(a_case([*way, measured(600, 2.3)]))
+    assert "overfitting" not in kinds(a_case([*logged(falling(1.6)), measured(500, 1.5), measured(1000, 1.62)]))
 
 
 def test_with_outputs_as_right_as_ever_a_rise_is_a_remark():
     log = logged(falling(0.1))
     sure = [measured(250, 1.0, exact_match=0.9), measured(1000, 1.4, exact_match=0.95)]
-    found = diagnose(evidence([*log, *sure]))
+    found = diagnose(a_case([*log, *sure]))
     assert [(finding.kind, finding.severity) for finding in found] == [("overfitting", "note"), ("well", "fine")]
     wrong = [measured(250, 1.0, exact_match=0.0), measured(1000, 1.4, exact_match=0.0)]
-    assert the("overfitting", evidence([*log, *wrong])).severity == "problem"
+    assert the("overfitting", a_case([*log, *wrong])).severity == "problem"
 
 
 def test_one_measurement_far_above_the_training_loss():
     log = [*logged(falling(0.1)), measured(STEPS, 2.9)]
-    assert "Training loss is 0.1" in the("overfitting", evidence(log)).evidence
+    assert "Training loss is 0.1" in the("overfitting", a_case(log)).evidence
     assert (
         "Training loss is 0.30 nats"
-        in the("overfitting", evidence([*log[:-1], probed(log[-1], training_loss=0.3)])).evidence
+        in the("overfitting", a_case([*log[:-1], probed(log[-1], training_loss=0.3)])).evidence
     )
     unlike = [*log[:-1], probed(log[-1], training_loss=2.7)]  # it was low by dropout or by the batches alone
-    assert "overfitting" not in kinds(evidence(unlike))
-    assert "overfitting" not in kinds(evidence(log, tokens_seen=150_000))  # seen once and a half
-    assert "Dropout" not in the("overfitting", evidence(log, dropout=0.3)).advice
+    assert "overfitting" not in kinds(a_case(unlike))
+    assert "overfitting" not in kinds(a_case(log, tokens_seen=150_000))  # seen once and a half
+    assert "Dropout" not in the("overfitting", a_case(log, dropout=0.3)).advice
 
 
 def test_nothing_that_carries_over_may_be_a_fault_in_the_targets():
     log = [*logged(falling(0.1)), measured(500, 5.0), measured(STEPS, 6.0)]
-    assert "follow the same rule" in the("overfitting", evidence(log)).advice
-    assert "follow the same rule" not in the("overfitting", evidence([*log, measured(100, 2.0)])).advice
+    assert "follow the same rule" in the("overfitting", a_case(log)).advice
+    assert "follow the same rule" not in the("overfitting", a_case([*log, measured(100, 2.0)])).advice

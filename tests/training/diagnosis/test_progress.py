@@ -5,32 +5,32 @@ import math
 import pytest
 
 from tests.german import in_german
-from tests.training.diagnosis.records import STEPS, diagnose, evidence, falling, kinds, logged, measured, the
+from tests.training.diagnosis.records import STEPS, a_case, diagnose, falling, kinds, logged, measured, the
 from transformer_core.errors import Message
 from transformer_core.training import diagnosis
 
 
 def test_nothing_is_judged_before_there_is_anything():
-    (found,) = diagnose(evidence([]))
+    (found,) = diagnose(a_case([]))
     assert (found.kind, found.severity) == ("too_early", "note")
     assert found.evidence == "Nothing of 1,000 steps has been logged: too few for a trend."
 
 
 @pytest.mark.parametrize("until", [1, 20, 100])
 def test_the_warmup_is_not_judged(until: int):
-    (found,) = diagnose(evidence(logged(falling(0.5), until=until)))
+    (found,) = diagnose(a_case(logged(falling(0.5), until=until)))
     assert found.kind == "too_early"
     assert found.evidence.startswith(f"Step {until if until > 1 else 1:,} of 1,000, during the warm-up of 100 steps")
 
 
 def test_behind_the_warmup_it_is_judged():
-    assert "too_early" not in kinds(evidence(logged(falling(0.5), until=150)))
-    long_warmup = evidence(logged(falling(0.5), until=300), warmup_steps=4000)
+    assert "too_early" not in kinds(a_case(logged(falling(0.5), until=150)))
+    long_warmup = a_case(logged(falling(0.5), until=300), warmup_steps=4000)
     assert "too_early" not in kinds(long_warmup)  # nobody waits for the end of a warm-up that will not come
 
 
 def test_an_ended_training_is_judged_however_short():
-    (found,) = diagnose(evidence([{"step": 1, "loss": 4.7}, {"step": 3, "loss": 4.5}], steps=3, unigram_entropy=None))[
+    (found,) = diagnose(a_case([{"step": 1, "loss": 4.7}, {"step": 3, "loss": 4.5}], steps=3, unigram_entropy=None))[
         -1:
     ]
     assert found.kind == "undertrained"
@@ -38,52 +38,52 @@ def test_an_ended_training_is_judged_however_short():
 
 
 def test_a_loss_that_still_falls():
-    half_way = evidence(logged(lambda step: 4.0 - step / 500, until=600))
+    half_way = a_case(logged(lambda step: 4.0 - step / 500, until=600))
     assert the("undertrained", half_way).severity == "note"
     assert the("undertrained", half_way).advice == "Wait for all 1,000 steps."
-    ended = the("undertrained", evidence(logged(lambda step: 4.0 - step / 500)))
+    ended = the("undertrained", a_case(logged(lambda step: 4.0 - step / 500)))
     assert ended.severity == "note"  # 2.0 nats are below both baselines
-    assert the("undertrained", evidence(logged(lambda step: 4.6 - step / 2000))).severity == "problem"
+    assert the("undertrained", a_case(logged(lambda step: 4.6 - step / 2000))).severity == "problem"
     assert ended.advice == "Steps: try 2,000 (now 1,000)."
-    assert "plateau" not in kinds(evidence(logged(lambda step: 4.0 - step / 500)))
+    assert "plateau" not in kinds(a_case(logged(lambda step: 4.0 - step / 500)))
 
 
 def test_a_held_out_loss_that_still_falls_counts_too():
     flat = logged(lambda step: 1.9)
-    run = evidence([*flat, measured(500, 2.4), measured(1000, 2.1)])
+    run = a_case([*flat, measured(500, 2.4), measured(1000, 2.1)])
     assert the("undertrained", run).evidence == "Held-out loss was lowest recently: 2.10 nats at step 1,000."
 
 
 def test_a_loss_that_stands_still():
-    stuck = evidence([*logged(falling(2.8, half_life=40)), measured(500, 2.8), measured(1000, 2.8)])
+    stuck = a_case([*logged(falling(2.8, half_life=40)), measured(500, 2.8), measured(1000, 2.8)])
     found = the("plateau", stuck)
     assert found.severity == "note"
-    frequencies = evidence([*logged(falling(4.0, half_life=40)), measured(500, 4.0), measured(1000, 4.0)])
+    frequencies = a_case([*logged(falling(4.0, half_life=40)), measured(500, 4.0), measured(1000, 4.0)])
     assert the("plateau", frequencies).severity == "problem"
     assert found.advice.startswith("Learning rate: try 0.25 and 1 (now 0.5)")
     assert "undertrained" not in kinds(stuck)
-    early = evidence([*logged(falling(2.8, half_life=40), until=400), measured(400, 2.8)])
+    early = a_case([*logged(falling(2.8, half_life=40), until=400), measured(400, 2.8)])
     assert "plateau" not in kinds(early)
 
 
 def test_much_dropout_is_named_first():
     stuck = [*logged(falling(2.8, half_life=40)), measured(1000, 2.8)]
-    assert the("plateau", evidence(stuck, dropout=0.5)).advice.startswith("Dropout: try 0.1 (now 0.5)")
-    assert "Dropout" not in the("plateau", evidence(stuck, dropout=0.1)).advice
+    assert the("plateau", a_case(stuck, dropout=0.5)).advice.startswith("Dropout: try 0.1 (now 0.5)")
+    assert "Dropout" not in the("plateau", a_case(stuck, dropout=0.1)).advice
 
 
 def test_single_tokens_right_and_outputs_wrong():
-    run = evidence([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=0.92, exact_match=0.35)])
+    run = a_case([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=0.92, exact_match=0.35)])
     found = the("exposure_gap", run)
     assert "92%" in found.evidence and "35%" in found.evidence
     for accuracy, exact_match in ((0.6, 0.1), (0.95, 0.75)):
-        other = evidence([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=accuracy, exact_match=exact_match)])
+        other = a_case([*logged(falling(0.3)), measured(STEPS, 0.3, accuracy=accuracy, exact_match=exact_match)])
         assert "exposure_gap" not in kinds(other)
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, None])
 def test_a_number_that_ran_away_is_told_alone(loss: float | None):
-    (found,) = diagnose(evidence([*logged(falling(2.0), until=200), {"step": 210, "loss": loss}]))
+    (found,) = diagnose(a_case([*logged(falling(2.0), until=200), {"step": 210, "loss": loss}]))
     assert (found.kind, found.severity, found.title) == ("failed", "problem", "Training diverged")
     assert found.evidence == "At step 210 loss or gradient is no finite number."
     assert found.advice.startswith("Learning rate: try 0.17 (now 0.5)")
@@ -91,7 +91,7 @@ def test_a_number_that_ran_away_is_told_alone(loss: float | None):
 
 def test_of_the_loops_own_words_the_first_sentence_is_told():
     said = Message("the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps. Start anew")
-    (found,) = diagnose(evidence(logged(falling(2.0), until=40), failure=said))
+    (found,) = diagnose(a_case(logged(falling(2.0), until=40), failure=said))
     assert found.title == "Training diverged"
     assert found.evidence == "the loss exploded: at step 45 it is 38.5 nats, and has been above 10.2 for 5 steps"
 
@@ -106,7 +106,7 @@ def test_a_divergence_is_known_whoever_reads():
         n=5,
         way_out="Start a new run with a smaller learning_rate_factor (now 5)",
     )
-    (found,) = diagnosis.diagnose(evidence(logged(falling(2.0), until=40), failure=said))
+    (found,) = diagnosis.diagnose(a_case(logged(falling(2.0), until=40), failure=said))
     assert in_german(found.title) == "Das Training ist divergiert"
     told = in_german(found.evidence)
     assert told.startswith("der Verlust") and "learning_rate_factor" not in told
@@ -114,15 +114,13 @@ def test_a_divergence_is_known_whoever_reads():
 
 @pytest.mark.parametrize("until, title", [(20, "Too early to tell"), (200, "Stopped while still improving")])
 def test_who_stopped_a_training_is_told_to_go_on(until: int, title: str):
-    (found,) = diagnose(evidence(logged(falling(2.0), until=until), steps=1000, is_stopped=True))
+    (found,) = diagnose(a_case(logged(falling(2.0), until=until), steps=1000, is_stopped=True))
     assert (found.title, found.severity) == (title, "note")
     assert found.advice == "Go on with it: 1,000 steps are planned."
 
 
 def test_another_failure_is_told_as_it_was_said():
-    (found,) = diagnose(
-        evidence(logged(falling(2.0), until=200), failure=Message("there is no room left on the disk."))
-    )
+    (found,) = diagnose(a_case(logged(falling(2.0), until=200), failure=Message("there is no room left on the disk.")))
     assert found.title == "Training failed"
     assert found.evidence == "there is no room left on the disk."
     assert "Learning rate" not in found.advice

@@ -10,11 +10,11 @@ from tests.training.diagnosis import small_corpora as corpora
 from tests.training.diagnosis import tiny_runs as runs
 from tests.training.diagnosis.tiny_runs import trained
 from transformer_core.corpora.corpus import Corpus, Text
-from transformer_core.training.diagnosis import Evidence, diagnose
+from transformer_core.training.diagnosis import Case, diagnose
 
 pytestmark = pytest.mark.training
 
-Run = Callable[[Path], Evidence]
+Run = Callable[[Path], Case]
 
 WITHOUT_FAULT = {"well", "nothing_unusual", "undertrained", "plateau", "exposure_gap", "bigram_baseline", "too_early"}
 
@@ -195,9 +195,9 @@ BROKEN: dict[str, tuple[Run, str]] = {
 }
 
 
-def until(step: int, evidence: Evidence) -> Evidence:
+def until(step: int, case: Case) -> Case:
     """The same run, as it stood after a step."""
-    return replace(evidence, metrics=[line for line in evidence.metrics if line["step"] <= step])
+    return replace(case, metrics=[line for line in case.metrics if line["step"] <= step])
 
 
 def cut_in_training(corpus: Corpus) -> Corpus:

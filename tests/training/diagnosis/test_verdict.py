@@ -9,7 +9,7 @@ from typing import Any, get_args
 import hypothesis.strategies as st
 from hypothesis import example, given, settings
 
-from tests.training.diagnosis.records import evidence, falling, logged, measured
+from tests.training.diagnosis.records import a_case, falling, logged, measured
 from transformer_core.training.diagnosis import Finding, FindingKind, diagnose
 
 CONTRARY = [
@@ -93,7 +93,7 @@ def test_whatever_comes_in(curve: list, measures: list, probes: dict[str, Any], 
         {"step": step} | {f"held_out_{n}": v for n, v in zip(names, row, strict=True)} | probes
         for step, *row in measures
     ]
-    check(diagnose(evidence(log, **changes)))
+    check(diagnose(a_case(log, **changes)))
 
 
 @settings(max_examples=50)
@@ -112,9 +112,9 @@ def test_whatever_the_shape_of_the_curve(to, half_life, held_out, until, exact_m
         measured(max(1, until * i // len(held_out)), loss, exact_match=exact_match, accuracy=math.sqrt(exact_match))
         for i, loss in enumerate(held_out, start=1)
     ]
-    check(diagnose(evidence(log, tokens_seen=round(epochs * 100_000))))
+    check(diagnose(a_case(log, tokens_seen=round(epochs * 100_000))))
 
 
 def test_the_same_evidence_gives_the_same_findings():
-    run = evidence([*logged(falling(3.0)), measured(1000, 3.0)])
+    run = a_case([*logged(falling(3.0)), measured(1000, 3.0)])
     assert diagnose(run) == diagnose(run)

@@ -17,7 +17,7 @@ from transformer_core.instrument.intervene import intervene
 from transformer_core.instrument.sites import Site
 from transformer_core.model.transformer import Transformer, build
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.diagnosis import Evidence
+from transformer_core.training.diagnosis import Case
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import train
 from transformer_core.training.probes import N_PROBED, probe
@@ -34,7 +34,7 @@ def trained(
     sees_the_future: bool = False,
     measure_every: int = 50,
     **training: Any,
-) -> Evidence:
+) -> Case:
     """Train a tiny model and gather what a diagnosis goes by.
 
     Args:
@@ -100,7 +100,7 @@ def trained(
         except RunError as error:
             failure = error.message
     known = compute_stats(corpus, tokenizer, kind)
-    return Evidence(
+    return Case(
         metrics=metrics,
         architecture=kind,
         steps=steps,

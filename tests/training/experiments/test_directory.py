@@ -22,7 +22,7 @@ def test_what_was_created_is_found(tmp_path: Path):
     assert status is not None
     assert (status.state, status.step) == ("queued", 0)
     mine.write_status("running", step=7)
-    mine.log({"step": 7, "loss": {"look_ahead": 1.5}})
+    mine.metrics.append({"step": 7, "loss": {"look_ahead": 1.5}})
     with (tmp_path / "experiment" / "metrics.jsonl").open("a") as file:
         file.write('{"step": 8, "lo')  # torn
     assert found.metrics.read() == [{"step": 7, "loss": {"look_ahead": 1.5}}]

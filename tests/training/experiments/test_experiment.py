@@ -1,6 +1,7 @@
 """What may be asked of an experiment, and the command that asks it."""
 
 import shlex
+from dataclasses import asdict
 from typing import Any, get_args
 
 import pytest
@@ -55,7 +56,7 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, Any], words: str):
 
 def test_plain_values_make_the_same_request():
     request = ExperimentRequest(**GOOD)
-    values = request.to_dict()
+    values = asdict(request)
     assert ExperimentRequest.from_dict(values | {"variants": [*values["variants"]]}) == request  # as JSON has it
     for damaged in ({"variants": 3}, {"variants": "alibi"}):
         with pytest.raises(ConfigError):

@@ -16,6 +16,7 @@ from transformer_core.training.experiments.variants import ExperimentData, Varia
 from transformer_core.training.experiments.work import ExperimentMeasurement, ExperimentStep, work
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import commands
+from transformer_core.training.run.metrics import RecordFile
 
 pytestmark = pytest.mark.slow
 
@@ -121,11 +122,11 @@ def test_an_experiment_without_variants_has_failed(
 
 
 def test_no_room_is_told_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    def no_room(self: ExperimentDirectory, record: object) -> None:
+    def no_room(self: RecordFile, record: object) -> None:
         raise OSError(28, "No space left on device")
 
     directory = ExperimentDirectory.create(tmp_path / "experiment", REQUEST)
-    monkeypatch.setattr(ExperimentDirectory, "log", no_room)
+    monkeypatch.setattr(RecordFile, "append", no_room)
     with pytest.raises(RunError, match=r"cannot be written \(No space left on device\); make room, and start again"):
         list(work(directory))
     assert stands(tmp_path / "experiment")[0] == "failed"

@@ -14,10 +14,11 @@ from transformer_core.cli.settings import parse_settings
 from transformer_core.corpora.reading import CorpusReading
 from transformer_core.errors import ConfigError, HeadlightError, RunError
 from transformer_core.model.presets import PRESETS
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 from transformer_core.training.run import begin as beginning
-from transformer_core.training.run.begin import Settings, asked_further, command
+from transformer_core.training.run.begin import asked_further, command
 from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.request import Settings
 
 __all__ = ["corpus"]  # a fixture
 
@@ -41,7 +42,7 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
     assert words[words.index("--run") + 1] == "runs/a run"
     assigned = parse_settings([value for flag, value in pairwise(words) if flag == "--set"])
     named: dict[str, Any] = {flag[2:]: int(value) for flag, value in pairwise(words) if flag in ("--steps", "--seed")}
-    again = replace(TRAININGS["tiny-decoder"](str(corpus)), **assigned.training, **named)
+    again = replace(preset_training("tiny-decoder", str(corpus)), **assigned.training, **named)
     assert again == request.training
     tokens = ("pad_id", "bos_id", "eos_id")
     preset = PRESETS["tiny-decoder"](request.model.vocab_size).changed(**assigned.model)
@@ -53,7 +54,7 @@ def test_the_command_says_all_that_differs_from_the_preset(tmp_path: Path, corpu
 @pytest.mark.parametrize("changes", [{"d_model": 64}, {"d_model": 64, "d_head": 32}, {"n_heads": 2, "n_kv_heads": 1}])
 def test_the_command_makes_heads_of_the_same_width(tmp_path: Path, changes: dict[str, Any]):
     """Also where the number is the preset's, and another would follow from what was changed."""
-    preset, training = PRESETS["tiny-decoder"](30), TRAININGS["tiny-decoder"]("dates")
+    preset, training = PRESETS["tiny-decoder"](30), preset_training("tiny-decoder", "dates")
     model = preset.changed(**changes)
     words = shlex.split(command(tmp_path, "dates", "tiny-decoder", model, training, CorpusReading()))
     assigned = parse_settings([value for flag, value in pairwise(words) if flag == "--set"])
@@ -77,7 +78,7 @@ def test_a_run_that_is_asked_further_says_so_in_its_command(tmp_path: Path, corp
 
 def test_two_names_of_a_folder_are_one(tmp_path: Path, corpus: Path):
     request = begin(tmp_path / "run", corpus).directory.request
-    reading = CorpusReading(**request.reading)
+    reading = request.reading
     parts = (request.corpus, request.preset, request.model, request.training, reading)
     assert command(tmp_path / "run" / ".." / "run", *parts) == command(tmp_path / "run", *parts)
 
@@ -145,4 +146,4 @@ def test_a_run_of_an_older_version_says_nothing_of_how_its_corpus_is_read(tmp_pa
     values = json.loads(path.read_text())
     del values["reading"]
     path.write_text(json.dumps(values))
-    assert RunDirectory.open(tmp_path / "run").request.reading == {}
+    assert RunDirectory.open(tmp_path / "run").request.reading == CorpusReading()

@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run import commands, worker
 from transformer_core.training.run import status as run_status
-from transformer_core.training.run.begin import Settings
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.queue import take_place
@@ -202,12 +202,13 @@ def run_command(command: str, path: Path) -> Job:
     assert words[:4] == ["python", "-m", "transformer_core", "train"]
     assigned = parse_settings([value for flag, value in pairwise(words) if flag == "--set"])
     named: dict[str, Any] = {flag: value for flag, value in pairwise(words) if flag.startswith("--")}
-    training = assigned.training | {name: int(named[f"--{name}"]) for name in ("steps", "seed") if f"--{name}" in named}
+    numbers = {name: int(named[f"--{name}"]) for name in ("steps", "seed") if f"--{name}" in named}
+    settings = replace(assigned, training={**assigned.training, **numbers})
     return beginning.begin(
         path,
         corpus_name=named["--corpus"],
         preset=named["--preset"],
-        settings=Settings(model=assigned.model, training=training, reading=assigned.reading),
+        settings=settings,
     )
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from threading import Barrier, Thread
 from uuid import uuid4
@@ -24,20 +24,22 @@ from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run.directory import Progress, RunDirectory
+from transformer_core.training.run.directory import Progress, RunDirectory, SavedRun
 from transformer_core.training.run.request import RunRequest
 
 WRITTEN = json.dumps(
-    RunRequest(
-        corpus="turns",
-        corpus_seed=0,
-        corpus_fingerprint="ab" * 32,
-        preset="tiny",
-        model=ModelConfig(vocab_size=9),
-        training=TrainingConfig(steps=3, batch_size=2, warmup_steps=1, rate_changes=((2, 0.5),)),
-        command="python -m transformer_core train --corpus turns",
-        versions={"python": "3.11"},
-    ).to_dict()
+    asdict(
+        RunRequest(
+            corpus="turns",
+            corpus_seed=0,
+            corpus_fingerprint="ab" * 32,
+            preset="tiny",
+            model=ModelConfig(vocab_size=9),
+            training=TrainingConfig(steps=3, batch_size=2, warmup_steps=1, rate_changes=((2, 0.5),)),
+            command="python -m transformer_core train --corpus turns",
+            versions={"python": "3.11"},
+        )
+    )
 )
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -146,7 +148,7 @@ def test_whatever_run_json_holds_it_is_a_request_or_told(tmp_path_factory: pytes
     except RunError as error:
         assert "run.json" in str(error)
         return
-    assert RunRequest.from_dict(json.loads(json.dumps(request.to_dict()))) == request
+    assert RunRequest.from_dict(json.loads(json.dumps(asdict(request)))) == request
 
 
 def test_of_a_run_that_was_killed_before_it_began_nothing_is_in_the_way(tmp_path: Path, request_: RunRequest):
@@ -286,7 +288,7 @@ def test_what_is_saved_is_found_again(directory: RunDirectory, model: Transforme
     assert directory.read_last() is None
     tensors = {"a.exp_avg": torch.randn(3, 2), "a.step": torch.tensor(7.0)}
     for step in (3, 7):
-        directory.save(model, tokenizer, {"name": f"step {step}"}, tensors, replace(PROGRESS, step=step))
+        directory.save(SavedRun(model, tokenizer, {"name": f"step {step}"}, tensors, replace(PROGRESS, step=step)))
     saved = directory.read_last()
     assert saved is not None
     assert saved.progress == PROGRESS
@@ -299,7 +301,7 @@ def test_what_is_saved_is_found_again(directory: RunDirectory, model: Transforme
 
 
 def test_last_is_a_checkpoint(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
-    directory.save(model, tokenizer, {"name": "here"}, {}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {"name": "here"}, {}, PROGRESS))
     loaded, _ = load(directory.path / "last")
     assert loaded.config == model.config
     assert read_card(directory.path / "last")["name"] == "here"
@@ -307,9 +309,9 @@ def test_last_is_a_checkpoint(directory: RunDirectory, model: Transformer, token
 
 
 def test_a_save_that_fails_leaves_the_former_one(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
-    directory.save(model, tokenizer, {"name": "former"}, {}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {"name": "former"}, {}, PROGRESS))
     with pytest.raises(TypeError):
-        directory.save(model, tokenizer, {"name": object()}, {}, replace(PROGRESS, step=8))
+        directory.save(SavedRun(model, tokenizer, {"name": object()}, {}, replace(PROGRESS, step=8)))
     saved = directory.read_last()
     assert saved is not None
     assert (saved.card["name"], saved.progress.step) == ("former", 7)
@@ -324,11 +326,12 @@ def test_a_save_that_fails_leaves_the_former_one(directory: RunDirectory, model:
 
 def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
     """A kill leaves a part of the next folder; one between the two renames leaves the former under another name."""
-    directory.save(model, tokenizer, {"name": "former"}, {}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {"name": "former"}, {}, PROGRESS))
     following = directory.path / f".last.{uuid4().hex}.new"
     following.mkdir()
     (following / "config.json").write_text("{")
     (directory.path / "last").rename(directory.path / ".last.former")
+    directory.release()
     directory.claim()
     saved = directory.read_last()
     assert saved is not None
@@ -344,7 +347,7 @@ def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Tr
 
 @pytest.mark.parametrize("part", ["optimizer.safetensors", "training.json"])
 def test_a_damaged_save_is_told(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer, part: str):
-    directory.save(model, tokenizer, {}, {"a.step": torch.tensor(7.0)}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {}, {"a.step": torch.tensor(7.0)}, PROGRESS))
     path = directory.path / "last" / part
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(RunError, match="damaged"):

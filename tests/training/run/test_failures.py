@@ -11,7 +11,7 @@ from tests.training.small_runs import begin, corpus, work
 from transformer_core.errors import ConfigError, RunError
 from transformer_core.training.processes import OtherProcessError
 from transformer_core.training.run.directory import NotSavedError, RunDirectory
-from transformer_core.training.run.failures import is_short_of_memory, told
+from transformer_core.training.run.failures import explained, is_short_of_memory
 
 __all__ = ["corpus"]  # a fixture
 
@@ -39,7 +39,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory, corpus: Path) -> Iterato
 @pytest.mark.parametrize("error", SHORT_OF_MEMORY, ids=repr)
 def test_too_little_memory(directory: RunDirectory, error: Exception):
     assert is_short_of_memory(error)
-    assert str(told(error, directory, step=7)) == (
+    assert str(explained(error, directory, step=7)) == (
         "there is too little memory for step 8. What was saved after step 5 is whole. Start a new run with a smaller "
         "batch_size (now 6), with more parts by accumulate (now 3), or with a smaller model"
     )
@@ -49,7 +49,7 @@ def test_too_little_memory(directory: RunDirectory, error: Exception):
 def test_no_room(directory: RunDirectory, number: int):
     error = OSError(number, os.strerror(number))
     assert not is_short_of_memory(error)
-    failure = told(error, directory, step=7)
+    failure = explained(error, directory, step=7)
     assert isinstance(failure, RunError)
     assert str(failure) == (
         f"{directory.path} cannot be written: there is no room left on the disk. What was saved after step 5 is whole; "
@@ -60,19 +60,19 @@ def test_no_room(directory: RunDirectory, number: int):
 def test_what_else_a_system_says(directory: RunDirectory):
     error = PermissionError(errno.EACCES, "Permission denied")
     assert "cannot be written: Permission denied. What was saved after step 5 is whole" in str(
-        told(error, directory, step=7)
+        explained(error, directory, step=7)
     )
 
 
 def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_path: Path):
-    assert str(told(RunError("the loss became nan"), directory, step=7)) == (
+    assert str(explained(RunError("the loss became nan"), directory, step=7)) == (
         "the loss became nan. What was saved after step 5 is whole"
     )
     never_saved = RunDirectory(tmp_path, directory.request)
-    assert str(told(RunError("the loss became nan"), never_saved, step=7)) == (
+    assert str(explained(RunError("the loss became nan"), never_saved, step=7)) == (
         "the loss became nan. Nothing had been saved yet"
     )
-    lost = told(OtherProcessError("one of the 2 processes ended"), directory, step=7)
+    lost = explained(OtherProcessError("one of the 2 processes ended"), directory, step=7)
     assert isinstance(lost, OtherProcessError)  # only one of the processes tells it
     assert str(lost) == "one of the 2 processes ended. What was saved after step 5 is whole"
 
@@ -89,4 +89,4 @@ def test_a_sentence_of_ours_says_what_was_saved(directory: RunDirectory, tmp_pat
     ids=repr,
 )
 def test_what_says_all_already_or_is_a_defect_stays_as_it_is(directory: RunDirectory, error: Exception):
-    assert told(error, directory, step=7) is error
+    assert explained(error, directory, step=7) is error

@@ -16,7 +16,6 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run.film import Film, planned_snapshots
-from transformer_core.training.run.worker import Snapshot
 from transformer_core.training.run.worker import work as work_on
 
 __all__ = ["corpus"]  # a fixture
@@ -206,9 +205,13 @@ def test_now_is_what_was_looked_at_last(film: Film, model: Transformer):
 def test_the_snapshots_of_a_run_are_those_models_that_were_trained(tmp_path: Path, corpus: Path):
     job = begin(tmp_path / "run", corpus)
     weights: dict[int, dict[str, Any]] = {}
-    for event in work_on(job):
-        if isinstance(event, StepRecord | Snapshot):
-            weights[event.step] = {name: tensor.clone() for name, tensor in job.model.state_dict().items()}
+
+    def remember(step: int) -> None:
+        weights[step] = {name: tensor.clone() for name, tensor in job.model.state_dict().items()}
+
+    for event in work_on(job, on_snapshot=remember):
+        if isinstance(event, StepRecord):
+            remember(event.step)
     film = job.directory.film
     assert film.snapshots() == [*range(13)]
     for step in (0, 1, 7, 12):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.german import in_german
 from transformer_core.errors import Message, RunError
-from transformer_core.training.run.status import AT_WORK, RunClaim, RunStatus, read_object, read_status, standing
+from transformer_core.training.run.status import AT_WORK, RunStatus, WorkDirectory, read_object
 
 GOOD = {"state": "running", "step": 3, "pid": 1, "heartbeat": 0.0, "host": "here", "reason": ""}
 json_values = st.recursive(
@@ -31,13 +31,13 @@ def run(tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read(run: Path):
-    claim = RunClaim(run)
-    assert read_status(run) is None
-    assert standing(run) is None
+    claim = WorkDirectory(run)
+    assert WorkDirectory(run).status() is None
+    assert WorkDirectory(run).standing() is None
     assert claim.take()
     before = time.time()
-    claim.write("paused", step=7, reason=Message("so"))
-    status = read_status(run)
+    claim.write_status("paused", step=7, reason=Message("so"))
+    status = WorkDirectory(run).status()
     assert status is not None
     assert before <= status.heartbeat <= time.time()
     assert status == RunStatus(
@@ -49,20 +49,20 @@ def test_what_is_written_is_read(run: Path):
         reason=Message("so"),
     )
     assert status.is_at_work
-    assert standing(run) == status
+    assert WorkDirectory(run).standing() == status
     claim.release()
 
 
 def test_a_reason_is_stored_as_template_and_values(run: Path):
-    claim = RunClaim(run)
+    claim = WorkDirectory(run)
     assert claim.take()
     why = RunError(
         "there is too little memory for this experiment; choose fewer variants, or end other programs"
     ).message
-    claim.write("failed", step=7, reason=Message("{what}. {saved}", what=why, saved=Message("so")))
+    claim.write_status("failed", step=7, reason=Message("{what}. {saved}", what=why, saved=Message("so")))
     stored = json.loads((run / "status.json").read_text())["reason"]
     assert (stored["template"], [*stored["values"]]) == ("{what}. {saved}", ["what", "saved"])
-    status = read_status(run)
+    status = WorkDirectory(run).status()
     assert status is not None
     assert str(status.reason).startswith("there is too little memory")
     assert in_german(status.reason).startswith("für diesen Versuch ist zu wenig Speicher da")
@@ -71,7 +71,7 @@ def test_a_reason_is_stored_as_template_and_values(run: Path):
 
 def test_a_reason_of_an_older_file_is_shown_as_it_is(run: Path):
     (run / "status.json").write_text(json.dumps(GOOD | {"state": "failed", "reason": "the disk is full {so}"}))
-    status = read_status(run)
+    status = WorkDirectory(run).status()
     assert status is not None
     assert str(status.reason) == in_german(status.reason) == "the disk is full {so}"
 
@@ -79,7 +79,7 @@ def test_a_reason_of_an_older_file_is_shown_as_it_is(run: Path):
 @pytest.mark.parametrize("state", AT_WORK)
 def test_whose_process_is_gone_has_failed(run: Path, state: str):
     (run / "status.json").write_text(json.dumps(GOOD | {"state": state, "host": socket.gethostname()}))
-    status = standing(run)
+    status = WorkDirectory(run).standing()
     assert status is not None
     assert (status.state, status.step) == ("failed", 3)
     assert "ended without a word" in str(status.reason)
@@ -115,15 +115,15 @@ def test_whose_process_is_gone_has_failed(run: Path, state: str):
 )
 def test_a_damaged_status_is_told_in_a_sentence(run: Path, content: bytes):
     (run / "status.json").write_bytes(content)
-    for use in (read_status, standing):
+    for use in (WorkDirectory.status, WorkDirectory.standing):
         with pytest.raises(RunError, match=r"status\.json"):
-            use(run)
+            use(WorkDirectory(run))
 
 
 def test_a_status_that_cannot_be_read_is_told(run: Path):
     (run / "status.json").mkdir()
     with pytest.raises(RunError, match=r"status\.json cannot be read \(Is a directory\)"):
-        standing(run)
+        WorkDirectory(run).standing()
 
 
 @given(name=st.sampled_from(sorted(GOOD)), value=json_values)
@@ -131,7 +131,7 @@ def test_whatever_a_field_holds_it_is_read_or_told(tmp_path_factory: pytest.Temp
     run = tmp_path_factory.mktemp("run")
     (run / "status.json").write_text(json.dumps(GOOD | {name: value}))
     try:
-        status = standing(run)
+        status = WorkDirectory(run).standing()
     except RunError:
         return
     assert status is not None
@@ -155,13 +155,13 @@ def test_a_lock_that_cannot_be_asked_leaves_the_word_of_the_process(run: Path):
     for age, state in ((0.0, "running"), (61.0, "failed")):
         status = GOOD | {"host": socket.gethostname(), "heartbeat": time.time() - age}
         (run / "status.json").write_text(json.dumps(status))
-        found = standing(run)
+        found = WorkDirectory(run).standing()
         assert found is not None
         assert found.state == state
 
 
 def test_a_claim_is_one_process_s_own_until_it_is_released(run: Path):
-    first, second = RunClaim(run), RunClaim(run)
+    first, second = WorkDirectory(run), WorkDirectory(run)
     assert first.take()
     assert not second.take()
     first.release()
@@ -174,7 +174,7 @@ def test_a_claim_reserves_room_and_drops_what_was_half_written(run: Path):
     half = run / f".status.json.{'0f' * 16}.new"
     half.write_text('{"sta')
     (run / ".reserve").write_bytes(b"too little")
-    claim = RunClaim(run)
+    claim = WorkDirectory(run)
     assert claim.take()
     assert not half.exists()
     assert (run / ".reserve").stat().st_size == 64 * 1024
@@ -184,21 +184,21 @@ def test_a_claim_reserves_room_and_drops_what_was_half_written(run: Path):
 def test_a_claim_that_fails_is_not_kept(run: Path):
     (run / ".reserve").mkdir()
     with pytest.raises(OSError, match="directory"):
-        RunClaim(run).take()
+        WorkDirectory(run).take()
     lock = FileLock(run / ".lock", thread_local=False)
     lock.acquire(timeout=0)
     lock.release()
 
 
 def test_the_heartbeat_tells_the_step_every_two_seconds_at_most(run: Path):
-    claim = RunClaim(run)
-    claim.write("running", step=1)
+    claim = WorkDirectory(run)
+    claim.write_status("running", step=1)
     claim.heartbeat("running", step=2)
-    status = read_status(run)
+    status = WorkDirectory(run).status()
     assert status is not None
     assert status.step == 1
     claim._last_heartbeat -= 2.5
     claim.heartbeat("paused", step=3)
-    status = read_status(run)
+    status = WorkDirectory(run).status()
     assert status is not None
     assert (status.state, status.step) == ("paused", 3)

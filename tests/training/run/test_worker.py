@@ -17,9 +17,9 @@ from transformer_core.errors import ConfigError, CorpusError, RunError
 from transformer_core.training.loop import StepRecord
 from transformer_core.training.run import begin as beginning
 from transformer_core.training.run import commands, worker
-from transformer_core.training.run.begin import Settings
 from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.job import Job
+from transformer_core.training.run.request import Settings
 from transformer_core.training.run.worker import Event, Measurement
 
 MODEL = {"d_model": 16, "d_ff": 32, "n_heads": 2, "n_encoder_layers": 1, "n_decoder_layers": 1, "dropout": 0.1}

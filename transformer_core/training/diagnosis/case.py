@@ -1,14 +1,15 @@
-"""A case: the evidence, and the facts that several rules need, each worked out once."""
+"""A case: what was measured and asked for, the baselines of the corpus, and what several rules make of them."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal
 
-from transformer_core.training.diagnosis.curves import Change, Curves, HeldOut, change, read_curves, without_smoothing
-from transformer_core.training.diagnosis.evidence import Evidence
+from transformer_core.config import Architecture
+from transformer_core.errors import NO_MESSAGE, Message, RunError
+from transformer_core.training.diagnosis.curves import Change, Curves, HeldOut, change, read_curves
 from transformer_core.training.diagnosis.finding import Severity
 
 Level = Literal["guessing", "frequency", "one_back", "beyond"]
@@ -32,10 +33,54 @@ _EARLY = 1 / 4  # of all steps: the longest that is called the beginning, where 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """Evidence and what follows from it; made by `open_case`."""
+    """All that a diagnosis goes by, and what follows from it; from what is not known (None) nothing is concluded.
 
-    evidence: Evidence
-    curves: Curves
+    Tokens are counted in one way throughout: those that the model is given, or those that it is to say.
+
+    Raises:
+        RunError: a count that can only be a whole number of at least 1.
+    """
+
+    metrics: Sequence[Mapping[str, Any]]  # the lines of metrics.jsonl; what is missing or unreadable is passed over
+    architecture: Architecture
+    steps: int  # planned
+    vocab_size: int
+    d_model: int
+    warmup_steps: int = 1
+    learning_rate_factor: float = 1.0
+    label_smoothing: float = 0.0  # of the losses of steps; held-out losses are never smoothed
+    dropout: float = 0.0
+    n_training_tokens: int | None = None  # in one pass over the training text
+    tokens_seen: int | None = None  # up to the last step
+    unigram_entropy: float | None = None  # nats a held-out target, by how often each token comes in training
+    bigram_entropy: float | None = None  # nats a held-out target, by which token follows which in training
+    is_stopped: bool = False  # it was stopped, and can be resumed
+    failure: Message = NO_MESSAGE  # why the run failed; none where it did not
+
+    def __post_init__(self) -> None:
+        """Check the counts that logarithms and quotients are taken of."""
+        for name in ("steps", "vocab_size", "d_model", "warmup_steps"):
+            if getattr(self, name) < 1:
+                raise RunError(
+                    "{name} must be at least 1 for a diagnosis, got {got}", name=name, got=getattr(self, name)
+                )
+
+    @property
+    def epochs(self) -> float | None:
+        """Passes over the training text so far; None where the tokens were not counted."""
+        if self.tokens_seen is None or not self.n_training_tokens:
+            return None
+        return self.tokens_seen / self.n_training_tokens
+
+    @property
+    def even_entropy(self) -> float:
+        """Nats of a guess that finds every token of the vocabulary equally probable."""
+        return math.log(self.vocab_size)
+
+    @cached_property
+    def curves(self) -> Curves:
+        """The metrics as curves."""
+        return read_curves(self.metrics)
 
     @property
     def steps_done(self) -> int:
@@ -45,20 +90,20 @@ class Case:
     @property
     def is_over(self) -> bool:
         """Whether all steps are done, or no more will come."""
-        return self.steps_done >= self.evidence.steps or bool(self.evidence.failure)
+        return self.steps_done >= self.steps or bool(self.failure)
 
     @property
     def is_early(self) -> bool:
         """Whether it is too early to judge: in the warm-up, or before there is a curve to look at."""
         if not self.curves.steps and not self.curves.held_out:
             return True
-        beginning = min(self.evidence.warmup_steps, _EARLY * self.evidence.steps)
+        beginning = min(self.warmup_steps, _EARLY * self.steps)
         return not self.is_over and (self.steps_done <= beginning or len(self.curves.steps) < _FEWEST_STEPS)
 
     @property
     def is_late(self) -> bool:
         """Whether standing still means something: half of the steps are done, or no more will come."""
-        return self.is_over or self.steps_done >= self.evidence.steps / 2
+        return self.is_over or self.steps_done >= self.steps / 2
 
     @property
     def is_settled(self) -> bool:
@@ -103,7 +148,7 @@ class Case:
         Losses of the warm-up are left out where there are others.
         """
         third = self.steps_done / 3
-        before_that = max(third, float(self.evidence.warmup_steps))
+        before_that = max(third, float(self.warmup_steps))
         now = self.curves.losses(2 * third, self.steps_done)
         behind_warmup, anywhere = self.curves.losses(before_that, 2 * third), self.curves.losses(third, 2 * third)
         return change(behind_warmup, now) or change(anywhere, now)
@@ -123,10 +168,9 @@ class Case:
         loss, unigram, bigram = self.loss, self.unigram, self.bigram
         if loss is None:
             return None
-        even = self.evidence.even_entropy
         if unigram is None:
-            return "guessing" if loss >= _surely_below(even) else None
-        if loss > (unigram + even) / 2:
+            return "guessing" if loss >= _surely_below(self.even_entropy) else None
+        if loss > (unigram + self.even_entropy) / 2:
             return "guessing"
         if loss >= _surely_below(unigram):
             return "frequency"
@@ -137,13 +181,13 @@ class Case:
     @property
     def unigram(self) -> float | None:
         """The unigram entropy, where it is known; no table of frequencies does worse than an even guess for long."""
-        known = _known(self.evidence.unigram_entropy)
-        return None if known is None else min(known, self.evidence.even_entropy)
+        known = _known(self.unigram_entropy)
+        return None if known is None else min(known, self.even_entropy)
 
     @property
     def bigram(self) -> float | None:
         """The bigram entropy where it is known and says something: what is masked has neighbours on both sides."""
-        return None if self.evidence.architecture == "encoder_only" else _known(self.evidence.bigram_entropy)
+        return None if self.architecture == "encoder_only" else _known(self.bigram_entropy)
 
     @property
     def is_poor(self) -> bool:
@@ -178,25 +222,28 @@ class Case:
     @property
     def usual_factor(self) -> float:
         """The factor with which the learning rate's peak is the usual one for the width of the model."""
-        width, warmup_steps = self.evidence.d_model, self.evidence.warmup_steps
-        return USUAL_RATE_TIMES_WIDTH / width * (width * warmup_steps) ** 0.5
+        return USUAL_RATE_TIMES_WIDTH / self.d_model * (self.d_model * self.warmup_steps) ** 0.5
 
     @cached_property
     def rate_ratio(self) -> float | None:
         """The highest learning rate so far, as a multiple of what is usual for the width of the model."""
         if self.highest_rate is None:
             return None
-        return self.highest_rate * self.evidence.d_model / USUAL_RATE_TIMES_WIDTH
+        return self.highest_rate * self.d_model / USUAL_RATE_TIMES_WIDTH
 
     @property
     def is_rate_rising(self) -> bool:
         """Whether the learning rate is still on its way up, so that a low one says nothing."""
-        return self.steps_done < self.evidence.warmup_steps and not self.is_over
+        return self.steps_done < self.warmup_steps and not self.is_over
 
     def unsmoothed(self, loss: int | float) -> float:
-        """Return what a training loss at most is without its smoothing, in nats."""
-        evidence = self.evidence
-        return without_smoothing(loss, label_smoothing=evidence.label_smoothing, vocab_size=evidence.vocab_size)
+        """Return what a smoothed cross-entropy at most is without its smoothing, in nats.
+
+        The smoothed loss is (1 - smoothing) * H + smoothing * mean over the vocabulary of -log p, and that mean is at
+        least log(vocab_size), by Jensen's inequality. What remains is at most H / (1 - smoothing); the bound is exact
+        without smoothing.
+        """
+        return max(0.0, (loss - self.label_smoothing * self.even_entropy) / (1 - self.label_smoothing))
 
     @property
     def has_held_out_fallen(self) -> bool:
@@ -205,11 +252,6 @@ class Case:
         before = [held_out.loss for held_out in self.curves.held_out if held_out.step <= border]
         now = [held_out.loss for held_out in self.curves.held_out if held_out.step > border]
         return bool(before and now) and min(now) < min(before) * (1 - _SURELY)
-
-
-def open_case(evidence: Evidence) -> Case:
-    """Read the curves of some evidence."""
-    return Case(evidence=evidence, curves=read_curves(evidence.metrics))
 
 
 def _surely_below(entropy: int | float) -> float:

@@ -115,16 +115,6 @@ def change(before: Sequence[float], now: Sequence[float]) -> Change | None:
     return Change(before=fmean(before), now=fmean(now), doubt=doubt)
 
 
-def without_smoothing(loss: int | float, *, label_smoothing: int | float, vocab_size: int) -> float:
-    """Return what a smoothed cross-entropy at most is without its smoothing, in nats.
-
-    The smoothed loss is (1 - smoothing) * H + smoothing * mean over the vocabulary of -log p, and that mean is at least
-    log(vocab_size), by Jensen's inequality. What remains is at most H / (1 - smoothing); the bound is exact without
-    smoothing.
-    """
-    return max(0.0, (loss - label_smoothing * math.log(vocab_size)) / (1 - label_smoothing))
-
-
 def _thinned(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return all measurements, and of the lines of steps as many as a curve needs."""
     of_steps = [i for i, record in enumerate(records) if "held_out_loss" not in record]
@@ -140,23 +130,21 @@ def _noise(losses: Sequence[float]) -> float:
 
 
 def _held_out(step: int, loss: float, record: Mapping[str, Any]) -> HeldOut:
-    shares = {
-        name.removeprefix("held_out_"): value
-        for name, value in ((name, _finite(record[name])) for name in record if name.startswith("held_out_"))
-        if value is not None and 0 <= value <= 1
-    }
+    shares = {name: value for name, value in _numbers(record, "held_out_").items() if 0 <= value <= 1}
     return HeldOut(
         step=step,
         loss=loss,
         accuracy=shares.get("accuracy"),
         determined_accuracy=shares.get("determined_accuracy"),
         outputs={name: share for name, share in shares.items() if name not in _OF_NO_OUTPUT},
-        probes={
-            name.removeprefix("probe_"): value
-            for name, value in ((name, _finite(record[name])) for name in record if name.startswith("probe_"))
-            if value is not None
-        },
+        probes=_numbers(record, "probe_"),
     )
+
+
+def _numbers(record: Mapping[str, Any], prefix: str) -> dict[str, float]:
+    """Return the finite numbers of a record whose names begin so, by the rest of the name."""
+    numbers = {name.removeprefix(prefix): _finite(record[name]) for name in record if name.startswith(prefix)}
+    return {name: number for name, number in numbers.items() if number is not None}
 
 
 def _finite(value: object) -> float | None:

@@ -40,4 +40,4 @@ class Finding:
     title: Message  # a few words
     evidence: Message  # one sentence, with the numbers
     advice: Message  # one sentence: what to try, and with which control
-    severity: Severity
+    severity: Severity = "problem"

@@ -29,7 +29,7 @@ def too_high(case: Case) -> Finding | None:
         sign = _stuck_at_high_rate(case)
     if sign is None:
         return None
-    factor = case.evidence.learning_rate_factor
+    factor = case.learning_rate_factor
     lower = setting(min(factor / 3, case.usual_factor))
     return Finding(
         kind="learning_rate_too_high",
@@ -40,9 +40,8 @@ def too_high(case: Case) -> Finding | None:
             "too.",
             lower=lower,
             factor=setting(factor),
-            steps=case.evidence.warmup_steps,
+            steps=case.warmup_steps,
         ),
-        severity="problem",
     )
 
 
@@ -52,21 +51,19 @@ def too_low(case: Case) -> Finding | None:
     Innocent: a low rate at which the task is learnt all the same, or one that is still rising. Ruled out: the loss is
     no better than a table of counts, and the warm-up is over.
     """
-    evidence = case.evidence
     if case.is_good or not case.is_poor or case.rate_ratio is None:
         return None
-    if evidence.warmup_steps > _LATE_WARMUP * evidence.steps and case.rate_ratio < 1:
+    if case.warmup_steps > _LATE_WARMUP * case.steps and case.rate_ratio < 1:
         return Finding(
             kind="learning_rate_too_low",
             title=Message("Warm-up too long"),
             evidence=Message(
                 "The warm-up is {warmup_steps:,} steps long and the training {steps:,}, so most of it runs at a low "
                 "learning rate.",
-                warmup_steps=evidence.warmup_steps,
-                steps=evidence.steps,
+                warmup_steps=case.warmup_steps,
+                steps=case.steps,
             ),
-            advice=Message("Warm-up: try {steps:,} steps, a tenth of all.", steps=max(1, evidence.steps // 10)),
-            severity="problem",
+            advice=Message("Warm-up: try {steps:,} steps, a tenth of all.", steps=max(1, case.steps // 10)),
         )
     if case.rate_ratio > _TOO_LOW_RATIO or case.is_rate_rising or case.trend == "rising":
         return None
@@ -78,14 +75,13 @@ def too_low(case: Case) -> Finding | None:
             "loss falls slowly or not at all.",
             rate=number(case.highest_rate or 0.0),
             share=percent(case.rate_ratio),
-            width=evidence.d_model,
+            width=case.d_model,
         ),
         advice=Message(
             "Learning rate: try {usual} (now {factor}).",
             usual=setting(case.usual_factor),
-            factor=setting(evidence.learning_rate_factor),
+            factor=setting(case.learning_rate_factor),
         ),
-        severity="problem",
     )
 
 
@@ -124,6 +120,6 @@ def _stuck_at_high_rate(case: Case) -> Message | None:
         "still {loss}.",
         rate=number(case.highest_rate or 0.0),
         times=times(case.rate_ratio),
-        width=case.evidence.d_model,
+        width=case.d_model,
         loss=nats(case.loss),
     )

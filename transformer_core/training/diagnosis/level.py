@@ -1,5 +1,6 @@
 """What a loss amounts to: what else would reach it."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from transformer_core.errors import Message
@@ -7,6 +8,11 @@ from transformer_core.training.diagnosis.case import Case
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
 from transformer_core.training.diagnosis.wording import more_steps, nats, percent, setting
 
+_BASELINES: Mapping[str | None, tuple[FindingKind, Message]] = {  # by the level of a loss that is no better
+    "guessing": ("no_better_than_guessing", Message("No better than random guessing")),
+    "frequency": ("unigram_baseline", Message("No better than the unigram baseline")),
+    "one_back": ("bigram_baseline", Message("No better than the bigram baseline")),
+}
 _NEAR = 3.0  # times the usual learning rate, or a third of it: what lies between is not worth another try
 
 
@@ -17,15 +23,10 @@ def too_little_learnt(case: Case) -> Finding | None:
     out, so the finding names the baseline and the model is only said to be no better; while the loss still falls, and
     where only the bigram baseline is reached, which is the best possible for some data, it is a note.
     """
-    if case.is_good or not case.is_poor:
+    if case.is_good or case.level not in _BASELINES:
         return None
     severity: Severity = "note" if case.level == "one_back" else case.severity
-    kinds: dict[str, tuple[FindingKind, Message]] = {
-        "guessing": ("no_better_than_guessing", Message("No better than random guessing")),
-        "frequency": ("unigram_baseline", Message("No better than the unigram baseline")),
-        "one_back": ("bigram_baseline", Message("No better than the bigram baseline")),
-    }
-    kind, title = kinds[case.level or ""]
+    kind, title = _BASELINES[case.level]
     evidence = Message("{loss}; {comparison}.", loss=_loss_in_words(case), comparison=_comparison(case))
     return Finding(kind=kind, title=title, evidence=evidence, advice=_advice(case), severity=severity)
 
@@ -37,11 +38,11 @@ def well(case: Case) -> Finding | None:
     loss = _loss_in_words(case)
     if case.bigram and case.level == "beyond":
         loss = Message("{loss}, below the bigram baseline of {bigram}", loss=loss, bigram=nats(case.bigram))
-    told = [_success(*case.judged), loss] if case.judged else [loss]
+    sentences = [_success(*case.judged), loss] if case.judged else [loss]
     return Finding(
         kind="well",
         title=Message("The training looks healthy"),
-        evidence=Message.joined("", (Message.joined(". ", told), ".")),
+        evidence=Message.joined("", (Message.joined(". ", sentences), ".")),
         advice=Message("Save it as a model, and look at its heads on the page Heads."),
         severity="fine",
     )
@@ -75,15 +76,15 @@ def _loss_in_words(case: Case) -> Message:
     if case.last:
         return Message("Held-out loss is {loss} at step {step:,}", loss=nats(case.last.loss), step=case.last.step)
     values: dict[str, Any] = {"loss": nats(case.training_loss or 0.0), "step": case.steps_done}
-    if case.evidence.label_smoothing:
+    if case.label_smoothing:
         return Message("Training loss is at most {loss} without smoothing at step {step:,}", **values)
     return Message("Training loss is {loss} without smoothing at step {step:,}", **values)
 
 
 def _comparison(case: Case) -> Message:
-    even, unigram, bigram = nats(case.evidence.even_entropy), case.unigram, case.bigram
+    even, unigram, bigram = nats(case.even_entropy), case.unigram, case.bigram
     if case.level == "guessing":
-        return Message("random guessing among {n:,} tokens gives {even}", even=even, n=case.evidence.vocab_size)
+        return Message("random guessing among {n:,} tokens gives {even}", even=even, n=case.vocab_size)
     if case.level == "frequency":
         return Message("the unigram baseline is {unigram}", unigram=nats(unigram or 0.0))
     return Message(
@@ -99,7 +100,7 @@ def _advice(case: Case) -> Message:
         return Message(
             "Learning rate: try {usual} (now {factor}), which is usual for a model of this width.",
             usual=setting(case.usual_factor),
-            factor=setting(case.evidence.learning_rate_factor),
+            factor=setting(case.learning_rate_factor),
         )
     if case.trend == "falling":
         return Message("{steps}; the loss is still falling.", steps=more_steps(case))
@@ -107,7 +108,7 @@ def _advice(case: Case) -> Message:
         return Message("{steps}; it may only be the beginning.", steps=more_steps(case))
     if case.level == "guessing":
         return Message("Check that the parameters are trained, and that targets and masks are right.")
-    if case.evidence.architecture == "encoder_decoder":
+    if case.architecture == "encoder_decoder":
         return Message("Check that each target depends on its source, and that cross-attention sees the whole source.")
     return Message(
         "The data may hold no longer dependencies; else check that the mask shows earlier tokens, and try more layers."

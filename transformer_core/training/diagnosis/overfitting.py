@@ -25,22 +25,18 @@ def overfitting(case: Case) -> Finding | None:
     sign = _risen(case) or _far_above(case)
     if sign is None:
         return None
-    evidence, best = case.evidence, case.best
-    dropout = min(_HIGHEST_DROPOUT, evidence.dropout + 0.1)
+    best = case.best
+    dropout = min(_HIGHEST_DROPOUT, case.dropout + 0.1)
     controls = []
     if _risen(case) and best is not None and best.step:
         controls.append(Message("Steps: stop near {step:,}", step=best.step))
-    if dropout > evidence.dropout:
-        now = setting(evidence.dropout)
+    if dropout > case.dropout:
+        now = setting(case.dropout)
         controls.append(Message("Dropout: try {dropout} (now {now})", dropout=setting(dropout), now=now))
     controls.append(Message("more training data, or a smaller model"))
     if best is not None and case.unigram is not None and best.loss >= case.unigram:
         controls.append(Message("check that training and held-out data follow the same rule, for nothing carries over"))
-    again = (
-        Message("; the training data were seen {times}", times=times(evidence.epochs))
-        if evidence.epochs
-        else NO_MESSAGE
-    )
+    again = Message("; the training data were seen {times}", times=times(case.epochs)) if case.epochs else NO_MESSAGE
     return Finding(
         kind="overfitting",
         title=Message("Overfitting"),
@@ -78,7 +74,7 @@ def _risen(case: Case) -> Message | None:
 
 def _far_above(case: Case) -> Message | None:
     """The held-out loss is far above the training loss, and the training data were seen several times."""
-    last, training, epochs = case.last, case.probes.get("training_loss", case.training_loss), case.evidence.epochs
+    last, training, epochs = case.last, case.probes.get("training_loss", case.training_loss), case.epochs
     if case.is_good or last is None or training is None or (epochs is not None and epochs < _GAP_EPOCHS):
         return None
     if last.loss - training < _GAP_NATS or training > _GAP_SHARE * last.loss:

@@ -17,27 +17,26 @@ def failed(case: Case) -> Finding | None:
 
     Innocent: a full disk or too little memory. Ruled out: a divergence is told by the loop's words or the log alone.
     """
-    reason, step = case.evidence.failure, case.curves.first_not_finite
+    reason, step = case.failure, case.curves.first_not_finite
     if not reason and step is None:
         return None
     has_diverged = step is not None or str(reason).startswith(_DIVERGED)
     evidence = reason or Message("At step {step:,} loss or gradient is no finite number.", step=step)
     if has_diverged:
         evidence = _without_advice(evidence)
-    factor = case.evidence.learning_rate_factor
+    factor = case.learning_rate_factor
     lower = setting(min(factor / 3, case.usual_factor))
     slower = Message(
         "Learning rate: try {lower} (now {factor}), or a longer warm-up (now {steps:,} steps), in a new run.",
         lower=lower,
         factor=setting(factor),
-        steps=case.evidence.warmup_steps,
+        steps=case.warmup_steps,
     )
     return Finding(
         kind="failed",
         title=Message("Training diverged") if has_diverged else Message("Training failed"),
         evidence=evidence,
         advice=slower if has_diverged else Message("Fix that, then resume the run from its last checkpoint."),
-        severity="problem",
     )
 
 
@@ -45,7 +44,7 @@ def too_early(case: Case) -> Finding | None:
     """Say that nothing can be said yet."""
     if not case.is_early:
         return None
-    steps, warmup_steps = case.evidence.steps, case.evidence.warmup_steps
+    steps, warmup_steps = case.steps, case.warmup_steps
     so_far = (
         Message("Step {step:,} of {steps:,}", step=case.steps_done, steps=steps)
         if case.steps_done
@@ -59,7 +58,7 @@ def too_early(case: Case) -> Finding | None:
         evidence=Message("{so_far}{warming}: too few for a trend.", so_far=so_far, warming=warming),
         advice=(
             Message.joined("", (more_steps(case), "."))
-            if case.evidence.is_stopped
+            if case.is_stopped
             else Message("Let it run; there is nothing to change yet.")
         ),
         severity="note",
@@ -96,9 +95,7 @@ def undertrained(case: Case) -> Finding | None:
     is_over = case.is_over
     return Finding(
         kind="undertrained",
-        title=Message("Stopped while still improving")
-        if is_over or case.evidence.is_stopped
-        else Message("Still learning"),
+        title=Message("Stopped while still improving") if is_over or case.is_stopped else Message("Still learning"),
         evidence=evidence,
         advice=_less_dropout(case) or Message.joined("", (more_steps(case), ".")),
         severity="problem" if is_over and (has_no_curve or case.level in ("guessing", "frequency")) else "note",
@@ -113,7 +110,7 @@ def plateau(case: Case) -> Finding | None:
     """
     if case.is_good or not case.is_late or case.trend not in ("flat", "rising") or case.recent is None:
         return None
-    factor = case.evidence.learning_rate_factor
+    factor = case.learning_rate_factor
     rates = Message(
         "Learning rate: try {half} and {double} (now {now})",
         half=setting(factor / 2),
@@ -180,7 +177,7 @@ def _without_advice(reason: Message) -> Message:
 
 def _less_dropout(case: Case) -> Message:
     """Propose less dropout where there is much of it; nothing where there is little, or where the training goes on."""
-    dropout = case.evidence.dropout
+    dropout = case.dropout
     if dropout <= _HIGH_DROPOUT or not case.is_over:
         return NO_MESSAGE
     return Message("Dropout: try 0.1 (now {now}), which leaves the model more to learn with.", now=setting(dropout))

@@ -6,41 +6,36 @@ from typing import get_args
 
 from transformer_core.errors import Message
 from transformer_core.training.diagnosis import learning_rate, level, progress
-from transformer_core.training.diagnosis.case import Case, open_case
-from transformer_core.training.diagnosis.data import nothing_to_learn
-from transformer_core.training.diagnosis.evidence import Evidence
+from transformer_core.training.diagnosis.case import Case
+from transformer_core.training.diagnosis.direct_tests import leaks, nothing_to_learn, wrong_outputs
 from transformer_core.training.diagnosis.finding import Finding, FindingKind, Severity
-from transformer_core.training.diagnosis.leakage import leaks
-from transformer_core.training.diagnosis.outputs import wrong_outputs
 from transformer_core.training.diagnosis.overfitting import overfitting
 
 _MOST_FINDINGS = 4  # a person reads so many
 _SEVERITIES: tuple[Severity, ...] = ("problem", "note", "fine")
 
 
-def diagnose(evidence: Evidence) -> list[Finding]:
+def diagnose(case: Case) -> list[Finding]:
     """Say what stands out in a training, and what to try.
 
     Only what the numbers show is said: a rule whose numbers are missing is silent, and what explains a symptom takes
     the place of what would contradict it. A run that has just begun is not judged.
 
     Args:
-        evidence: what is known.
+        case: what is known.
 
     Returns:
         One to four findings: problems first, then notes, then what is fine; in each, causes before symptoms. No two
         contradict each other, and "well" is never told beside a problem.
     """
-    case = open_case(evidence)
     kinds: tuple[FindingKind, ...] = get_args(FindingKind)
-    found = sorted(
-        _findings(case), key=lambda finding: (_SEVERITIES.index(finding.severity), kinds.index(finding.kind))
-    )
-    return found[:_MOST_FINDINGS]
+    findings = _findings(case)
+    findings.sort(key=lambda finding: (_SEVERITIES.index(finding.severity), kinds.index(finding.kind)))
+    return findings[:_MOST_FINDINGS]
 
 
 def _findings(case: Case) -> list[Finding]:
-    """Return all that is found, contradictions left out."""
+    """Return all findings, contradictions left out; of a model that has learnt its task, most rules have none."""
     if broken := progress.failed(case) or nothing_to_learn(case):
         return [broken]
     high = learning_rate.too_high(case)
@@ -48,31 +43,21 @@ def _findings(case: Case) -> list[Finding]:
         return [high] if high and case.curves.steps else [early]
     if leak := leaks(case):
         return [leak]
-    outputs: list[Finding | None] = [*wrong_outputs(case)]
+    outputs, little = wrong_outputs(case), level.too_little_learnt(case)
     if overfit := overfitting(case):
         if overfit.severity == "problem":
             return [overfit, *_as_consequences(outputs)]
-        return _there([overfit, *outputs, None if _any_problem(outputs) else level.well(case)])
+        return [*filter(None, (overfit, *outputs, level.well(case)))]
     if rate := high or learning_rate.too_low(case):
-        return [rate, *_as_consequences([level.too_little_learnt(case), *outputs])]
+        return [rate, *_as_consequences((little, *outputs))]
     learning = progress.undertrained(case) or progress.plateau(case)
-    if case.level != "one_back" or learning is None or learning.kind != "undertrained":
-        outputs = [level.too_little_learnt(case), *outputs]
-    found = _there([*outputs, learning, progress.exposure_gap(case)])
-    if not _any_problem(found):
-        found += _there([level.well(case)])
-    return found or [level.nothing_unusual(case)]
+    if case.level == "one_back" and learning is not None and learning.kind == "undertrained":
+        little = None
+    findings = (little, *outputs, learning, progress.exposure_gap(case), level.well(case))
+    return [*filter(None, findings)] or [level.nothing_unusual(case)]
 
 
 def _as_consequences(findings: Sequence[Finding | None]) -> list[Finding]:
     """Return findings as what comes of a problem that is told before them; their own advice would lead astray."""
     advice = Message("Fix the problem above first: it may be the cause.")
-    return [replace(finding, advice=advice, severity="note") for finding in _there(findings)]
-
-
-def _any_problem(findings: Sequence[Finding | None]) -> bool:
-    return any(finding.severity == "problem" for finding in _there(findings))
-
-
-def _there(findings: Sequence[Finding | None]) -> list[Finding]:
-    return [finding for finding in findings if finding is not None]
+    return [replace(finding, advice=advice, severity="note") for finding in findings if finding is not None]

@@ -48,8 +48,8 @@ def setting(value: int | float) -> str:
 
 def more_steps(case: Case) -> Message:
     """Propose twice the steps; or, before those that are planned are done, to wait for them, or to go on with them."""
-    steps = case.evidence.steps
-    if case.evidence.is_stopped and not case.is_over:
+    steps = case.steps
+    if case.is_stopped and not case.is_over:
         return Message("Go on with it: {steps:,} steps are planned", steps=steps)
     return (
         Message("Steps: try {double:,} (now {steps:,})", double=2 * steps, steps=steps)

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Int
-from torch import Tensor
 
 from transformer_core.corpora.batching import IGNORED
 from transformer_core.corpora.corpus import Pair
@@ -58,7 +56,8 @@ def accuracy_by_length(model: Transformer, tokenizer: OwnTokenizer, pairs: Mappi
     counts = batch.targets != IGNORED  # [batch, tgt]
     is_right = (model(*batch.inputs).argmax(dim=-1) == batch.targets) & counts
     sizes = [len(of_length) for of_length in pairs.values()]
-    return _shares(is_right.sum(dim=1).split(sizes), counts.sum(dim=1).split(sizes))
+    n_right, n_targets = (marks.sum(dim=1).split(sizes) for marks in (is_right, counts))  # by length: [row]
+    return [(ours.sum() / of.sum()).item() for ours, of in zip(n_right, n_targets, strict=True)]
 
 
 def written(model: Transformer, tokenizer: OwnTokenizer, pairs: Sequence[Pair]) -> list[str]:
@@ -72,8 +71,3 @@ def written(model: Transformer, tokenizer: OwnTokenizer, pairs: Sequence[Pair]) 
     src = as_batch(pairs, tokenizer, max_seq_len=model.config.max_seq_len).inputs[0]
     outputs = greedy_decode(model, src, max_new_tokens=min(_MOST_WRITTEN, model.config.max_seq_len - 1)).tokens
     return [tokenizer.decode(output) for output in outputs.tolist()]
-
-
-def _shares(right: Sequence[Int[Tensor, " row"]], of: Sequence[Int[Tensor, " row"]]) -> list[float]:
-    """Return for each group of rows how many of its tokens are right."""
-    return [(ours.sum() / all_.sum()).item() for ours, all_ in zip(right, of, strict=True)]

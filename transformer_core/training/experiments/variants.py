@@ -23,7 +23,7 @@ from transformer_core.text.tokenizer import OwnTokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.experiments.experiment import LONGEST_TRAINED, LONGEST_TRIED, ExperimentRequest
 from transformer_core.training.loop import StepRecord, train
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 
 PRESET = "tiny-one-layer"  # the model, and its training but for what is said here
 _BATCH_SIZE = 48  # pairs
@@ -126,7 +126,7 @@ def model_of(variant: str, request: ExperimentRequest, tokenizer: OwnTokenizer) 
 def training_of(request: ExperimentRequest) -> TrainingConfig:
     """Return the training of every variant."""
     return replace(
-        TRAININGS[PRESET](request.task),
+        preset_training(PRESET, request.task),
         steps=request.steps,
         seed=request.seed,
         batch_size=_BATCH_SIZE,

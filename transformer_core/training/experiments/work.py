@@ -1,7 +1,6 @@
 """The work of an experiment's process: its variants take turns, step by step, so that their curves grow together."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -10,7 +9,7 @@ from transformer_core.reasons import reason
 from transformer_core.training.experiments.directory import ExperimentDirectory
 from transformer_core.training.experiments.measure import Measured, measure
 from transformer_core.training.experiments.variants import ExperimentData, Variant
-from transformer_core.training.run.failures import is_short_of_memory
+from transformer_core.training.run.failures import is_short_of_memory, reported
 from transformer_core.training.run.queue import wait_for_place
 
 _LINE = "experiments"  # of those who wait; an experiment is short, and need not wait for runs that take hours
@@ -53,23 +52,20 @@ def work(
     """
     place, step = None, 0
     try:
-        if waits:
-            place = wait_for_place(
-                is_wanted=lambda n: _still_waits(directory, n, stop_reason), line=_LINE, most=_AT_ONCE
-            )
-            if place is None:
-                directory.write_status("stopped", step=0)
-                return
-        for event in _train(directory, stop_reason):
-            step = event.step
-            yield event
-    except Exception as error:
-        failure = _told(error, directory)
-        with suppress(OSError):  # of the two, the first failure is the one to tell
-            directory.write_status("failed", step=step, reason=reason(failure))
-        if failure is error:
-            raise
-        raise failure from error
+        with reported(
+            lambda error: _explained(error, directory),
+            lambda why: directory.write_status("failed", step=step, reason=why),
+        ):
+            if waits:
+                place = wait_for_place(
+                    is_wanted=lambda n: _still_waits(directory, n, stop_reason), line=_LINE, most=_AT_ONCE
+                )
+                if place is None:
+                    directory.write_status("stopped", step=0)
+                    return
+            for event in _train(directory, stop_reason):
+                step = event.step
+                yield event
     finally:
         if place is not None:
             place.release()
@@ -90,7 +86,9 @@ def _train(
     for number in range(1, request.steps + 1):
         taken = _turns(variants, number)
         ended = {variant: why.as_json() for variant, why in taken.ended.items()}
-        directory.log({"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start})
+        directory.metrics.append(
+            {"step": number, "loss": taken.losses, "ended": ended, "seconds": perf_counter() - start}
+        )
         yield taken
         variants = [variant for variant in variants if variant.name not in taken.ended]
         if not variants:
@@ -121,7 +119,7 @@ def _measure(
 ) -> ExperimentMeasurement:
     """Measure all variants, and log it."""
     measured = {variant.name: measure(variant, data) for variant in variants}
-    directory.log(
+    directory.metrics.append(
         {
             "step": step,
             "held_out": {name: dict(of_variant.metrics) for name, of_variant in measured.items()},
@@ -140,11 +138,12 @@ def _still_waits(directory: ExperimentDirectory, n_before: int, stop_reason: Cal
     return not stop_reason() and not directory.is_asked_to_stop()
 
 
-def _told(error: Exception, directory: ExperimentDirectory) -> Exception:
+def _explained(error: Exception, directory: ExperimentDirectory) -> Exception:
     """Return the error to report: a clear message for a known cause, otherwise the error itself."""
     if is_short_of_memory(error):
         return RunError("there is too little memory for this experiment; choose fewer variants, or end other programs")
     if isinstance(error, OSError):
-        told = {"path": directory.path, "error": reason(error)}
-        return RunError("{path} cannot be written ({error}); make room, and start again", **told)
+        return RunError(
+            "{path} cannot be written ({error}); make room, and start again", path=directory.path, error=reason(error)
+        )
     return error

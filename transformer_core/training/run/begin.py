@@ -2,9 +2,7 @@
 
 import platform
 import shlex
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,30 +17,20 @@ from transformer_core.corpora.prepare import tokenizer_of
 from transformer_core.corpora.reading import AS_MADE
 from transformer_core.corpora.storage.token_store import fingerprint_of_tokenizer, special_token
 from transformer_core.devices import choose_device
-from transformer_core.errors import ConfigError, RunError
+from transformer_core.errors import ConfigError, Message, RunError
 from transformer_core.model.presets import PRESETS
 from transformer_core.model.transformer import build
-from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import refuse_unguidable
-from transformer_core.training.presets import TRAININGS
+from transformer_core.training.presets import preset_training
 from transformer_core.training.processes import ALONE, Processes
 from transformer_core.training.run.directory import Progress, RunDirectory
-from transformer_core.training.run.failures import is_short_of_memory, told
+from transformer_core.training.run.failures import explained, is_short_of_memory, reported
 from transformer_core.training.run.job import Job
-from transformer_core.training.run.request import RunRequest
+from transformer_core.training.run.request import RunRequest, Settings
 
 _CORPUS_SEED = 0  # the generated corpora are the same for every run; `--seed` is the training's
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What a person sets apart from the preset; the names are fields of the configurations."""
-
-    model: Mapping[str, Any] = field(default_factory=dict)  # fields of ModelConfig
-    training: Mapping[str, Any] = field(default_factory=dict)  # fields of TrainingConfig
-    reading: Mapping[str, Any] = field(default_factory=dict)  # fields of CorpusReading
 
 
 def begin(
@@ -93,7 +81,7 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         ConfigError: a setting that makes no sense.
         CorpusError: an unknown corpus.
     """
-    training = replace(TRAININGS[preset](corpus_name), **settings.training)
+    training = replace(preset_training(preset, corpus_name), **settings.training)
     reading = CorpusReading(**settings.reading)
     if training.compile and reading.division != "stream":
         raise ConfigError(
@@ -101,10 +89,10 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
             "division=stream for a running text, or leave out compile"
         )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
-    wanted = PRESETS[preset](corpus.vocab_size).changed(**settings.model)
-    tokenizer = tokenizer_of(corpus, wanted.architecture)
+    shape = PRESETS[preset](corpus.vocab_size).changed(**settings.model)
+    tokenizer = tokenizer_of(corpus, shape.architecture)
     model = replace(
-        wanted,
+        shape,
         vocab_size=tokenizer.vocab_size,
         pad_id=tokenizer.pad_id,
         bos_id=special_token(tokenizer.bos_id, "begins a text"),
@@ -116,7 +104,7 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
         corpus=corpus_name,
         corpus_seed=_CORPUS_SEED,
         corpus_fingerprint=corpus.fingerprint,
-        reading=asdict(reading),
+        reading=reading,
         tokenizer_fingerprint=fingerprint_of_tokenizer(tokenizer) if corpus.tokenizer_source else "",
         preset=preset,
         model=model,
@@ -170,29 +158,31 @@ def go_on(
         training = replace(request.training, steps=steps)
         request = asked_further(request, path, training)
     processes.first_alone(directory.claim)
-    try:
-        processes.first_alone(lambda: _go_back(directory, request))
-        directory.request = request
-        return _job_as_saved(directory, corpus, place, processes)
-    except Exception as error:
+
+    def go_back() -> None:
+        """Make the folder what it was at the last save, asked to go on as is asked now."""
+        if request != directory.request:
+            directory.extend(request)
+        progress = directory.progress()
+        directory.rewind(step=-1 if progress is None else progress.step)
+
+    def step_done() -> int:
         status = directory.status()
-        step = 0 if status is None else status.step
-        failure = told(error, directory, step=step)
+        return 0 if status is None else status.step
+
+    def write(why: Message) -> None:
         if processes.is_first:
-            with suppress(OSError):
-                directory.write_status("failed", step=step, reason=reason(failure))
+            directory.write_status("failed", step=step_done(), reason=why)
+
+    try:
+        with reported(lambda error: explained(error, directory, step=step_done()), write):
+            processes.first_alone(go_back)
+            directory.request = request
+            return _job_as_saved(directory, corpus, place, processes)
+    except Exception:
+        if processes.is_first:
             directory.release()
-        if failure is error:
-            raise
-        raise failure from error
-
-
-def _go_back(directory: RunDirectory, request: RunRequest) -> None:
-    """Make a claimed run's folder what it was at its last save, asked to go on as is asked now."""
-    if request != directory.request:
-        directory.extend(request)
-    progress = directory.progress()
-    directory.rewind(step=-1 if progress is None else progress.step)
+        raise
 
 
 def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, processes: Processes) -> Job:
@@ -219,8 +209,7 @@ def _job_as_saved(directory: RunDirectory, corpus: Corpus, place: torch.device, 
 
 def asked_further(request: RunRequest, path: Path, training: TrainingConfig) -> RunRequest:
     """Return the request of the same run with another training, and the command that makes it so from the start."""
-    reading = CorpusReading(**request.reading)
-    again = command(path, request.corpus, request.preset, request.model, training, reading)
+    again = command(path, request.corpus, request.preset, request.model, training, request.reading)
     return replace(request, training=training, command=again)
 
 
@@ -231,7 +220,7 @@ def command(
     words = ["python", "-m", "transformer_core", "train", "--corpus", corpus_name, "--preset", preset]
     words += ["--run", f"runs/{path.resolve().name}"]
     of_preset = PRESETS[preset](model.vocab_size)
-    usual = of_preset.to_dict() | TRAININGS[preset](corpus_name).to_dict() | asdict(AS_MADE)
+    usual = of_preset.to_dict() | preset_training(preset, corpus_name).to_dict() | asdict(AS_MADE)
     if (model.d_model, model.n_heads) != (of_preset.d_model, of_preset.n_heads):
         usual |= {"d_head": 0, "n_kv_heads": 0}  # what is not said would follow from the other two
     for name, value in (model.to_dict() | training.to_dict() | asdict(reading)).items():
@@ -255,15 +244,14 @@ def corpus_of(request: RunRequest) -> Corpus:
     Raises:
         CorpusError: it is not there any more.
     """
-    reading = CorpusReading(**request.reading)
-    return load_corpus(request.corpus, seed=request.corpus_seed, reading=reading)
+    return load_corpus(request.corpus, seed=request.corpus_seed, reading=request.reading)
 
 
 def _refuse_changes(request: RunRequest, corpus_name: str | None, preset: str | None, settings: Settings) -> None:
     """Check that what is asked on resuming is what the run was begun with; `steps` is free."""
     asked = {"corpus": corpus_name, "preset": preset, **settings.model, **settings.training, **settings.reading}
     begun = {"corpus": request.corpus, "preset": request.preset}
-    begun |= request.model.to_dict() | request.training.to_dict() | dict(request.reading)
+    begun |= request.model.to_dict() | request.training.to_dict() | asdict(request.reading)
     for name, value in asked.items():
         if name != "steps" and value != begun[name] and not (name in ("corpus", "preset") and value is None):
             raise RunError(

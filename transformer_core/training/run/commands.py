@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Collection
 from contextlib import suppress
+from operator import itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 from uuid import uuid4
@@ -67,23 +68,20 @@ def take(run: Path, names: Collection[str] = _NAMES) -> list[Command]:
     """
     folder = run / _FOLDER
     try:
-        found = [entry.name for entry in os.scandir(folder) if entry.name in names]
+        asked = [entry.name for entry in os.scandir(folder) if entry.name in names]
     except (FileNotFoundError, NotADirectoryError):
         return []
     taken: list[tuple[int, Command]] = []
-    for name in found:
+    for name in asked:
         mine = _taken(folder, name)
-        try:
+        with suppress(OSError, ValueError):
             (folder / name).replace(mine)  # what is asked from now on is another file
             value, asked_ns = float(mine.read_text(encoding="utf-8")), mine.stat().st_mtime_ns
-        except (OSError, ValueError):
-            continue
-        if _is_possible(value):
-            taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names, as was seen
-    for name in found:
+            if _is_possible(value):
+                taken.append((asked_ns, Command(name, value)))  # type: ignore[arg-type]  # one of the names
         with suppress(OSError):
-            _taken(folder, name).unlink()
-    return [command for _, command in sorted(taken, key=lambda asked: asked[0])]
+            mine.unlink()
+    return [command for _, command in sorted(taken, key=itemgetter(0))]
 
 
 def clear(run: Path) -> None:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -26,15 +26,14 @@ from torch import Tensor
 from transformer_core.checkpoints.checkpoint import load, read_card, write_parts
 from transformer_core.checkpoints.folder import reading, replacing, settle, write_json
 from transformer_core.corpora.batching import BatchPosition
-from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
+from transformer_core.errors import Message, RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.reasons import reason
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.run import commands
 from transformer_core.training.run.film import Film
-from transformer_core.training.run.metrics import RecordFile
 from transformer_core.training.run.request import RunRequest
-from transformer_core.training.run.status import RunClaim, RunState, RunStatus, read_object, read_status, standing
+from transformer_core.training.run.status import WorkDirectory, read_object, read_request
 
 _BEFORE_A_RUN = (".lock", ".reserve", ".run.json.")  # what one that was killed before it began may leave
 
@@ -48,14 +47,13 @@ class Progress:
     position: BatchPosition  # in the data
 
 
-@dataclass(frozen=True, kw_only=True)
-class SavedRun:
+class SavedRun(NamedTuple):
     """What `last/` holds."""
 
     model: Transformer
     tokenizer: Tokenizer
     card: dict[str, Any]
-    optimizer_tensors: dict[str, Tensor]
+    optimizer_tensors: Mapping[str, Tensor]
     progress: Progress
 
 
@@ -63,16 +61,14 @@ class NotSavedError(RunError):
     """A step could not be saved; the message says from which one the run can go on."""
 
 
-class RunDirectory:
+class RunDirectory(WorkDirectory):
     """A run's folder; `create` makes a new one, `open` finds an old one, `claim` takes it over."""
 
     def __init__(self, path: Path, request: RunRequest) -> None:
         """Keep the folder and what was asked; nothing is written."""
-        self.path = path
+        super().__init__(path)
         self.request = request
-        self.metrics = RecordFile(path / "metrics.jsonl")
         self.film = Film(path)
-        self._claim = RunClaim(path)
 
     @staticmethod
     def refuse_if_taken(path: Path) -> None:
@@ -98,18 +94,8 @@ class RunDirectory:
             RunError: as `refuse_if_taken`; or the folder cannot be written.
         """
         self.refuse_if_taken(self.path)
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            if not self._claim.take() or (self.path / "run.json").exists():  # of two that try at once, one is later
-                self.release()
-                raise RunError("another process has just begun a run in {path}; choose another folder", path=self.path)
-            write_json(self.path / "run.json", self.request.to_dict())
-            self.write_status("queued", step=0)
-        except OSError as error:
-            self.release()
-            raise RunError(
-                "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
-            ) from error
+        taken = Message("another process has just begun a run in {path}; choose another folder")
+        self.begin("run.json", asdict(self.request), taken=taken)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -118,17 +104,8 @@ class RunDirectory:
         Raises:
             RunError: the folder holds no run, or its run.json cannot be read.
         """
-        values = read_object(path / "run.json")
-        if values is None:
-            raise RunError("{path} holds no run; leave out --resume to begin one there", path=path)
-        try:
-            return cls(path, RunRequest.from_dict(values))
-        except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
-            raise RunError(
-                "{path} was written by another version and cannot be used ({error})",
-                path=path / "run.json",
-                error=error,
-            ) from error
+        missing = Message("{path} holds no run; leave out --resume to begin one there")
+        return cls(path, read_request(path / "run.json", RunRequest.from_dict, missing=missing))
 
     def claim(self) -> None:
         """Make the run this process's own: refuse a live one, and clear away what a killed process left half done.
@@ -140,7 +117,7 @@ class RunDirectory:
         with suppress(RunError):  # a damaged one is replaced below
             status = self.status()
         try:
-            is_taken = not self._claim.take()
+            is_taken = not self.take()
             if is_taken and status is not None:
                 raise RunError(
                     "{path} is being trained by process {process} (step {step:,}); stop that one first",
@@ -160,38 +137,10 @@ class RunDirectory:
                 "{path} cannot be written ({error}); make room, and try again", path=self.path, error=reason(error)
             ) from error
 
-    def release(self) -> None:
-        """Let others go on with the run."""
-        self._claim.release()
-
     def extend(self, request: RunRequest) -> None:
         """Replace run.json: the same run, asked to go further, or with another learning rate from now on."""
-        write_json(self.path / "run.json", request.to_dict())
+        write_json(self.path / "run.json", asdict(request))
         self.request = request
-
-    def status(self) -> RunStatus | None:
-        """Return how the run stands as last written; None before the first time.
-
-        Raises:
-            RunError: status.json is damaged.
-        """
-        return read_status(self.path)
-
-    def standing(self) -> RunStatus | None:
-        """Return how the run truly stands: one whose process is gone has failed.
-
-        Raises:
-            RunError: status.json is damaged.
-        """
-        return standing(self.path)
-
-    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
-        """Replace status.json."""
-        self._claim.write(state, step=step, reason=reason)
-
-    def heartbeat(self, state: RunState = "running", *, step: int, reason: Message = NO_MESSAGE) -> None:
-        """Say that the run is alive; written every two seconds at most."""
-        self._claim.heartbeat(state, step=step, reason=reason)
 
     def rewind(self, *, step: int) -> None:
         """Forget what was logged and filmed after a step: a run that goes on from there does it again.
@@ -202,14 +151,7 @@ class RunDirectory:
         self.metrics.rewind(step=step)
         self.film.rewind(step=step)
 
-    def save(
-        self,
-        model: Transformer,
-        tokenizer: Tokenizer,
-        card: Mapping[str, Any],
-        optimizer_tensors: Mapping[str, Tensor],
-        progress: Progress,
-    ) -> None:
+    def save(self, run: SavedRun) -> None:
         """Replace `last/`; a process killed at any moment leaves the former or the new one whole.
 
         Raises:
@@ -217,14 +159,14 @@ class RunDirectory:
         """
         try:
             with replacing(self.path / "last") as folder:
-                write_parts(folder, model, tokenizer, card)
-                save_file(dict(optimizer_tensors), folder / "optimizer.safetensors")
-                write_json(folder / "training.json", asdict(progress))
+                write_parts(folder, run.model, run.tokenizer, run.card)
+                save_file(dict(run.optimizer_tensors), folder / "optimizer.safetensors")
+                write_json(folder / "training.json", asdict(run.progress))
         except (OSError, SafetensorError) as error:
             raise NotSavedError(
                 "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
                 "with --resume",
-                step=progress.step,
+                step=run.progress.step,
                 path=self.path,
                 error=error,
             ) from error
@@ -260,9 +202,7 @@ def _read_saved(last: Path) -> SavedRun | None:
             folder=last,
             error=error,
         ) from error
-    return SavedRun(
-        model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
-    )
+    return SavedRun(model, tokenizer, read_card(last), tensors, progress)
 
 
 def _read_progress(last: Path) -> Progress | None:

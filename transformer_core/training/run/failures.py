@@ -1,7 +1,8 @@
 """What ended a training, in words: with what was saved, and what to try."""
 
 import errno
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from transformer_core.errors import HeadlightError, Message, RunError
 from transformer_core.reasons import reason
@@ -19,7 +20,26 @@ def is_short_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (isinstance(error, RuntimeError) and any(w in words for w in _NO_MEMORY))
 
 
-def told(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
+@contextmanager
+def reported(explain: Callable[[Exception], Exception], write: Callable[[Message], None]) -> Iterator[None]:
+    """Write down what ends the work in this context, and raise it as a clear message where its cause is known.
+
+    Args:
+        explain: returns the error to report.
+        write: takes its words; what it raises of the system is ignored.
+    """
+    try:
+        yield
+    except Exception as error:
+        failure = explain(error)
+        with suppress(OSError):  # of the two, the first failure is the one to tell
+            write(reason(failure))
+        if failure is error:
+            raise
+        raise failure from error
+
+
+def explained(error: Exception, directory: RunDirectory, *, step: int) -> Exception:
     """Return the error to report: a clear message for a known cause, otherwise the error itself.
 
     Args:

@@ -139,7 +139,7 @@ class Film:
             )
         return read_checkpoint(self.folder, device=device, dtype=dtype, weights=weights)
 
-    def load_now(self, *, device: str | torch.device = "cpu") -> tuple[int, Transformer, Tokenizer]:
+    def load_now(self) -> tuple[int, Transformer, Tokenizer]:
         """Return the step, the model and the tokenizer of `now/`.
 
         Raises:
@@ -151,9 +151,8 @@ class Film:
             values = read_object(place / _SNAPSHOT)
             if values is None:
                 raise RunError("{folder} holds no weights yet; ask the run to `look` first", folder=self.now)
-            return int(values["step"]), *read_checkpoint(
-                self.folder, device=device, dtype=None, weights=place / WEIGHTS
-            )
+            loaded = read_checkpoint(self.folder, device="cpu", dtype=None, weights=place / WEIGHTS)
+            return int(values["step"]), *loaded
 
         try:
             return reading(self.now, read)

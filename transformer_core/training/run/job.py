@@ -1,6 +1,7 @@
 """One run at work: its folder, its data, its model, its optimizer, and how far it has come."""
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from transformer_core.corpora.batching import Batch, batches_for
@@ -11,39 +12,29 @@ from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.optimizer import Adam
 from transformer_core.training.probes import N_PROBED
 from transformer_core.training.processes import ALONE, Processes
-from transformer_core.training.run.directory import Progress, RunDirectory
+from transformer_core.training.run.directory import Progress, RunDirectory, SavedRun
 
 
+@dataclass(eq=False)
 class Job:
-    """One run at work; `begin` and `go_on` make it, `work` does it.
+    """One run at work; `begin` and `go_on` make it, `work` does it."""
 
-    Args:
-        directory: the run's folder.
-        corpus: the data.
-        tokenizer: of the data.
-        model: on its device, trained in place.
-        processes: those that train together; the first alone writes.
-    """
+    directory: RunDirectory  # the run's folder
+    corpus: Corpus  # the data
+    tokenizer: Tokenizer  # of the data
+    model: Transformer  # on its device, trained in place
+    processes: Processes = ALONE  # those that train together; the first alone writes
+    step: int = field(default=0, init=False)  # steps done
+    seconds: float = field(default=0.0, init=False)  # spent by this session and those before it
+    metrics: Mapping[str, float] = field(default_factory=dict, init=False)  # of the last measurement
 
-    def __init__(
-        self,
-        directory: RunDirectory,
-        corpus: Corpus,
-        tokenizer: Tokenizer,
-        model: Transformer,
-        *,
-        processes: Processes = ALONE,
-    ) -> None:
-        request = directory.request
-        self.directory = directory
-        self.corpus = corpus
-        self.tokenizer = tokenizer
-        self.model = model
-        self.processes = processes
+    def __post_init__(self) -> None:
+        """Make the optimizer and the batches."""
+        request, model = self.directory.request, self.model
         self.optimizer = Adam(model, request.training)
         self.batches = batches_for(
-            corpus.train,
-            tokenizer,
+            self.corpus.train,
+            self.tokenizer,
             model.config.architecture,
             max_seq_len=model.config.max_seq_len,
             batch_size=request.training.batch_size,
@@ -51,9 +42,6 @@ class Job:
             stride=request.training.stride,
             with_antecedents=request.training.guided is not None,
         )
-        self.step = 0  # steps done
-        self.seconds = 0.0  # spent by this session and those before it
-        self.metrics: Mapping[str, float] = {}  # of the last measurement
 
     def probed_batch(self) -> Batch:
         """Return a batch as the training has them, the same at each call."""
@@ -76,6 +64,8 @@ class Job:
     def card(self) -> dict[str, Any]:
         """Return the card of the model as it is now."""
         request, architecture = self.directory.request, self.model.config.architecture
+        training = request.training
+        guidance = {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
         title: str | dict[str, Any] = self.corpus.title
         if architecture == "encoder_only":
             title = Message("{title}, with gaps", title=title).as_json()
@@ -88,27 +78,20 @@ class Job:
                 "name": request.corpus,
                 "fingerprint": request.corpus_fingerprint,
                 "seed": request.corpus_seed,
-                "reading": dict(request.reading),
+                "reading": asdict(request.reading),
             },
             "examples": list(self.corpus.examples_for(architecture)),
             "trained": {
                 "steps": self.step,
-                "seed": request.training.seed,
+                "seed": training.seed,
                 "minutes": round(self.seconds / 60, 2),
                 "command": request.command,
             }
-            | self._guidance(),
+            | (guidance if training.guided is not None else {}),
             "metrics": dict(self.metrics),
             "parameters": sum(parameter.numel() for parameter in self.model.parameters()),
             "versions": dict(request.versions),
         }
-
-    def _guidance(self) -> dict[str, Any]:
-        """Return which head was guided, and how strongly; nothing where none was."""
-        training = self.directory.request.training
-        if training.guided is None:
-            return {}
-        return {"guided_head": training.guided_head, "guidance_weight": training.guidance_weight}
 
     def save(self) -> None:
         """Replace `last/` by the run as it stands.
@@ -117,4 +100,4 @@ class Job:
             RunError: there is no room, or the folder cannot be written; `last/` is as it was.
         """
         progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
-        self.directory.save(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress)
+        self.directory.save(SavedRun(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress))

@@ -97,16 +97,13 @@ class Launcher:
                 raise RunError(
                     "the training cannot be started ({error}); make room, or end other programs", error=reason(error)
                 ) from error
-            self._started = [
-                started for started in self._started if started.process.poll() is None or started.trouble()
-            ]
-            self._started.append(Started(run, log, process, time.time()))
+            self._started = [*self._not_done(), Started(run, log, process, time.time())]
             return self._started[-1]
 
     def started(self) -> list[Started]:
         """Return the trainings that this launcher started and that work, or ended in trouble."""
         with self._lock:
-            return [started for started in self._started if started.process.poll() is None or started.trouble()]
+            return self._not_done()
 
     def forget(self, run: Path) -> None:
         """Forget a training that ended in trouble."""
@@ -120,6 +117,9 @@ class Launcher:
                 self._ready.kill()  # it has nothing to lose
                 self._ready.communicate()
                 self._ready = None
+
+    def _not_done(self) -> list[Started]:
+        return [started for started in self._started if started.process.poll() != 0]
 
     def _hand_over(self, line: str) -> "subprocess.Popen[str]":
         """Give a line to the ready process; if that has died, to a new one."""
@@ -140,6 +140,7 @@ class Launcher:
                 self._ready.communicate()
             self._ready = None
         if self._ready is None:
+            python_path = (str(_ROOT), os.environ.get("PYTHONPATH"))
             self._ready = subprocess.Popen(
                 _COMMAND,
                 stdin=subprocess.PIPE,
@@ -148,12 +149,8 @@ class Launcher:
                 text=True,
                 start_new_session=True,
                 cwd=self._folder,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join([str(_ROOT), *_python_path()])},
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, python_path))},
             )
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self._ready.pid, _NICENESS)
         return self._ready
-
-
-def _python_path() -> list[str]:
-    return list(filter(None, [os.environ.get("PYTHONPATH", "")]))

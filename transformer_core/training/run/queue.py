@@ -8,11 +8,13 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from transformer_core.corpora.storage.kept_arrays import cache_folder
 from transformer_core.errors import ConfigError
+from transformer_core.training.run.locks import acquire
 
 _POLL_SECONDS = 0.2
 _TICKET_SECONDS = 5.0  # so long a new ticket may not be held yet
@@ -34,16 +36,15 @@ def n_at_once() -> int:
     return int(wanted)
 
 
-class Place:
+class Place(NamedTuple):
     """A place among the runs that are trained; `release` gives it to the next."""
 
-    def __init__(self, lock: FileLock | None) -> None:
-        self._lock = lock
+    lock: FileLock | None  # None where there is no queue
 
     def release(self) -> None:
         """Let the next run begin."""
-        if self._lock is not None:
-            self._lock.release()
+        if self.lock is not None:
+            self.lock.release()
 
 
 def take_place() -> Place | None:
@@ -94,21 +95,16 @@ def _folder(line: str = _RUNS) -> Path | None:
 
 def _free_place(folder: Path, most: int | None = None) -> Place | None:
     for number in range(n_at_once() if most is None else most):
-        lock = FileLock(folder / f"place-{number}.lock", thread_local=False, preserve_lock_file=True)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            continue
-        return Place(lock)
+        lock = acquire(folder / f"place-{number}.lock")
+        if lock is not None:
+            return Place(lock)
     return None
 
 
 def _is_held(path: Path) -> bool:
     """Whether a process still waits with this ticket; one of a process that is gone is thrown away."""
-    lock = FileLock(path, thread_local=False, preserve_lock_file=True)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
+    lock = acquire(path)
+    if lock is None:
         return True
     lock.release()
     is_new = time.time_ns() - int(path.name.split("-")[1]) < _TICKET_SECONDS * 1e9

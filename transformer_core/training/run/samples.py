@@ -4,13 +4,13 @@ Always taking the most probable token makes any small language model run in circ
 (Holtzman et al. 2020), so that such a sample says nothing of the training.
 """
 
+from dataclasses import replace
 from zlib import crc32
 
 import torch
 
-from transformer_core.decoding.sampling import draw, next_log_probs
+from transformer_core.decoding.session import DecodingSession
 from transformer_core.decoding.settings import Sampling
-from transformer_core.decoding.steps import GenerationState, room_for
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -32,12 +32,7 @@ def continuation(model: Transformer, tokenizer: Tokenizer, prompt: str) -> str:
     """
     begin, *text = tokenizer.encode_for(prompt, "decoder_only")
     ids = [begin, *text[-(model.config.max_seq_len // 2) :]]
-    room = room_for(model.config, len(ids), None)
-    n_new = min(room, _N_CHARACTERS if tokenizer.kind == "character" else _N_TOKENS)
-    writing = GenerationState(model, torch.tensor([ids], device=next(model.parameters()).device), max_new_tokens=n_new)
-    tokens, seed = [*ids], crc32(prompt.encode())
-    while len(tokens) < len(ids) + n_new and tokens[-1] != model.config.eos_id:
-        log_probs = next_log_probs(writing.read()[0, -1], tokens, SAMPLING)
-        tokens.append(draw(log_probs, seed=seed, position=len(tokens)))
-        writing.write([tokens[-1]])
-    return tokenizer.continuation(tokens, len(ids))
+    tokens = torch.tensor([ids], device=next(model.parameters()).device)
+    session = DecodingSession(model, tokens, sampling=replace(SAMPLING, seed=crc32(prompt.encode())))
+    end = session.to_end(max_new_tokens=_N_CHARACTERS if tokenizer.kind == "character" else _N_TOKENS)
+    return tokenizer.continuation([step.token for step in end.path()], len(ids))

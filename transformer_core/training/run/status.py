@@ -5,16 +5,18 @@ import json
 import os
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 from transformer_core.checkpoints.folder import write_json
-from transformer_core.errors import NO_MESSAGE, Message, RunError
+from transformer_core.errors import NO_MESSAGE, ConfigError, Message, RunError
 from transformer_core.reasons import reason
+from transformer_core.training.run.locks import acquire
+from transformer_core.training.run.metrics import RecordFile
 
 RunState = Literal["queued", "running", "paused", "stopped", "finished", "failed"]
 AT_WORK: tuple[RunState, ...] = ("queued", "running", "paused")  # states in which a process holds the run
@@ -24,10 +26,6 @@ _HEARTBEAT_SECONDS = 2.0  # least time between two heartbeats
 _SILENT_SECONDS = 60.0  # a process of another machine that has not written for this long is taken for gone
 _CLAIM_SECONDS = 1.0  # for which a claim waits, since readers hold the lock for a moment
 _RESERVE_BYTES = 64 * 1024  # room on the disk to say that there is no room
-_KILLED = Message(
-    "its process ended without a word: it was killed, ran out of memory, or the machine was restarted. What was saved "
-    "is whole; resume goes on from there"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,31 +57,61 @@ class RunStatus:
         return self.state in AT_WORK
 
 
-class RunClaim:
-    """The right to work on a run: one process at a time has it, and loses it when it ends, however it ends.
+class WorkDirectory:
+    """The folder of a run or an experiment; one process at a time may claim it, and loses it when it ends.
 
     Args:
-        path: the run's folder.
+        path: the folder.
     """
+
+    gone = Message(
+        "its process ended without a word: it was killed, ran out of memory, or the machine was restarted. What was "
+        "saved is whole; resume goes on from there"
+    )
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = FileLock(path / _LOCK, thread_local=False, preserve_lock_file=True)
+        self.metrics = RecordFile(path / "metrics.jsonl")
+        self._lock: FileLock | None = None
         self._last_heartbeat = 0.0
 
+    def begin(self, file: str, request: dict[str, Any], *, taken: Message) -> None:
+        """Make the folder, claim it, and write what was asked.
+
+        Args:
+            file: takes the request.
+            request: what was asked.
+            taken: the error of a process that is later than another one, with {path}.
+
+        Raises:
+            RunError: that, or the folder cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if not self.take() or (self.path / file).exists():  # of two that try at once, one is later
+                self.release()
+                raise RunError(taken, path=self.path)
+            write_json(self.path / file, request)
+            self.write_status("queued", step=0)
+        except OSError as error:
+            self.release()
+            raise RunError(
+                "{path} cannot be written ({error}); choose another folder", path=self.path, error=reason(error)
+            ) from error
+
     def take(self) -> bool:
-        """Take the run, drop what a killed process left half written, and reserve the room for a last word.
+        """Take the folder, drop what a killed process left half written, and reserve the room for a last word.
 
         Returns:
             Whether it was taken; False: another process has it.
 
         Raises:
-            OSError: the folder cannot be written; the run is not taken.
+            OSError: the folder cannot be written, and is not taken.
         """
-        try:
-            self._lock.acquire(timeout=_CLAIM_SECONDS)
-        except Timeout:
+        lock = acquire(self.path / _LOCK, seconds=_CLAIM_SECONDS)
+        if lock is None:
             return False
+        self._lock = lock
         try:
             for left_over in self.path.glob(".*.json.*.new"):
                 left_over.unlink()
@@ -96,10 +124,11 @@ class RunClaim:
         return True
 
     def release(self) -> None:
-        """Let others have the run."""
-        self._lock.release(force=True)
+        """Let others work on it."""
+        if self._lock is not None:
+            self._lock.release(force=True)
 
-    def write(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
+    def write_status(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
         """Replace status.json; on a full disk the reserve makes room for it.
 
         Raises:
@@ -118,56 +147,77 @@ class RunClaim:
             write_json(self.path / _STATUS, values, is_durable=False)
         self._last_heartbeat = status.heartbeat
 
-    def heartbeat(self, state: RunState, *, step: int, reason: Message = NO_MESSAGE) -> None:
-        """Say that the run is alive; written every two seconds at most."""
+    def heartbeat(self, state: RunState = "running", *, step: int, reason: Message = NO_MESSAGE) -> None:
+        """Say that the work goes on; written every two seconds at most."""
         if time.time() - self._last_heartbeat >= _HEARTBEAT_SECONDS:
-            self.write(state, step=step, reason=reason)
+            self.write_status(state, step=step, reason=reason)
+
+    def status(self) -> RunStatus | None:
+        """Return how the work stands as last written; None before the first time.
+
+        Raises:
+            RunError: status.json is damaged.
+        """
+        values = read_object(self.path / _STATUS)
+        try:
+            if values is None:
+                return None
+            return RunStatus(**values | {"reason": Message.from_json(values.get("reason", ""))})
+        except (TypeError, ValueError) as error:
+            raise RunError(
+                "{path} is damaged, or was written by another version ({error})", path=self.path / _STATUS, error=error
+            ) from error
+
+    def standing(self) -> RunStatus | None:
+        """Return how the work truly stands: where its process is gone it has failed, whatever was written last.
+
+        Raises:
+            RunError: status.json is damaged.
+        """
+        status = self.status()
+        if status is None or not status.is_at_work or self._is_held(status):
+            return status
+        now = self.status()  # it may have ended in order meanwhile
+        return replace(status, state="failed", reason=self.gone) if now == status else now
+
+    def _is_held(self, status: RunStatus) -> bool:
+        """Whether a process works here now: it holds the lock, or cannot be asked here and wrote a moment ago."""
+        wrote_lately = time.time() - status.heartbeat < _SILENT_SECONDS
+        if status.host not in ("", socket.gethostname()) and wrote_lately:
+            return True
+        try:
+            lock = acquire(self.path / _LOCK)
+        except OSError:  # a read-only folder
+            return wrote_lately
+        if lock is None:
+            return True
+        lock.release()
+        return False
 
 
-def read_status(path: Path) -> RunStatus | None:
-    """Return how a run stands as last written; None before the first time.
+Request = TypeVar("Request")
+
+
+def read_request(path: Path, parse: Callable[[dict[str, Any]], Request], *, missing: Message) -> Request:
+    """Return what a file says that was asked of a run or an experiment.
+
+    Args:
+        path: the file.
+        parse: reads its values.
+        missing: the error where there is no such file, with {path}, the folder.
 
     Raises:
-        RunError: status.json is damaged.
+        RunError: that, or the file is damaged.
     """
-    values = read_object(path / _STATUS)
+    values = read_object(path)
+    if values is None:
+        raise RunError(missing, path=path.parent)
     try:
-        if values is None:
-            return None
-        return RunStatus(**values | {"reason": Message.from_json(values.get("reason", ""))})
-    except (TypeError, ValueError) as error:
+        return parse(values)
+    except (AttributeError, ConfigError, KeyError, TypeError, ValueError) as error:
         raise RunError(
-            "{path} is damaged, or was written by another version ({error})", path=path / _STATUS, error=error
+            "{path} was written by another version and cannot be used ({error})", path=path, error=error
         ) from error
-
-
-def standing(path: Path) -> RunStatus | None:
-    """Return how a run truly stands: one whose process is gone has failed, whatever it said last.
-
-    Raises:
-        RunError: status.json is damaged.
-    """
-    status = read_status(path)
-    if status is None or not status.is_at_work or is_held(path, status):
-        return status
-    now = read_status(path)  # it may have ended in order meanwhile
-    return replace(status, state="failed", reason=_KILLED) if now == status else now
-
-
-def is_held(path: Path, status: RunStatus) -> bool:
-    """Whether a process works on a run now: it holds the lock, or cannot be asked here and wrote a moment ago."""
-    wrote_lately = time.time() - status.heartbeat < _SILENT_SECONDS
-    if status.host not in ("", socket.gethostname()) and wrote_lately:
-        return True
-    lock = FileLock(path / _LOCK, thread_local=False, preserve_lock_file=True)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return True
-    except OSError:  # a read-only folder
-        return wrote_lately
-    lock.release()
-    return False
 
 
 def read_object(path: Path) -> dict[str, Any] | None:

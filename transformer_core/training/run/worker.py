@@ -1,7 +1,6 @@
 """The work of a training process: train, measure, film and save, all of it written to the run directory."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from typing import Any, Literal
@@ -9,14 +8,14 @@ from typing import Any, Literal
 import torch
 
 from transformer_core.errors import NO_MESSAGE, Message
-from transformer_core.reasons import reason
 from transformer_core.training.evaluate import evaluate
 from transformer_core.training.loop import StepRecord, train
 from transformer_core.training.probes import probe
-from transformer_core.training.run import commands, failures
+from transformer_core.training.run import commands
 from transformer_core.training.run.begin import asked_further
 from transformer_core.training.run.control import Control, ControlSignal
 from transformer_core.training.run.directory import RunDirectory
+from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
 from transformer_core.training.run.job import Job
 from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
@@ -43,14 +42,7 @@ class Measurement:
     metrics: Mapping[str, float]  # `loss` in nats per target that counts, the others in [0, 1]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Snapshot:
-    """The film has a snapshot of the model as it is now."""
-
-    step: int
-
-
-Event = StepRecord | Measurement | Snapshot
+Event = StepRecord | Measurement
 
 
 def work(
@@ -70,7 +62,7 @@ def work(
             the run.
 
     Yields:
-        Each step, each measurement, each snapshot of the film.
+        Each step, each measurement.
 
     Raises:
         RunError: the loss is not a number any more, or has exploded; or nothing can be saved, or there is too little
@@ -79,22 +71,18 @@ def work(
     directory = job.directory
     place: Place | None = None
     try:
-        if job.is_complete:
-            _tell(job, "finished")
-            return
-        if job.processes.is_first:
-            place = _queue(directory, job.step, stop_reason) if waits else take_place()
-        if job.processes.agree(waits and job.processes.is_first and place is None):
-            _tell(job, "stopped", reason=Message("it was stopped while it waited"))
-            return
-        yield from _train(job, stop_reason, on_snapshot)
-    except Exception as error:
-        failure = failures.told(error, directory, step=job.step)
-        with suppress(OSError):  # of the two, the first failure is the one to tell
-            _tell(job, "failed", reason=reason(failure))
-        if failure is error:
-            raise
-        raise failure from error
+        with reported(
+            lambda error: explained(error, directory, step=job.step), lambda why: _tell(job, "failed", reason=why)
+        ):
+            if job.is_complete:
+                _tell(job, "finished")
+                return
+            if job.processes.is_first:
+                place = _queue(directory, job.step, stop_reason) if waits else take_place()
+            if job.processes.agree(waits and job.processes.is_first and place is None):
+                _tell(job, "stopped", reason=Message("it was stopped while it waited"))
+                return
+            yield from _train(job, stop_reason, on_snapshot)
     finally:
         if place is not None:
             place.release()
@@ -119,9 +107,11 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
     if first:
         directory.film.begin(job.model, job.tokenizer, job.card())
     _tell(job, "running")
-    snapshots = _planned(job)
+    n_bytes = sum(parameter.nbytes for parameter in job.model.parameters())
+    training = directory.request.training
+    snapshots = planned_snapshots(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
     if job.step in snapshots and job.step not in directory.film.snapshots():
-        yield from _film(job, on_snapshot)
+        _take_snapshot(job, on_snapshot)
     session_start, seconds_before = perf_counter(), job.seconds
 
     def clock() -> float:
@@ -145,7 +135,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
                     log()
             yield record
             if job.step in snapshots:
-                yield from _film(job, on_snapshot)
+                _take_snapshot(job, on_snapshot)
             if is_measured:
                 yield _measure(job)
             signal = ControlSignal()
@@ -163,7 +153,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
         steps.close()
     if signal.stop:
         if snapshots and job.step not in snapshots:  # the film ends with the model that is saved
-            yield from _film(job, on_snapshot)
+            _take_snapshot(job, on_snapshot)
         _tell(job, "stopped", reason=signal.stop)
     else:
         _tell(job, "finished")
@@ -171,29 +161,18 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
 
 def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
     """Wait for a place among the runs of this machine; None: a stop was requested."""
-    told: list[Message] = []
+    written: Message | None = None
 
     def is_wanted(n_before: int) -> bool:
+        nonlocal written
         waits = Message(_OTHERS_BEFORE if n_before else _FIRST_IN_LINE, most=n_at_once(), n=n_before)
-        if told != [waits]:
-            told[:] = [waits]
+        if waits != written:
+            written = waits
             directory.write_status("queued", step=step, reason=waits)
         directory.heartbeat("queued", step=step, reason=waits)
         return not stop_reason() and not commands.take(directory.path, names=("stop",))
 
     return wait_for_place(is_wanted=is_wanted)
-
-
-def _planned(job: Job) -> frozenset[int]:
-    """Return the steps after which the film takes a snapshot."""
-    training = job.directory.request.training
-    n_bytes = sum(parameter.numel() * parameter.element_size() for parameter in job.model.parameters())
-    return planned_snapshots(training.steps, snapshot_bytes=n_bytes, megabytes=training.film_megabytes)
-
-
-def _film(job: Job, on_snapshot: Callable[[int], None]) -> Iterator[Snapshot]:
-    _take_snapshot(job, on_snapshot)
-    yield Snapshot(step=job.step)
 
 
 def _take_snapshot(job: Job, on_snapshot: Callable[[int], None], *, is_asked: bool = False) -> None:
