@@ -54,6 +54,25 @@ def module(theirs: str, ours: str, parts: Sequence[str] = ("weight", "bias")) ->
     return tuple(Entry(f"{theirs}.{part}", (f"{ours}.{part}",)) for part in parts)
 
 
+def fused(
+    theirs: str,
+    ours: str,
+    names: Sequence[str] = ("q", "k", "v"),
+    *,
+    cut: Cut | None = None,
+    parts: Sequence[str] = ("weight", "bias"),
+) -> tuple[Entry, ...]:
+    """Return the entries of linear layers that are one in the foreign file, as `cut` says; None: one below the other."""
+    return tuple(
+        Entry(
+            f"{theirs}.{part}",
+            tuple(f"{ours}.{name}.{part}" for name in names),
+            cut or (lambda weight: weight.chunk(len(names))),
+        )
+        for part in parts
+    )
+
+
 def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, ...] = ()) -> tuple[Entry, ...]:
     """Return the entries of the embedding, which two stacks have in common, and of the last layer's matrix.
 
@@ -69,6 +88,9 @@ def embeddings(config: ModelConfig, key: str, *, head: str, copies: tuple[str, .
         last = (Entry(head, ("unembed.weight",)),) if config.unembed else ()
         return Entry(key, names, lambda weight: [weight] * len(names), copies), *last
     return (Entry(key, (f"{stacks[-1]}.embed.weight",), copies=(*copies, head)),)
+
+
+CAUSAL_MASK = Message("the causal mask, which is rebuilt")
 
 
 @dataclass(frozen=True)

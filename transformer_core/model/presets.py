@@ -195,25 +195,16 @@ def tiny_decoder(vocab_size: int) -> ModelConfig:
 
 
 def tiny_encoder(vocab_size: int) -> ModelConfig:
-    """Return an encoder-only model that two CPU cores train in minutes.
+    """Return an encoder-only model that two CPU cores train in minutes: `tiny_decoder` as an encoder.
 
     Its positions are rotary: with learned ones it guesses by frequency alone for the first thousand steps.
     """
-    return ModelConfig(
-        vocab_size=vocab_size,
+    return tiny_decoder(vocab_size).changed(
         architecture="encoder_only",
-        d_model=128,
-        d_ff=512,
-        n_heads=4,
         n_encoder_layers=4,
         n_decoder_layers=0,
-        max_seq_len=160,
         positions="rotary_halves",
-        norm_position="pre",
         activation="gelu",
-        scale_embeddings=False,
-        tie_embeddings="target",
-        dropout=0.0,
     )
 
 
@@ -222,20 +213,8 @@ def tiny_attention(vocab_size: int) -> ModelConfig:
 
     Source: Elhage et al. 2021 and Olsson et al. 2022, whose smallest models with induction heads are of this kind.
     """
-    return ModelConfig(
-        vocab_size=vocab_size,
-        architecture="decoder_only",
-        d_model=128,
-        d_ff=0,
-        n_heads=4,
-        n_encoder_layers=0,
-        n_decoder_layers=2,
-        max_seq_len=64,
-        positions="alibi",
-        norm_position="pre",
-        scale_embeddings=False,
-        tie_embeddings="none",
-        dropout=0.0,
+    return tiny_decoder(vocab_size).changed(
+        d_ff=0, n_decoder_layers=2, max_seq_len=64, positions="alibi", activation="relu", tie_embeddings="none"
     )
 
 

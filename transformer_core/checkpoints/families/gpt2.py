@@ -1,6 +1,6 @@
 """GPT-2: decoder-only, pre-norm, learned positions; q, k and v in one matrix, and matrices stored as [in, out]."""
 
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import CAUSAL_MASK, Entry, Family, Ignored, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -80,8 +80,6 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="transformer.",
-        ignored=(
-            Ignored(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", Message("the causal mask, which is rebuilt")),
-        ),
+        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.(bias|masked_bias)", CAUSAL_MASK),),
     ),
 )

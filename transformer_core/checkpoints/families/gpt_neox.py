@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from transformer_core.checkpoints.families.llama import read_rotary
-from transformer_core.checkpoints.family import Cut, Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import CAUSAL_MASK, Cut, Entry, Family, Ignored, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -17,7 +17,6 @@ def read(options: Options) -> ModelConfig:
     Source: Black et al. 2022, sec. 2.1, Biderman et al. 2023, sec. 2, and the library's class.
     """
     options.must_be("attention_bias", True, Message("models of this family have biases in attention"))
-    rotary = read_rotary(options, fraction=options.number("rotary_pct", 0.25), base="rotary_emb_base")
     bos, eos = options.token("bos_token_id", 0), options.token("eos_token_id", 2)
     return ModelConfig(
         architecture="decoder_only",
@@ -28,14 +27,7 @@ def read(options: Options) -> ModelConfig:
         n_encoder_layers=0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings", 2048),
-        positions="rotary_halves",
-        rotary_base=rotary.base,
-        rotary_fraction=rotary.fraction,
-        rotary_scaling=rotary.scaling,
-        rotary_scaling_factor=rotary.factor,
-        rotary_low_freq_factor=rotary.low_freq_factor,
-        rotary_high_freq_factor=rotary.high_freq_factor,
-        rotary_original_len=rotary.original_len,
+        **read_rotary(options, fraction=options.number("rotary_pct", 0.25), base="rotary_emb_base"),
         norm_position="pre",
         parallel_residual=options.switch("use_parallel_residual", True),
         layer_norm_eps=options.number("layer_norm_eps", 1e-5),
@@ -61,14 +53,7 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
         entries += [
             *module(f"{theirs}.input_layernorm", f"{ours}.ln1"),
             *module(f"{theirs}.post_attention_layernorm", f"{ours}.ln2"),
-            *(
-                Entry(
-                    f"{theirs}.attention.query_key_value.{part}",
-                    tuple(f"{ours}.self_attn.{name}.{part}" for name in ("q", "k", "v")),
-                    head_by_head(config.n_heads),
-                )
-                for part in ("weight", "bias")
-            ),
+            *fused(f"{theirs}.attention.query_key_value", f"{ours}.self_attn", cut=head_by_head(config.n_heads)),
             *module(f"{theirs}.attention.dense", f"{ours}.self_attn.out"),
             *module(f"{theirs}.mlp.dense_h_to_4h", f"{ours}.mlp.up"),
             *module(f"{theirs}.mlp.dense_4h_to_h", f"{ours}.mlp.down"),
@@ -94,10 +79,7 @@ FAMILIES = (
         head=HEAD,
         prefix="gpt_neox.",
         ignored=(
-            Ignored(
-                r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)",
-                Message("the causal mask, which is rebuilt"),
-            ),
+            Ignored(r"gpt_neox\.layers\.\d+\.attention\.(bias|masked_bias)", CAUSAL_MASK),
             Ignored(
                 r"gpt_neox\.(layers\.\d+\.attention\.)?rotary_emb\.inv_freq",
                 Message("how fast each pair turns, which follows from the configuration"),

@@ -1,6 +1,6 @@
 """Llama and its kin (Mistral, Qwen2, Qwen3; SmolLM is a Llama): decoder-only, pre-norm, RMS norm, rotary, gated."""
 
-from typing import NamedTuple
+from typing import Any
 
 from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
@@ -55,7 +55,6 @@ def read(
 ) -> ModelConfig:
     """Return what these models have in common, with what tells them apart."""
     options.idle("pretraining_tp")
-    rotary = read_rotary(options)
     bos, eos = options.token("bos_token_id", 1), options.token("eos_token_id", 2)
     return ModelConfig(
         architecture="decoder_only",
@@ -68,13 +67,7 @@ def read(
         n_encoder_layers=0,
         n_decoder_layers=options.whole("num_hidden_layers"),
         max_seq_len=options.whole("max_position_embeddings"),
-        positions="rotary_halves",
-        rotary_base=rotary.base,
-        rotary_scaling=rotary.scaling,
-        rotary_scaling_factor=rotary.factor,
-        rotary_low_freq_factor=rotary.low_freq_factor,
-        rotary_high_freq_factor=rotary.high_freq_factor,
-        rotary_original_len=rotary.original_len,
+        **read_rotary(options),
         norm="rms",
         norm_position="pre",
         layer_norm_eps=options.number("rms_norm_eps", 1e-6),
@@ -94,20 +87,8 @@ def read(
     )
 
 
-class Rotary(NamedTuple):
-    """The rotary part of a ModelConfig."""
-
-    base: float
-    fraction: float = 1.0
-    scaling: RotaryScaling = "none"
-    factor: float = 1.0
-    low_freq_factor: float = 1.0
-    high_freq_factor: float = 4.0
-    original_len: int = 8192
-
-
-def read_rotary(options: Options, *, fraction: float | None = None, base: str = "rope_theta") -> Rotary:
-    """Return how queries and keys are turned: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
+def read_rotary(options: Options, *, fraction: float | None = None, base: str = "rope_theta") -> dict[str, Any]:
+    """Return the rotary fields of a configuration: `rope_parameters`, in older files `rope_theta` and `rope_scaling`.
 
     Args:
         options: of the whole model.
@@ -121,22 +102,22 @@ def read_rotary(options: Options, *, fraction: float | None = None, base: str = 
             said.must_be("partial_rotary_factor", 1.0, Message("models of this family turn whole heads"))
         said.idle("original_max_position_embeddings")
     part = 1.0 if fraction is None else inner.number("partial_rotary_factor", fraction)
-    theta = inner.number("rope_theta", options.number(base, 10000.0))
+    rotary: dict[str, Any] = {
+        "positions": "rotary_halves",
+        "rotary_base": inner.number("rope_theta", options.number(base, 10000.0)),
+        "rotary_fraction": part,
+    }
     scaling = inner.choice("type" if "type" in inner and "rope_type" not in inner else "rope_type", SCALINGS, "default")
-    rotary = Rotary(theta, part)
-    if scaling == "linear":
-        rotary = Rotary(theta, part, scaling, inner.number("factor"))
-    elif scaling == "llama3":
+    if scaling != "none":
+        rotary |= {"rotary_scaling": scaling, "rotary_scaling_factor": inner.number("factor")}
+    if scaling == "llama3":
         outermost = options if "original_max_position_embeddings" in options else inner
-        rotary = Rotary(
-            theta,
-            part,
-            scaling,
-            inner.number("factor"),
-            inner.number("low_freq_factor"),
-            inner.number("high_freq_factor"),
-            outermost.whole("original_max_position_embeddings", options.whole("max_position_embeddings")),
-        )
+        longest = outermost.whole("original_max_position_embeddings", options.whole("max_position_embeddings"))
+        rotary |= {
+            "rotary_low_freq_factor": inner.number("low_freq_factor"),
+            "rotary_high_freq_factor": inner.number("high_freq_factor"),
+            "rotary_original_len": longest,
+        }
     inner.finish()
     return rotary
 

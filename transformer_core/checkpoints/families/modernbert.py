@@ -3,7 +3,7 @@
 from torch import Tensor, zeros
 
 from transformer_core.checkpoints.families.bert import JUDGES
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, fused, module
 from transformer_core.checkpoints.options import ACTIVATIONS, Options
 from transformer_core.config import ModelConfig
 from transformer_core.errors import Message
@@ -78,24 +78,10 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
         if i:
             entries += module(f"{theirs}.attn_norm", f"{ours}.ln1", norm)
         entries += [
-            *(
-                Entry(
-                    f"{theirs}.attn.Wqkv.{part}",
-                    tuple(f"{ours}.self_attn.{name}.{part}" for name in ("q", "k", "v")),
-                    lambda weight: weight.chunk(3),
-                )
-                for part in attention
-            ),
+            *fused(f"{theirs}.attn.Wqkv", f"{ours}.self_attn", parts=attention),
             *module(f"{theirs}.attn.Wo", f"{ours}.self_attn.out", attention),
             *module(f"{theirs}.mlp_norm", f"{ours}.ln2", norm),
-            *(
-                Entry(
-                    f"{theirs}.mlp.Wi.{part}",
-                    (f"{ours}.mlp.gate.{part}", f"{ours}.mlp.up.{part}"),
-                    lambda weight: weight.chunk(2),
-                )
-                for part in network
-            ),
+            *fused(f"{theirs}.mlp.Wi", f"{ours}.mlp", ("gate", "up"), parts=network),
             *module(f"{theirs}.mlp.Wo", f"{ours}.mlp.down", network),
         ]
     if config.unembed:
@@ -130,10 +116,7 @@ FAMILIES = (
         needs_head=False,
         ignored=(
             JUDGES,
-            Ignored(
-                r"head\.(dense|norm)\.(weight|bias)",
-                Message("made for judging texts; masked tokens do not use it, and attention comes before it"),
-            ),
+            Ignored(r"head\.(dense|norm)\.(weight|bias)", JUDGES.reason),
         ),
     ),
 )

@@ -1,11 +1,8 @@
 """nanoGPT: a GPT-2 in a ckpt.pt, with "model_args" beside the weights in place of a config.json."""
 
-from torch import Tensor
-
-from transformer_core.checkpoints.family import Entry, Family, Ignored, embeddings, module
+from transformer_core.checkpoints.family import CAUSAL_MASK, Entry, Family, Ignored, embeddings, fused, module
 from transformer_core.checkpoints.options import Options
 from transformer_core.config import ModelConfig
-from transformer_core.errors import Message
 
 MODEL_TYPE, ARGUMENTS = "nanogpt", "model_args"
 HEAD = "lm_head.weight"
@@ -59,25 +56,13 @@ def keys(config: ModelConfig) -> tuple[Entry, ...]:
         theirs, ours = f"transformer.h.{i}", f"decoder.blocks.{i}"
         entries += [
             *module(f"{theirs}.ln_1", f"{ours}.ln1", parts),
-            *(
-                Entry(
-                    f"{theirs}.attn.c_attn.{part}",
-                    tuple(f"{ours}.self_attn.{name}.{part}" for name in ("q", "k", "v")),
-                    thirds,
-                )
-                for part in parts
-            ),
+            *fused(f"{theirs}.attn.c_attn", f"{ours}.self_attn", parts=parts),
             *module(f"{theirs}.attn.c_proj", f"{ours}.self_attn.out", parts),
             *module(f"{theirs}.ln_2", f"{ours}.ln2", parts),
             *module(f"{theirs}.mlp.c_fc", f"{ours}.mlp.up", parts),
             *module(f"{theirs}.mlp.c_proj", f"{ours}.mlp.down", parts),
         ]
     return tuple(entries)
-
-
-def thirds(weight: Tensor) -> tuple[Tensor, ...]:
-    """Return q, k and v, which lie one below the other."""
-    return weight.chunk(3)
 
 
 FAMILIES = (
@@ -87,6 +72,6 @@ FAMILIES = (
         keys=keys,
         head=HEAD,
         prefix="transformer.",
-        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", Message("the causal mask, which is rebuilt")),),
+        ignored=(Ignored(r"transformer\.h\.\d+\.attn\.bias", CAUSAL_MASK),),
     ),
 )
