@@ -62,7 +62,7 @@ def fused(
     cut: Cut | None = None,
     parts: Sequence[str] = ("weight", "bias"),
 ) -> tuple[Entry, ...]:
-    """Return the entries of linear layers that are one in the foreign file, as `cut` says; None: one below the other."""
+    """Return the entries of linear layers that are one in the foreign file: as `cut` says, else one below the other."""
     return tuple(
         Entry(
             f"{theirs}.{part}",
