@@ -24,7 +24,7 @@ from transformer_core.errors import RunError
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.config import TrainingConfig
-from transformer_core.training.run.directory import Progress, RunDirectory
+from transformer_core.training.run.directory import Progress, RunDirectory, SavedRun
 from transformer_core.training.run.request import RunRequest
 
 WRITTEN = json.dumps(
@@ -288,7 +288,7 @@ def test_what_is_saved_is_found_again(directory: RunDirectory, model: Transforme
     assert directory.read_last() is None
     tensors = {"a.exp_avg": torch.randn(3, 2), "a.step": torch.tensor(7.0)}
     for step in (3, 7):
-        directory.save(model, tokenizer, {"name": f"step {step}"}, tensors, replace(PROGRESS, step=step))
+        directory.save(SavedRun(model, tokenizer, {"name": f"step {step}"}, tensors, replace(PROGRESS, step=step)))
     saved = directory.read_last()
     assert saved is not None
     assert saved.progress == PROGRESS
@@ -301,7 +301,7 @@ def test_what_is_saved_is_found_again(directory: RunDirectory, model: Transforme
 
 
 def test_last_is_a_checkpoint(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
-    directory.save(model, tokenizer, {"name": "here"}, {}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {"name": "here"}, {}, PROGRESS))
     loaded, _ = load(directory.path / "last")
     assert loaded.config == model.config
     assert read_card(directory.path / "last")["name"] == "here"
@@ -309,9 +309,9 @@ def test_last_is_a_checkpoint(directory: RunDirectory, model: Transformer, token
 
 
 def test_a_save_that_fails_leaves_the_former_one(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
-    directory.save(model, tokenizer, {"name": "former"}, {}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {"name": "former"}, {}, PROGRESS))
     with pytest.raises(TypeError):
-        directory.save(model, tokenizer, {"name": object()}, {}, replace(PROGRESS, step=8))
+        directory.save(SavedRun(model, tokenizer, {"name": object()}, {}, replace(PROGRESS, step=8)))
     saved = directory.read_last()
     assert saved is not None
     assert (saved.card["name"], saved.progress.step) == ("former", 7)
@@ -326,7 +326,7 @@ def test_a_save_that_fails_leaves_the_former_one(directory: RunDirectory, model:
 
 def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer):
     """A kill leaves a part of the next folder; one between the two renames leaves the former under another name."""
-    directory.save(model, tokenizer, {"name": "former"}, {}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {"name": "former"}, {}, PROGRESS))
     following = directory.path / f".last.{uuid4().hex}.new"
     following.mkdir()
     (following / "config.json").write_text("{")
@@ -347,7 +347,7 @@ def test_what_a_killed_save_leaves_is_cleared(directory: RunDirectory, model: Tr
 
 @pytest.mark.parametrize("part", ["optimizer.safetensors", "training.json"])
 def test_a_damaged_save_is_told(directory: RunDirectory, model: Transformer, tokenizer: Tokenizer, part: str):
-    directory.save(model, tokenizer, {}, {"a.step": torch.tensor(7.0)}, PROGRESS)
+    directory.save(SavedRun(model, tokenizer, {}, {"a.step": torch.tensor(7.0)}, PROGRESS))
     path = directory.path / "last" / part
     path.write_bytes(path.read_bytes()[:-5])
     with pytest.raises(RunError, match="damaged"):

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -47,14 +47,13 @@ class Progress:
     position: BatchPosition  # in the data
 
 
-@dataclass(frozen=True, kw_only=True)
-class SavedRun:
+class SavedRun(NamedTuple):
     """What `last/` holds."""
 
     model: Transformer
     tokenizer: Tokenizer
     card: dict[str, Any]
-    optimizer_tensors: dict[str, Tensor]
+    optimizer_tensors: Mapping[str, Tensor]
     progress: Progress
 
 
@@ -152,14 +151,7 @@ class RunDirectory(WorkDirectory):
         self.metrics.rewind(step=step)
         self.film.rewind(step=step)
 
-    def save(
-        self,
-        model: Transformer,
-        tokenizer: Tokenizer,
-        card: Mapping[str, Any],
-        optimizer_tensors: Mapping[str, Tensor],
-        progress: Progress,
-    ) -> None:
+    def save(self, run: SavedRun) -> None:
         """Replace `last/`; a process killed at any moment leaves the former or the new one whole.
 
         Raises:
@@ -167,14 +159,14 @@ class RunDirectory(WorkDirectory):
         """
         try:
             with replacing(self.path / "last") as folder:
-                write_parts(folder, model, tokenizer, card)
-                save_file(dict(optimizer_tensors), folder / "optimizer.safetensors")
-                write_json(folder / "training.json", asdict(progress))
+                write_parts(folder, run.model, run.tokenizer, run.card)
+                save_file(dict(run.optimizer_tensors), folder / "optimizer.safetensors")
+                write_json(folder / "training.json", asdict(run.progress))
         except (OSError, SafetensorError) as error:
             raise NotSavedError(
                 "step {step:,} could not be saved in {path} ({error}); make room, then go on from the save before "
                 "with --resume",
-                step=progress.step,
+                step=run.progress.step,
                 path=self.path,
                 error=error,
             ) from error
@@ -210,9 +202,7 @@ def _read_saved(last: Path) -> SavedRun | None:
             folder=last,
             error=error,
         ) from error
-    return SavedRun(
-        model=model, tokenizer=tokenizer, card=read_card(last), optimizer_tensors=tensors, progress=progress
-    )
+    return SavedRun(model, tokenizer, read_card(last), tensors, progress)
 
 
 def _read_progress(last: Path) -> Progress | None:

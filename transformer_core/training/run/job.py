@@ -12,7 +12,7 @@ from transformer_core.text.tokenizer import Tokenizer
 from transformer_core.training.optimizer import Adam
 from transformer_core.training.probes import N_PROBED
 from transformer_core.training.processes import ALONE, Processes
-from transformer_core.training.run.directory import Progress, RunDirectory
+from transformer_core.training.run.directory import Progress, RunDirectory, SavedRun
 
 
 @dataclass(eq=False)
@@ -100,4 +100,4 @@ class Job:
             RunError: there is no room, or the folder cannot be written; `last/` is as it was.
         """
         progress = Progress(step=self.step, seconds=self.seconds, position=self.batches.position)
-        self.directory.save(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress)
+        self.directory.save(SavedRun(self.model, self.tokenizer, self.card(), self.optimizer.tensors(), progress))
