@@ -97,13 +97,13 @@ class Launcher:
                 raise RunError(
                     "the training cannot be started ({error}); make room, or end other programs", error=reason(error)
                 ) from error
-            self._started = [*self._of_interest(), Started(run, log, process, time.time())]
+            self._started = [*self._not_done(), Started(run, log, process, time.time())]
             return self._started[-1]
 
     def started(self) -> list[Started]:
         """Return the trainings that this launcher started and that work, or ended in trouble."""
         with self._lock:
-            return self._of_interest()
+            return self._not_done()
 
     def forget(self, run: Path) -> None:
         """Forget a training that ended in trouble."""
@@ -118,8 +118,8 @@ class Launcher:
                 self._ready.communicate()
                 self._ready = None
 
-    def _of_interest(self) -> list[Started]:
-        return [started for started in self._started if started.process.poll() is None or started.trouble()]
+    def _not_done(self) -> list[Started]:
+        return [started for started in self._started if started.process.poll() != 0]
 
     def _hand_over(self, line: str) -> "subprocess.Popen[str]":
         """Give a line to the ready process; if that has died, to a new one."""
