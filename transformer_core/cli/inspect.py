@@ -105,10 +105,10 @@ def _warn(stats: "CorpusStats") -> None:
 
     preset = _PRESETS[stats.architecture]
     model, training = PRESETS[preset](stats.vocab_size), preset_training(preset, "")
-    found = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
-    if found:
+    findings = check(stats, max_seq_len=model.max_seq_len, batch_size=training.batch_size)
+    if findings:
         print(f"\nWorth knowing before it is trained on with --preset {preset}:")
-    for finding in found:
+    for finding in findings:
         print(textwrap.fill(str(finding.sentence), width=100, initial_indent="  ", subsequent_indent="    "))
 
 

@@ -96,9 +96,7 @@ class TrainingProgress(StatusLine):
 
     def show_step(self, record: "StepRecord") -> None:
         """Show a step, unless one was shown a moment ago."""
-        now, is_last = self._clock(), record.step >= self._n_steps
-        if now < self._next and not is_last:
-            return
+        now = self._clock()
         line = (
             f"step {record.step:,} of {self._n_steps:,}   loss {record.loss:.3f} nats   "
             f"{record.tokens_per_second:,.0f} tokens/s"
@@ -109,7 +107,7 @@ class TrainingProgress(StatusLine):
             step, then = self._first
             left = (now - then) / (record.step - step) * (self._n_steps - record.step)
             line += f"   {duration(left)} left"
-        self.show_line(line, is_last=is_last)
+        self.show_line(line, is_last=record.step >= self._n_steps)
 
     def show_measurement(self, measurement: "Measurement") -> None:
         """Show what a model is worth, on a line that stays."""

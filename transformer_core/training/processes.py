@@ -56,17 +56,17 @@ class Processes:
         """Whether this is the process that writes and speaks."""
         return self.rank == 0
 
-    def device(self, wanted: str) -> str:
+    def device(self, name: str) -> str:
         """Return the device of this process: of several GPUs on a machine each process takes its own.
 
         Raises:
             ConfigError: there are more processes on this machine than GPUs.
         """
-        if self.size == 1 or wanted == "cpu":
-            return wanted
+        if self.size == 1 or name == "cpu":
+            return name
         n_gpus = torch.cuda.device_count()
-        if wanted not in ("cuda", "auto") or (not n_gpus and wanted == "auto"):
-            return wanted
+        if name not in ("cuda", "auto") or (not n_gpus and name == "auto"):
+            return name
         if self.local_rank >= n_gpus:
             raise ConfigError(
                 "process {process} of this machine has no GPU of its own, there are {n_gpus}; start torchrun with "

@@ -89,10 +89,10 @@ def asked(path: Path, corpus_name: str, preset: str, settings: Settings) -> tupl
             "division=stream for a running text, or leave out compile"
         )
     corpus = load_corpus(corpus_name, seed=_CORPUS_SEED, reading=reading)
-    wanted = PRESETS[preset](corpus.vocab_size).changed(**settings.model)
-    tokenizer = tokenizer_of(corpus, wanted.architecture)
+    shape = PRESETS[preset](corpus.vocab_size).changed(**settings.model)
+    tokenizer = tokenizer_of(corpus, shape.architecture)
     model = replace(
-        wanted,
+        shape,
         vocab_size=tokenizer.vocab_size,
         pad_id=tokenizer.pad_id,
         bos_id=special_token(tokenizer.bos_id, "begins a text"),
