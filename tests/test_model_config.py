@@ -31,7 +31,7 @@ CHOICES = {
         *("rotary_halves", "rotary_interleaved", "alibi", "relative_buckets", "none"),
     ),
     "rotary_scaling": ("none", "linear", "llama3"),
-    "norm": ("layer", "layer_without_bias", "rms"),
+    "norm": ("layer", "layer_without_bias", "rms", "none"),
     "norm_position": ("post", "pre"),
     "activation": ("relu", "gelu", "gelu_tanh", "silu"),
     "attention_bias": ("all", "qkv", "none"),
@@ -56,6 +56,7 @@ NEEDS: dict[str, dict[str, Any]] = {  # what a choice needs beside itself
     "unembed": {"tie_embeddings": "none"},
     "parallel_residual": {"norm_position": "pre"},
     "first_norm": {"norm_position": "pre"},
+    "none": {"norm_position": "pre"},  # of norm
 }
 
 
@@ -365,6 +366,13 @@ def test_which_positions_are_rotations():
     assert rotary == {"rotary_halves", "rotary_interleaved"}
 
 
+def test_without_normalization_what_belongs_to_one_is_refused():
+    assert refusal(norm="none").startswith("without normalization nothing stands after a sub-layer: set norm_position")
+    for name, value in (("qk_norm", True), ("embedding_norm", True), ("layer_norm_eps", 0.1), ("first_norm", False)):
+        message = f"{name} = {value!r} has no meaning without norm layer or rms"
+        assert refusal(**{"norm": "none", "norm_position": "pre", name: value}) == message
+
+
 def test_what_needs_another_choice_survives_a_file():
     for name, value in (("unembed", False), ("parallel_residual", True)):
         made = config(**ENCODER | NEEDS[name] | {name: value})
@@ -385,7 +393,8 @@ def merged(parts: tuple[Any, ...]) -> dict[str, Any]:
             {},
             optional={
                 **{name: st.booleans() for name in SWITCHES if name not in (*NEEDS, "unembed_transform", "final_norm")},
-                **{name: st.sampled_from(CHOICES[name]) for name in ("norm", "norm_position", "attention_bias")},
+                **{name: st.sampled_from(CHOICES[name]) for name in ("norm_position", "attention_bias")},
+                "norm": st.sampled_from([norm for norm in CHOICES["norm"] if norm != "none"]),
                 "activation": st.sampled_from(CHOICES["activation"]),
                 "d_ff": st.integers(1, 10**5),
                 "d_head": st.sampled_from([0, 2, 64]),

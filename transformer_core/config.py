@@ -33,7 +33,7 @@ Positions = Literal[
     "none",
 ]
 RotaryScaling = Literal["none", "linear", "llama3"]
-Norm = Literal["layer", "layer_without_bias", "rms"]
+Norm = Literal["layer", "layer_without_bias", "rms", "none"]
 NormPosition = Literal["post", "pre"]
 Activation = Literal["relu", "gelu", "gelu_tanh", "silu"]
 AttentionBias = Literal["all", "qkv", "none"]
@@ -81,7 +81,7 @@ class ModelConfig:
     n_relative_buckets: Annotated[int, at_least(4)] = 32  # of distances (Raffel et al. 2020, sec. 2.1)
     relative_max_distance: Count = 128  # tokens; farther ones share the last bucket
 
-    norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019
+    norm: Norm = "layer"  # "rms": Zhang and Sennrich 2019; "none": as in Elhage et al. 2021
     norm_position: NormPosition = "post"  # LayerNorm(x + sublayer(x)), sec. 3.1; "pre": Xiong et al. 2020
     first_norm: bool = True  # pre-norm: normalize what the first attention reads; the embeddings may be so already
     final_norm: bool = False  # post-norm: normalize each stack's output once more (torch.nn.Transformer); pre-norm does

@@ -129,6 +129,14 @@ RULES: tuple[Refusal, ...] = (
     ),
     needs("full_attention_every", lambda c: c.sliding_window is not None, "sliding_window"),
     needs("rotary_base_in_window", lambda c: c.full_attention_every is not None, "full_attention_every"),
+    *(
+        needs(name, lambda c: c.norm != "none", "norm layer or rms")
+        for name in ("layer_norm_eps", "embedding_norm", "qk_norm", "first_norm")
+    ),
+    Refusal(
+        lambda c: c.norm == "none" and c.norm_position != "pre",
+        Message("without normalization nothing stands after a sub-layer: set norm_position to pre, or norm to layer"),
+    ),
     needs("final_norm", lambda c: c.norm_position == "post", "norm_position post"),
     needs("first_norm", lambda c: c.norm_position == "pre", "norm_position pre"),
     needs("parallel_residual", lambda c: c.norm_position == "pre", "norm_position pre"),

@@ -27,6 +27,7 @@ _POSITIONS = {
 }
 _NORMS = {"layer": mark("Layer norm"), "layer_without_bias": mark("Layer norm"), "rms": mark("RMS norm")}
 _NO_NORM = mark("No normalization")
+_PASSES = mark("This model has no normalization: the sub-layer reads the stream as it is.")
 _HANDS_ON = mark("The embeddings are normalized already, so the first attention reads them as they are.")
 _SELF, _MASKED = mark("Multi-head attention"), mark("Masked multi-head attention")
 _CROSS = mark("Multi-head cross-attention")
@@ -98,7 +99,7 @@ def title(config: ModelConfig, box: Box) -> str:
         case "positions":
             return _POSITIONS[config.positions]
         case "norm":
-            return _NORMS[config.norm] if is_normalized(config, box) else _NO_NORM
+            return _NORMS.get(config.norm, _NO_NORM) if is_normalized(config, box) else _NO_NORM
         case "attention":
             return _CROSS if box.part == "cross_attn" else _MASKED if box.stack == "decoder" else _SELF
         case "feed_forward" if config.gated:
@@ -113,6 +114,8 @@ def does(config: ModelConfig, box: Box) -> str:
     if box.kind == "positions":
         inside = "rotary" if config.has_rotary_positions else "bias"
         return _PLACES["added" if has_added_positions(config) else inside]
+    if box.kind == "norm" and config.norm == "none":
+        return _PASSES
     if box.part == "ln_final":
         return _LAST_NORM
     if box.kind == "norm" and not is_normalized(config, box):
@@ -138,7 +141,7 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
             found += ["Shazeer 2020, (6)"]
         case "norm" if config.norm == "rms":
             found += ["Zhang and Sennrich 2019, (4)"]
-        case "norm" | "add_norm":
+        case "norm" | "add_norm" if config.norm != "none":
             found += ["Ba et al. 2016, (3)"]
     if config.norm_position == "pre" and box.kind in ("norm", "add", "layer") and box.part != "embedding_norm":
         found += ["Xiong et al. 2020"]

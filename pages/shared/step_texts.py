@@ -25,6 +25,7 @@ TITLES: Mapping[str, str] = {
     "add_norm": mark("Add & norm"),
     "add": mark("Add"),
     "cross": mark("Cross-attention"),
+    "no norm": mark("This model has no normalization: the row goes on as it is."),
     "norm_2": mark("Normalize again"),
     "feed_forward": mark("Feed-forward"),
     "add_norm_2": mark("Second add & norm"),
@@ -67,6 +68,7 @@ NOTICES: Mapping[str, str] = {
         "Before the feed-forward network, the decoder looks at the source: another attention with heads of its own."
     ),
     "norm of nothing": mark("The embeddings are normalized already, so the first attention reads them as they are."),
+    "no norm": mark("This model has no normalization: the row goes on as it is."),
     "norm_2": mark("The sum is normalized for the feed-forward network alone; the sum itself goes on as it is."),
     "norm_2 of a parallel block": mark(
         "Attention and feed-forward network read the same row side by side: it is normalized once more for the network."

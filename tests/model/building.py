@@ -40,6 +40,9 @@ VARIATIONS: dict[str, dict[str, Any]] = {
     "decoder, buckets": DECODER | _BUCKETS | {"embedding_norm": True, "unembed_bias": True},
     "decoder, attention only": DECODER | {"d_ff": 0, "positions": "none", "tie_embeddings": "none"},
     "final norm": {"final_norm": True},
+    "no norm": {"norm": "none", "norm_position": "pre", "positions": "learned", "scale_embeddings": False},
+    "decoder, no norm, attention only": DECODER
+    | {"norm": "none", "norm_position": "pre", "d_ff": 0, "positions": "none", "scale_embeddings": False},
     "decoder, parallel": DECODER
     | {"norm_position": "pre", "parallel_residual": True, "positions": "rotary_halves", "rotary_fraction": 0.5},
     "encoder": ENCODER
@@ -101,7 +104,12 @@ def shaken(module: Module, seed: int = 0) -> Module:
 
 def shaken_model(config: tc.ModelConfig, seed: int = 0) -> tc.Transformer:
     """A built model with every parameter random, in evaluation mode."""
-    return shaken(tc.build(config, seed=seed), seed=seed + 1)
+    model = shaken(tc.build(config, seed=seed), seed=seed + 1)
+    if config.norm == "none":  # then nothing else keeps numbers small
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter.mul_(0.5)
+    return model
 
 
 def varied_model(variation: str, **changes: Any) -> tc.Transformer:

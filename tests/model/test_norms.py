@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import transformer_core as tc
 from tests.model import by_hand
 from tests.model.building import odd_config, shaken
-from transformer_core.model.norms import LayerNorm, RMSNorm, build_norm
+from transformer_core.model.norms import LayerNorm, NoNorm, RMSNorm, build_norm
 
 
 def test_by_hand():
@@ -101,6 +101,15 @@ def test_the_configuration_names_one(norm: str, kind: type, parameters: list[str
     with tc.capture(built, "*") as acts:
         out = built(x)
     assert torch.equal(acts["hook_normalized"], out)
+
+
+def test_none_hands_on_what_it_is_given():
+    built = build_norm(odd_config(norm="none", norm_position="pre"), 7)
+    x = torch.randn(1, 2, 7)
+    assert isinstance(built, NoNorm) and not [*built.parameters()]
+    with tc.capture(built, "*") as acts:
+        assert torch.equal(built(x), x)
+    assert torch.equal(acts["hook_normalized"], x)
 
 
 def test_root_mean_square_of_16_bits_with_weights_of_32(recwarn: pytest.WarningsRecorder):

@@ -59,8 +59,10 @@ class NoNorm(nn.Module):
         return self.hook_normalized(x)
 
 
-def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm:
+def build_norm(config: ModelConfig, width: int) -> LayerNorm | RMSNorm | NoNorm:
     """Return the normalization that the configuration names, for vectors of a width."""
+    if config.norm == "none":
+        return NoNorm()
     if config.norm == "rms":
         return RMSNorm(width, config.layer_norm_eps)
     return LayerNorm(width, config.layer_norm_eps, has_bias=config.norm == "layer")

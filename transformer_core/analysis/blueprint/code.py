@@ -14,6 +14,7 @@ from transformer_core.errors import SiteError
 _ROOT = Path(__file__).resolve().parents[3]
 _MODEL = "transformer_core.model"
 _ADD = f"{_MODEL}.block:Block._add"
+_NORMS = {"rms": "RMSNorm", "none": "NoNorm"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ def code_of(config: ModelConfig, box: Box) -> tuple[CodePart, ...]:
 
 def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
     """Return the classes and functions of a box, each as module, colon, and name in it."""
-    norm = f"{_MODEL}.norms:{'RMSNorm' if config.norm == 'rms' else 'LayerNorm'}"
+    norm = f"{_MODEL}.norms:{_NORMS.get(config.norm, 'LayerNorm')}"
     match box.kind:
         case "embedding":
             return (f"{_MODEL}.embeddings:TokenEmbedding",)

@@ -210,8 +210,8 @@ def has_added_positions(config: ModelConfig) -> bool:
 
 
 def is_normalized(config: ModelConfig, box: Box) -> bool:
-    """Whether a normalization's box changes anything: what the first attention reads may be left as it is."""
-    return config.first_norm or (box.layer, box.part) != (0, "ln1")
+    """Whether a normalization's box changes anything: the model, or what its first attention reads, may have none."""
+    return config.norm != "none" and (config.first_norm or (box.layer, box.part) != (0, "ln1"))
 
 
 def positions_inside(config: ModelConfig) -> str:

@@ -96,6 +96,8 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "mask of nothing"
     if name == "mask" and not outline.is_causal:
         return "mask of a window" if config.sliding_window is not None and not outline.is_cross else "mask of padding"
+    if name in ("norm", "norm_2") and config.norm == "none":
+        return "no norm"
     if name == "norm" and outline.is_unnormalized:
         return "norm of nothing"
     if name == "norm_2" and outline.is_parallel:
@@ -162,6 +164,8 @@ def _handed_on(outline: Outline) -> str:
 
 def _norm(outline: Outline, of: str) -> str:
     """Return the normalization of the model: of each row, over its n numbers."""
+    if outline.config.norm == "none":
+        return of
     if outline.config.norm == "rms":
         return rf"γ ⊙ \frac{{{of}}}{{\sqrt{{\frac{{{{‖{of}‖}}^2}}{{n}} + ε}}}}"
     return rf"γ ⊙ \frac{{{of} - μ}}{{\sqrt{{σ^2 + ε}}}}{' + β' if outline.config.norm == 'layer' else ''}"

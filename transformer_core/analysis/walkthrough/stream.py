@@ -48,7 +48,7 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         block, before = f"{stack}.blocks.{i}", "hook_resid_pre"
         for part in parts:
             if i == layer and part == until:
-                if not config.first_norm and (i, part) == (0, "self"):
+                if config.norm == "none" or (not config.first_norm and (i, part) == (0, "self")):
                     return tuple(steps)
                 last = Normed(module=f"{block}.{norms[part]}", sites=(f"{block}.{before}",))
                 return (*steps, last) if is_pre_norm else tuple(steps)
@@ -56,7 +56,7 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
             before = after[part]
             if not is_pre_norm:
                 steps.append(Normed(module=f"{block}.{norms[part]}", sites=(f"{block}.{before}",)))
-    if config.has_final_norm:
+    if config.has_final_norm and config.norm != "none":
         block = f"{stack}.blocks.{n_layers - 1}"
         read = "hook_resid_post" if is_pre_norm else f"{norms[parts[-1]]}.hook_normalized"
         steps.append(Normed(module=f"{stack}.ln_final", sites=(f"{block}.{read}",)))
