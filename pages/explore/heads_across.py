@@ -18,7 +18,7 @@ from transformer_core.figures import attention_heatmap
 from transformer_core.language import say
 
 if TYPE_CHECKING:
-    from transformer_core.analysis.flow.across_layers import AcrossLayers, Method, Part
+    from transformer_core.analysis.flow.across_layers import Method, Part
 
 MOST_MIB = 32  # of all that was followed across layers
 ABREAST = 2  # figures in a row
@@ -77,15 +77,17 @@ def _draw(data: HeadsData, method: "Method") -> None:
             )
         prose.note(note)
         return
-    followed: cache.Store[AcrossLayers] = cache.store(mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes)
+    followed: cache.Store[tuple[Part, ...]] = cache.store(
+        mark("rollouts and flows"), most_mib=MOST_MIB, n_bytes=_n_bytes
+    )
     key = (data.source, data.view.text, data.view.target, method)
     with st.spinner(say(FOLLOWING[method]), show_time=True):
-        found = followed.get(key, lambda: follow(data.model_run, method))
-    for first in range(0, len(found.parts), ABREAST):
+        parts = followed.get(key, lambda: follow(data.model_run, method))
+    for first in range(0, len(parts), ABREAST):
         for place, column in enumerate(st.columns(ABREAST, gap="medium"), first):
-            if place < len(found.parts):
+            if place < len(parts):
                 with column:
-                    _part(data, method, place, found.parts[place])
+                    _part(data, method, place, parts[place])
     st.html(f"<p class='hl-look'><b>{say('What it assumes:')}</b> {html.escape(say(ASSUMES[method]))}</p>")
 
 
@@ -123,5 +125,5 @@ def _part(data: HeadsData, method: str, place: int, part: "Part") -> None:
     )
 
 
-def _n_bytes(found: "AcrossLayers") -> int:
-    return sum(part.values.nbytes + part.mask.nbytes for part in found.parts)
+def _n_bytes(parts: "tuple[Part, ...]") -> int:
+    return sum(part.values.nbytes + part.mask.nbytes for part in parts)

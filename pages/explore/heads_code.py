@@ -91,7 +91,7 @@ ACROSS = """
 from transformer_core.analysis.flow.across_layers import follow
 from transformer_core.figures import attention_heatmap
 
-part = follow(model_run, {method!r}).parts[{place}]
+part = follow(model_run, {method!r})[{place}]
 figure = attention_heatmap(
     part.values,
     model_run.{of},

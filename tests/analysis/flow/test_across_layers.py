@@ -8,7 +8,7 @@ import torch
 
 import transformer_core as tc
 from transformer_core.analysis import ATTENTIONS, ModelRun, attentions_of, run_text
-from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, AcrossLayers, Method, Part, follow
+from transformer_core.analysis.flow.across_layers import ASSUMES, MOST_TOKENS, Method, Part, follow
 from transformer_core.analysis.flow.rollout import flow, flow_to_source, rollout, rollout_to_source
 from transformer_core.config import Architecture
 
@@ -34,15 +34,15 @@ def seen(make: Make, architecture: Architecture) -> tuple[ModelRun, dict[str, np
     return model_run, {name: pattern.astype(np.float64) for name, pattern in patterns.items()}
 
 
-def parts_of(found: AcrossLayers) -> dict[tuple[str, str], Part]:
-    return {(part.of, part.side): part for part in found.parts}
+def parts_of(found: tuple[Part, ...]) -> dict[tuple[str, str], Part]:
+    return {(part.of, part.side): part for part in found}
 
 
 @pytest.mark.parametrize("method", ["rollout", "flow"])
 @pytest.mark.parametrize("architecture", ONE_STACK)
 def test_of_one_stack_there_is_one_part(make: Make, architecture: Architecture, method: Method):
     model_run, patterns = seen(make, architecture)
-    (part,) = follow(model_run, method).parts
+    (part,) = follow(model_run, method)
     kind = ATTENTIONS[ONE_STACK[architecture]]
     assert part.of == part.side == kind.queries_from
     (pattern,) = patterns.values()

@@ -15,7 +15,6 @@ from transformer_core.analysis.heads.likeness import (
     cka_matrix,
     clusters,
     head_map,
-    linear_cka,
     name_clusters,
     pattern_distances,
 )
@@ -85,7 +84,7 @@ def test_cka_is_that_of_centred_kernels_in_whichever_form(n_positions: int):
     for i, j in itertools.product(range(3), range(2)):
         expected = cka_by_kernels(xs[i], ys[j]) if n_positions > 1 else 0.0
         assert found[i, j] == pytest.approx(expected, abs=1e-9)
-        assert linear_cka(xs[i], ys[j]) == pytest.approx(expected, abs=1e-9)
+        assert cka_matrix([xs[i]], [ys[j]]).item() == pytest.approx(expected, abs=1e-9)
     np.testing.assert_allclose(cka_matrix(xs), cka_matrix(xs, xs), atol=1e-12)
     np.testing.assert_allclose(cka_matrix(xs).diagonal(), n_positions > 1)
 
@@ -101,11 +100,11 @@ def test_cka_in_strips_is_cka_in_one(monkeypatch: pytest.MonkeyPatch):
 def test_cka_does_not_see_turns_scales_and_shifts_and_knows_what_is_constant():
     (x,) = activations(5, n_positions=12)
     turned = -0.3 * x.astype(float) @ ortho_group.rvs(5, random_state=1) + 7
-    assert linear_cka(x, turned) == pytest.approx(1)
+    assert cka_matrix([x], [turned]).item() == pytest.approx(1)
     constant = np.full((12, 3), 0.1) * [1, 2, 3]
-    assert linear_cka(x, constant) == linear_cka(constant, constant) == 0
+    assert not cka_matrix([x, constant], [constant]).any()
     across = np.array([[1.0], [-1], [1], [-1]]), np.array([[1.0], [1], [-1], [-1]])
-    assert linear_cka(*across) == 0
+    assert cka_matrix(across)[0, 1] == 0
 
 
 def test_the_map_shows_points_of_a_plane_where_they_are():

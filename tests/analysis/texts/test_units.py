@@ -1,18 +1,9 @@
-"""Patterns in words, without some keys, and of several heads as one: by hand, and against loops over single cells."""
+"""Patterns in words, their sinks, and patterns of several heads as one: by hand, and against loops over single cells."""
 
 import numpy as np
 import pytest
 
-from transformer_core.analysis.texts.units import (
-    combine,
-    hide_keys,
-    merge_mask,
-    merge_tokens,
-    shown_keys,
-    shown_labels,
-    shown_queries,
-    sink_keys,
-)
+from transformer_core.analysis.texts.units import combine, merge_mask, merge_tokens, sink_keys
 from transformer_core.errors import ConfigError, TextError
 
 CAUSAL = np.tri(6, dtype=bool)
@@ -65,26 +56,6 @@ def test_words_of_another_text(places: tuple[int, ...]):
         merge_tokens(patterns(3, 3), (0, 1, 2), places)
     with pytest.raises(TextError, match="3 queries"):
         merge_mask(np.ones((3, 3), dtype=bool), places, (0, 1, 2))
-
-
-def test_hidden_keys_by_hand():
-    pattern = np.array([[1.0, 0, 0], [0.6, 0.1, 0.3], [0, 0.25, 0.75]], dtype=np.float32)
-    hidden = np.array([True, False, False])
-    np.testing.assert_array_equal(hide_keys(pattern, hidden, renormalise=False), pattern[:, 1:])
-    found = hide_keys(pattern, hidden, renormalise=True)
-    np.testing.assert_allclose(found, [[0, 0], [0.25, 0.75], [0.25, 0.75]], rtol=1e-6)
-    assert hide_keys(pattern, np.ones(3, dtype=bool), renormalise=True).shape == (3, 0)
-    np.testing.assert_array_equal(pattern[1], np.array([0.6, 0.1, 0.3], dtype=np.float32))  # left as it was
-
-
-def test_what_is_shown_is_the_same_for_patterns_masks_and_labels():
-    heads, hidden = patterns(2, 6, 6, mask=CAUSAL), np.array([True, False, False, True, False, True])
-    shown = hide_keys(shown_queries(heads, hidden), hidden, renormalise=True)
-    mask = shown_keys(shown_queries(CAUSAL, hidden), hidden)
-    assert shown.shape == (2, 3, 3) and shown_labels("abcdef", hidden) == ("b", "c", "e")
-    np.testing.assert_array_equal(mask, np.tri(3, dtype=bool))
-    assert not shown[:, ~mask].any()
-    np.testing.assert_allclose(shown.sum(axis=-1), 1, rtol=1e-5)
 
 
 def test_a_sink_takes_more_than_its_share_of_a_mean_query():

@@ -37,15 +37,10 @@ class Part:
     mask: Bool[np.ndarray, "query key"]  # True: there is a way from this token
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class AcrossLayers:
-    """All parts of a model run: of the encoder, of the decoder, and of the decoder from the source."""
-
-    parts: tuple[Part, ...]
-
-
-def follow(model_run: "ModelRun", method: Method) -> AcrossLayers:
+def follow(model_run: "ModelRun", method: Method) -> tuple[Part, ...]:
     """Return where final states may have come from, by the patterns of all layers.
+
+    Of the encoder, of the decoder, and of the decoder from the source: each that the model has.
 
     Args:
         model_run: of a short text.
@@ -72,7 +67,7 @@ def follow(model_run: "ModelRun", method: Method) -> AcrossLayers:
         parts.append(_part("target", "target", target, is_causal=True))
     elif "decoder" in means:
         parts.append(_of_one_stack(means["decoder"], "target", method))
-    return AcrossLayers(parts=tuple(parts))
+    return tuple(parts)
 
 
 def _of_one_stack(mean: Float[np.ndarray, "layer query key"], side: Where, method: Method) -> Part:

@@ -63,30 +63,21 @@ def pattern_distances(
     return total / max(len(queries), 1)
 
 
-def linear_cka(x: Float[np.ndarray, "pos d"], y: Float[np.ndarray, "pos e"]) -> float:
-    """Return the linear centred kernel alignment of two activations at the same positions.
-
-    CKA(X, Y) = ||Y^T X||_F^2 / (||X^T X||_F ||Y^T Y||_F), with the columns of X and Y centred.
-
-    Returns:
-        in [0, 1]: 1 where one is the other turned, scaled or shifted; 0 where one is the same at all positions.
-
-    Source: Kornblith et al. 2019, sec. 3.
-    """
-    return float(cka_matrix([x], [y])[0, 0])
-
-
 def cka_matrix(
     xs: Sequence[Float[np.ndarray, "pos _"]], ys: Sequence[Float[np.ndarray, "pos _"]] | None = None
 ) -> Float[np.ndarray, "x y"]:
     """Return the linear centred kernel alignment of each of some activations with each of some others.
+
+    CKA(X, Y) = ||Y^T X||_F^2 / (||X^T X||_F ||Y^T Y||_F), with the columns of X and Y centred.
 
     Args:
         xs: activations, all at the same positions; their widths may differ.
         ys: others at those positions; None: the same.
 
     Returns:
-        in [0, 1]; see `linear_cka`.
+        in [0, 1]: 1 where one is the other turned, scaled or shifted; 0 where one is the same at all positions.
+
+    Source: Kornblith et al. 2019, sec. 3.
     """
     a = [_centred(x) for x in xs]
     if ys is None:

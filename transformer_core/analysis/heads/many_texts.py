@@ -109,12 +109,6 @@ class HeadOverTexts:
         """Return the text on which a measure is lowest; else as `highest`."""
         return min(self._with(measure), key=lambda text: _value(text, measure), default=None)
 
-    def most_typical(self, measure: str) -> HeadOnText | None:
-        """Return the text on which a measure is nearest to its mean over the texts; else as `highest`."""
-        texts, spread = self._with(measure), self.measures[measure]
-        mean = 0.0 if spread is None else spread.mean
-        return min(texts, key=lambda text: abs(_value(text, measure) - mean), default=None)
-
     def _with(self, measure: str) -> list[HeadOnText]:
         """Return the texts that have a measure."""
         if measure not in MEASURES:

@@ -53,11 +53,6 @@ class SharedTokens:
         """Whether both queries and keys give something to compare."""
         return is_telling(self.queries) and is_telling(self.keys)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether every token has a partner."""
-        return not any((*side.only_a, *side.only_b) for side in (self.queries, self.keys))
-
 
 def is_telling(tokens: TokenAlignment) -> bool:
     """Return whether two tokens at least, and half of the shorter text, are the same in both.

@@ -1,14 +1,11 @@
-"""What a pattern is shown in: words out of tokens, some keys left out, several heads as one."""
+"""What a pattern is shown in: words out of tokens, sinks among its keys, several heads as one."""
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Shaped
+from jaxtyping import Bool, Float, Int
 
 from transformer_core.errors import ConfigError, Message, TextError, mark
-
-Label = TypeVar("Label")
 
 _QUERIES, _KEYS = mark("queries"), mark("keys")
 SINK_SHARE = 0.3  # of the attention of a mean query: more than that rests on a sink
@@ -49,45 +46,6 @@ def merge_mask(
     """
     queries, keys = _starts(query_places, mask.shape[0], _QUERIES), _starts(key_places, mask.shape[1], _KEYS)
     return np.logical_or.reduceat(np.logical_or.reduceat(mask, keys, axis=1), queries, axis=0)
-
-
-def hide_keys(
-    pattern: Float[np.ndarray, "*heads query key"], hidden: Bool[np.ndarray, " key"], *, renormalise: bool
-) -> Float[np.ndarray, "*heads query shown"]:
-    """Return a pattern without some columns; masks and labels go the same way by `shown_keys` and `shown_labels`.
-
-    Args:
-        pattern: attention weights.
-        hidden: True = left out.
-        renormalise: divide each row by what is left of it: how the query shares what it does not give to hidden keys.
-
-    Returns:
-        Rows as they were, or rows that sum to 1; all 0 where nothing is left.
-    """
-    shown = shown_keys(pattern, hidden)
-    if not renormalise:
-        return shown
-    left = shown.sum(axis=-1, keepdims=True)
-    return np.divide(shown, left, out=np.zeros_like(shown), where=left > 0)
-
-
-def shown_keys(
-    cells: Shaped[np.ndarray, "*heads query key"], hidden: Bool[np.ndarray, " key"]
-) -> Shaped[np.ndarray, "*heads query shown"]:
-    """Return a mask, or anything else of each cell, without the columns of hidden keys."""
-    return cells[..., ~hidden]
-
-
-def shown_queries(
-    cells: Shaped[np.ndarray, "*heads query key"], hidden: Bool[np.ndarray, " query"]
-) -> Shaped[np.ndarray, "*heads shown key"]:
-    """Return a pattern, a mask, or anything else of each cell, without the rows of hidden queries."""
-    return cells[..., ~hidden, :]
-
-
-def shown_labels(labels: Sequence[Label], hidden: Bool[np.ndarray, " token"]) -> tuple[Label, ...]:
-    """Return the labels, or anything else there is one of a token, of those that are not hidden."""
-    return tuple(label for label, is_hidden in zip(labels, hidden, strict=True) if not is_hidden)
 
 
 def sink_keys(
