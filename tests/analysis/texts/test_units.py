@@ -1,4 +1,4 @@
-"""Patterns in words, their sinks, and patterns of several heads as one: by hand, and against loops over single cells."""
+"""Patterns in words, sinks, and patterns of several heads as one: by hand, and against loops over single cells."""
 
 import numpy as np
 import pytest
