@@ -35,7 +35,7 @@ _FORM = re.compile(r"\d{1,5}:\d{1,7}(?:\.\d{1,5}:\d{1,7})*")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Given:
+class BlankText:
     """A text with blanks as the model was given it, and all ways in which they were filled so far."""
 
     tree: "FillingTree"
@@ -49,7 +49,7 @@ class BlanksData:
     """Some blanks filled, the others open; all parts of the page draw from it."""
 
     card: ModelCard
-    given: Given
+    given: BlankText
     whole: "Filling"  # all that was filled, beyond this step too where one has gone back
     at: "Filling"  # what is filled at this step
     state: "FillingState"
@@ -165,26 +165,25 @@ def start_again() -> None:
     look_at(None)
 
 
-def _given(card: ModelCard, source: Source, text: str) -> "tuple[Given, cache.Store[Given]]":
+def _given(card: ModelCard, source: Source, text: str) -> "tuple[BlankText, cache.Store[BlankText]]":
     """Return the text as the model was given it, which all who read it share, and where that is kept."""
-    texts: cache.Store[Given] = cache.store(
+    texts: cache.Store[BlankText] = cache.store(
         mark("texts filled in"), most_mib=MOST_MIB, n_bytes=lambda made: made.tree.n_bytes
     )
 
-    def make() -> Given:
-        from transformer_core.analysis.trace.traced_forward import Given as Read
-        from transformer_core.analysis.trace.traced_forward import tensor_of
+    def make() -> BlankText:
+        from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
         from transformer_core.decoding.filling import FillingTree
 
         model, tokenizer = source.load()
-        read = Read.of(tokenizer, text, "encoder_only", min(MOST_GIVEN, readings.max_tokens(card.config)))
+        read = EncodedInput.of(tokenizer, text, "encoder_only", min(MOST_GIVEN, readings.max_tokens(card.config)))
         tree = FillingTree(model, tensor_of(read.ids, model), mask_id=tokenizer.mask_id)
         n = len(tree.masks)
         if n > MOST_BLANKS:
             raise TextError(
                 "this text has {n} blanks, and up to {most} are filled here; write words in some", n=n, most=MOST_BLANKS
             )
-        return Given(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
+        return BlankText(tree=tree, tokenizer=tokenizer, labels=read.labels, left_out=read.left_out)
 
     return texts.get((source, text), make), texts
 
@@ -210,7 +209,7 @@ def _filled(tree: "FillingTree", notes: list[str]) -> "Filling":
         return NOTHING
 
 
-def _granted(given: Given, at: "Filling", request: Any) -> "Filling":
+def _granted(given: BlankText, at: "Filling", request: Any) -> "Filling":
     """Return what is filled after a request; a blank that is filled anew opens those again that came after it.
 
     Raises:

@@ -33,7 +33,7 @@ N_ALTERNATIVES = 5
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Said:
+class TokenFacts:
     """What there is to say of a token."""
 
     label: str
@@ -160,7 +160,7 @@ class DecodingData:
         """The labels of all tokens of the branch, given ones first."""
         return self.labels((*self.given, *self.branch))
 
-    def said(self, steps: "Sequence[DecodingStep]") -> list[Said]:
+    def said(self, steps: "Sequence[DecodingStep]") -> list[TokenFacts]:
         """Return what there is to say of tokens that follow each other."""
         forced = set(decoding_state.BRANCHES.value[decoding_state.BRANCH.value].forced)
         start = self.tree.start.position
@@ -169,14 +169,14 @@ class DecodingData:
             for step, label in zip(steps, self.labels(steps), strict=True)
         ]
 
-    def _said(self, step: "DecodingStep", label: str, *, is_forced: bool) -> Said:
+    def _said(self, step: "DecodingStep", label: str, *, is_forced: bool) -> TokenFacts:
         decision, chosen = step.decision, step.chosen
         kind = "given" if step.is_given else "forced" if is_forced else "written"
         alternatives: tuple[tuple[str, float], ...] = ()
         if decision is not None:
             found = decision.candidates(N_ALTERNATIVES)
             alternatives = tuple((self.tokenizer.labels([one.token])[0], one.probability) for one in found)
-        return Said(
+        return TokenFacts(
             label=label,
             probability=None if chosen is None else chosen.probability,
             rank=None if chosen is None else chosen.rank,
@@ -230,13 +230,13 @@ def _tree(source: Source, text: str, card: ModelCard) -> "tuple[DecodingTree, An
     )
 
     def make() -> "tuple[DecodingTree, Any]":
-        from transformer_core.analysis.trace.traced_forward import Given, tensor_of
+        from transformer_core.analysis.trace.traced_forward import EncodedInput, tensor_of
         from transformer_core.decoding.tree import DecodingTree
 
         model, tokenizer = source.load()
         config = card.config
         room = config.max_seq_len if config.has_encoder else max(1, config.max_seq_len - 1)
-        given = Given.of(tokenizer, text, config.architecture, min(MOST_GIVEN, room))
+        given = EncodedInput.of(tokenizer, text, config.architecture, min(MOST_GIVEN, room))
         with models.on(source.device), source.changed(model):
             return DecodingTree(model, tensor_of(given.ids, model)), given
 

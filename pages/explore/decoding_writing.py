@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from pages.explore.decoding_data import DecodingData, Said
+from pages.explore.decoding_data import DecodingData, TokenFacts
 from pages.shared import decoding_state
 from pages.shared.components.writing import Looked, Token, sent_at, sent_forward, writing
 
@@ -77,7 +77,7 @@ def _tokens(data: DecodingData) -> list[Token]:
     return tokens
 
 
-def _token(said: Said) -> Token:
+def _token(said: TokenFacts) -> Token:
     """Return what there is to say of a token, as the component takes it."""
     return Token(
         label=said.label,

@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 
 from pages.learn.architecture_words import does, title
-from pages.shared.components.drawing import Said
+from pages.shared.components.drawing import BoxLabel
 from transformer_core.analysis.blueprint.plan import Box, has_added_positions
 from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
 from transformer_core.analysis.blueprint.weights import weights_of
@@ -17,7 +17,7 @@ STACKS = {"encoder": mark("encoder"), "decoder": mark("decoder")}
 ENDS = {"self_attn": mark("self-attention"), "cross_attn": mark("cross-attention"), "mlp": mark("feed-forward")}
 
 
-def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> Said:
+def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> BoxLabel:
     """Return what stands on a block.
 
     Args:
@@ -25,7 +25,7 @@ def on_drawing(config: ModelConfig, box: Box, lengths: dict[str, int]) -> Said:
         box: the block.
         lengths: tokens that each stack reads, by its name.
     """
-    return Said(title=say(title(config, box)), sub=_sub(config, box), tip=_tip(config, box, lengths))
+    return BoxLabel(title=say(title(config, box)), sub=_sub(config, box), tip=_tip(config, box, lengths))
 
 
 def name_of(config: ModelConfig, box: Box) -> str:

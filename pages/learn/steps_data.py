@@ -10,7 +10,7 @@ from pages.shared import state, steps_state, walkthroughs
 from pages.shared.models import ModelCard
 from pages.shared.sources import Source
 from pages.shared.state import View
-from pages.shared.steps_state import Place
+from pages.shared.steps_state import MatrixCell
 from transformer_core.analysis import ATTENTIONS, strongest_cell
 from transformer_core.language import say
 
@@ -65,7 +65,7 @@ class StepsData:
         It is one that the model was given, not one that it wrote, where there is such a word.
         """
         quantities = self.walk.quantities
-        cell: Place | None = steps_state.CELL.value
+        cell: MatrixCell | None = steps_state.CELL.value
         of_cell = quantities.get(cell.matrix) if cell else None
         if cell and of_cell and of_cell.rows == "query" and cell.row < len(of_cell.values):
             return cell.row
@@ -108,7 +108,7 @@ class StepsData:
     def key(self) -> int:
         """The chosen key; without a choice that of the open number, or the one that the query looks at most."""
         chosen: int | None = steps_state.KEY.value
-        cell: Place | None = steps_state.CELL.value
+        cell: MatrixCell | None = steps_state.CELL.value
         if chosen is None and cell is not None and cell.matrix in self.walk.quantities:
             quantity = self.walk.quantities[cell.matrix]
             chosen = cell.column if quantity.columns == "key" else cell.row if quantity.rows == "key" else None
@@ -161,10 +161,10 @@ class StepsData:
     @property
     def number(self) -> "Number | None":
         """The number whose formula is open."""
-        cell: Place | None = steps_state.CELL.value
+        cell: MatrixCell | None = steps_state.CELL.value
         return cell and self.walk.number(*cell)
 
-    def where_shown(self, cell: Place | None, query: int) -> tuple[str, int, int] | None:
+    def where_shown(self, cell: MatrixCell | None, query: int) -> tuple[str, int, int] | None:
         """Return where the figure has a number, counted from what is shown; None: nowhere while a query is chosen."""
         if cell is None:
             return None

@@ -25,7 +25,6 @@ TITLES: Mapping[str, str] = {
     "add_norm": mark("Add & norm"),
     "add": mark("Add"),
     "cross": mark("Cross-attention"),
-    "no norm": mark("This model has no normalization: the row goes on as it is."),
     "norm_2": mark("Normalize again"),
     "feed_forward": mark("Feed-forward"),
     "add_norm_2": mark("Second add & norm"),

@@ -25,7 +25,7 @@ _SEEN = "steps-seen"  # whether the page was opened in this session
 _SIGNAL = "steps-signal"  # what it was told last, and how often it was told something
 
 
-class Place(NamedTuple):
+class MatrixCell(NamedTuple):
     """A number of the walk."""
 
     matrix: str  # name of a quantity
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     column: int
 
 
-def _cell(text: str) -> Place:
+def _cell(text: str) -> MatrixCell:
     """Read which number's formula is open, such as "scaled.7.2".
 
     Raises:
@@ -42,10 +42,10 @@ def _cell(text: str) -> Place:
     found = _CELL.fullmatch(text)
     if not found:
         raise ValueError(say("it is written as a matrix, a row and a column: scaled.7.2"))
-    return Place(found[1], int(found[2]), int(found[3]))
+    return MatrixCell(found[1], int(found[2]), int(found[3]))
 
 
-def _cell_in_words(cell: Place) -> str:
+def _cell_in_words(cell: MatrixCell) -> str:
     return f"{cell.matrix}.{cell.row}.{cell.column}"
 
 
@@ -64,7 +64,7 @@ class ControlSignal:
     stage: str
     query: int
     key: int
-    cell: Place | None
+    cell: MatrixCell | None
     shown: tuple[range, range]  # the queries and the keys that have room
 
 
@@ -112,7 +112,7 @@ def on_view() -> None:
     KEY.set(key if _is_index(key) else None)
     match cell:
         case [str(matrix), int(row), int(column)] if _CELL.fullmatch(f"{matrix}.{row}.{column}"):
-            CELL.set(Place(matrix, row, column))
+            CELL.set(MatrixCell(matrix, row, column))
         case _:
             CELL.set(None)
     st.session_state[_KNOWN] = _chosen()
@@ -139,7 +139,7 @@ def forget_figure() -> None:
     st.session_state.pop(_KNOWN, None)
 
 
-def _chosen() -> tuple[str, int, int | None, Place | None]:
+def _chosen() -> tuple[str, int, int | None, MatrixCell | None]:
     return STAGE.value, QUERY.value, KEY.value, CELL.value
 
 

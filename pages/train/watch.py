@@ -11,7 +11,7 @@ from pages.shared.runs import Run
 from pages.shared.style import theme
 from pages.train import doctor, keep, run_head
 from pages.train.look import Sample, look_at
-from pages.train.rest import rested
+from pages.train.throttle import throttled
 from pages.train.words import MEASURES, UNIT, UNITS
 from transformer_core.errors import HeadlightError, mark
 from transformer_core.language import language, say, say_message
@@ -106,7 +106,7 @@ def _curves(run: Run) -> None:
         return figure, _csv(curves)
 
     try:
-        figure, csv = rested("train-curves", _seen_of(run), drawn)
+        figure, csv = throttled("train-curves", _seen_of(run), drawn)
     except HeadlightError as error:
         prose.warning(say("The measurements cannot be read: {error}.", error=error))
         return
@@ -149,7 +149,7 @@ def _attention(run: Run) -> None:
     )
     text = run_state.current().text
     try:
-        look = rested("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
+        look = throttled("train-look", (*_seen_of(run), text), lambda: look_at(run, text, examples))
     except HeadlightError as error:
         prose.caption(say("The model cannot be looked at yet: {error}.", error=error))
         return
@@ -191,7 +191,7 @@ def _heads_over_time(run: Run) -> None:
     from transformer_core.figures.curves.heads_over_time import heads_over_time
 
     try:
-        history, found = rested("train-history", _seen_of(run), lambda: _history(run))
+        history, found = throttled("train-history", _seen_of(run), lambda: _history(run))
     except HeadlightError as error:
         prose.caption(say("What was measured of the heads cannot be read: {error}.", error=error))
         return
@@ -230,7 +230,7 @@ def _heads_over_time(run: Run) -> None:
         )
         return figure, _heads_csv(history, measure)
 
-    figure, csv = rested("train-heads", (*_seen_of(run), measure, chosen), drawn)
+    figure, csv = throttled("train-heads", (*_seen_of(run), measure, chosen), drawn)
     components.live_figure(
         figure,
         name=f"{run.name}-heads-{measure}",

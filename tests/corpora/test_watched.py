@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer_core.corpora import watched as module
-from transformer_core.corpora.watched import Progress, Watched, WatchedFolder
+from transformer_core.corpora.watched import CancellableWork, Progress, WatchedFolder
 from transformer_core.errors import CorpusError
 
 
@@ -32,7 +32,7 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def test_how_far_it_is_and_what_was_found(folder: WatchedFolder):
     assert folder.progress() == Progress() and not folder.is_alive()
-    with Watched(folder) as watched:
+    with CancellableWork(folder) as watched:
         assert folder.is_alive()
         watched.progress = Progress(stage="encodes", n_done=3, n_in_all=7)
         until(lambda: folder.progress().n_done == 3)
@@ -44,14 +44,14 @@ def test_how_far_it_is_and_what_was_found(folder: WatchedFolder):
 
 
 def test_where_nobody_waits_any_more_it_is_interrupted(folder: WatchedFolder):
-    with pytest.raises(KeyboardInterrupt), Watched(folder):
+    with pytest.raises(KeyboardInterrupt), CancellableWork(folder):
         folder.give_up()
         until(lambda: False)
     assert not folder.is_alive() and not folder.result.exists()
 
 
 def test_one_of_two_who_wait_is_enough(folder: WatchedFolder):
-    with Watched(folder):
+    with CancellableWork(folder):
         for _ in range(20):  # one gives up again and again, the other says each time that it waits
             folder.give_up()
             folder.want()
@@ -61,7 +61,7 @@ def test_one_of_two_who_wait_is_enough(folder: WatchedFolder):
 def test_who_closed_the_page_long_ago_does_not_wait(folder: WatchedFolder):
     long_ago = time.time() - module.UNSEEN_SECONDS - 1
     os.utime(folder.wanted, (long_ago, long_ago))
-    with pytest.raises(KeyboardInterrupt), Watched(folder):
+    with pytest.raises(KeyboardInterrupt), CancellableWork(folder):
         until(lambda: False)
 
 
@@ -69,7 +69,7 @@ def test_there_is_an_end_to_it(folder: WatchedFolder, monkeypatch: pytest.Monkey
     monkeypatch.setattr(module, "MOST_SECONDS", 0.1)
     with (
         pytest.raises(CorpusError, match="the analysis took more than 0 minutes; give a shorter text"),
-        Watched(folder),
+        CancellableWork(folder),
     ):
         until(lambda: False)
 

@@ -15,14 +15,14 @@ from transformer_core.analysis.blueprint.plan import blueprint_of
 
 def show(variation: str) -> None:
     """The page of these tests."""
-    from pages.shared.components.drawing import Said, drawing
+    from pages.shared.components.drawing import BoxLabel, drawing
     from tests.model.building import VARIATIONS, odd_config
     from transformer_core.analysis.blueprint.plan import blueprint_of
 
     plan = blueprint_of(odd_config(**VARIATIONS[variation]))
     drawing(
         plan,
-        said=lambda box: Said(title=f"<{box.kind}>", sub="48", tip=("does this",)),
+        said=lambda box: BoxLabel(title=f"<{box.kind}>", sub="48", tip=("does this",)),
         texts=dict.fromkeys(plan.stacks, "a text that is far longer than what has room below a drawing"),
         output="<b>out</b>",
         lengths={"encoder": 7, "decoder": 9},

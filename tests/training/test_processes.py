@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from transformer_core.corpora.batching import IGNORED, Batch
 from transformer_core.errors import ConfigError
-from transformer_core.training.processes import ALONE, OtherProcessError, Part, Processes
+from transformer_core.training.processes import ALONE, Microbatch, OtherProcessError, Processes
 
 VARIABLES = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
 
@@ -25,7 +25,7 @@ def a_batch(n_targets_in_rows: list[int]) -> Batch:
     return Batch((tokens,), torch.where(counts, tokens, IGNORED))
 
 
-def parts_of_all(batch: Batch, size: int, n_parts: int) -> Iterator[list[Part]]:
+def parts_of_all(batch: Batch, size: int, n_parts: int) -> Iterator[list[Microbatch]]:
     for rank in range(size):
         yield list(Processes(rank=rank, size=size).parts(batch, n_parts))
 
@@ -79,7 +79,7 @@ def test_more_parts_than_rows():
 
 def test_alone_a_batch_is_left_as_it_is():
     batch = a_batch([2, 3])
-    assert list(ALONE.parts(batch, 1)) == [Part(batch, 1.0)]
+    assert list(ALONE.parts(batch, 1)) == [Microbatch(batch, 1.0)]
 
 
 def test_what_torchrun_says(monkeypatch: pytest.MonkeyPatch):

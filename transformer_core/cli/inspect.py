@@ -11,8 +11,8 @@ from transformer_core.cli.progress import StatusLine
 from transformer_core.cli.settings import READING_FIELDS, parse_settings
 from transformer_core.config import Architecture
 from transformer_core.corpora import CORPORA, CorpusReading
+from transformer_core.corpora.watched import CancellableWork, WatchedFolder
 from transformer_core.corpora.watched import Progress as WatchedProgress
-from transformer_core.corpora.watched import Watched, WatchedFolder
 from transformer_core.errors import ConfigError
 
 if TYPE_CHECKING:  # it imports torch
@@ -114,7 +114,7 @@ def _warn(stats: "CorpusStats") -> None:
 
 def _look_while_wanted(folder: WatchedFolder, look: "Callable[..., CorpusStats]") -> None:
     """Put what was found into a folder; end when no reader waits for it."""
-    with Watched(folder) as watched:
+    with CancellableWork(folder) as watched:
 
         def begin(stage: str) -> None:
             watched.progress = WatchedProgress(stage=stage)

@@ -103,7 +103,7 @@ class WatchedFolder:
         new.replace(path)
 
 
-class Watched:
+class CancellableWork:
     """While this context is open, the process tells how far it is, and is interrupted once nobody waits any more.
 
     Args:

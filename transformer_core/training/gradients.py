@@ -12,7 +12,7 @@ from transformer_core.model.transformer import Transformer
 from transformer_core.training.config import TrainingConfig
 from transformer_core.training.guidance import GuidedTrainingLoss
 from transformer_core.training.objective import TrainingLoss
-from transformer_core.training.processes import Part, Processes
+from transformer_core.training.processes import Microbatch, Processes
 
 _ON_A_CPU: dict[str, str | int | bool | Callable[..., Any]] = {
     "cpp_wrapper": True,  # the calls between the kernels are compiled too
@@ -81,7 +81,7 @@ class Gradients:
             return BatchLoss(losses.item())
         return BatchLoss(losses[0].item(), losses[1].item() if batch.n_pronouns else None)
 
-    def _add_part(self, part: Part, *, is_last: bool) -> Tensor:
+    def _add_part(self, part: Microbatch, *, is_last: bool) -> Tensor:
         """Add the gradients of one part; return its mean losses, each times its weight."""
         rows = part.batch
         with self.processes.sending(self.objective, now=is_last):

@@ -25,7 +25,7 @@ class OtherProcessError(RunError):
     """Another process of the same training ended, and this one with it."""
 
 
-class Part(NamedTuple):
+class Microbatch(NamedTuple):
     """What a process computes at one go."""
 
     batch: Batch
@@ -107,14 +107,14 @@ class Processes:
         """Return a context in which gradients are sent to the other processes, or only summed up until they are."""
         return nullcontext() if now or not isinstance(model, DistributedDataParallel) else model.no_sync()
 
-    def parts(self, batch: Batch, n_parts: int) -> Iterator[Part]:
+    def parts(self, batch: Batch, n_parts: int) -> Iterator[Microbatch]:
         """Yield what this process computes of a batch, in so many parts as equal as can be.
 
         The weights are such that the sum over all parts of weight times mean loss, *averaged over the processes*, is
         the mean loss over all targets of the batch: so the numbers do not depend on how it is divided.
         """
         if self.size * n_parts == 1:
-            yield Part(batch, 1.0, float(batch.antecedents is not None))
+            yield Microbatch(batch, 1.0, float(batch.antecedents is not None))
             return
         n_targets, n_pronouns = int((batch.targets != IGNORED).sum()), batch.n_pronouns
         pieces = np.array_split(np.arange(len(batch.targets)), self.size * n_parts)
@@ -122,7 +122,7 @@ class Processes:
             taken = torch.from_numpy(rows if len(rows) else np.zeros(1, np.int64))
             part = batch.rows(taken)
             n_own, n_own_pronouns = (int((part.targets != IGNORED).sum()), part.n_pronouns) if len(rows) else (0, 0)
-            yield Part(part, self.size * n_own / n_targets, self.size * n_own_pronouns / max(1, n_pronouns))
+            yield Microbatch(part, self.size * n_own / n_targets, self.size * n_own_pronouns / max(1, n_pronouns))
 
     def total(self, value: Tensor) -> Tensor:
         """Return the mean of a number over all processes, the same in each."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class FigureKind:
     """A kind of figure."""
 
     parameters: Mapping[str, Parameter]
@@ -63,40 +63,42 @@ _HEAD: Mapping[str, Parameter] = {
 _ROW = {"query": PLACE, "writing": PLACE}
 _HEADS, _NUMBERS, _LEARNING = (f"pages.learn.lesson_engine.drawing_{name}" for name in ("heads", "numbers", "learning"))
 
-KINDS: Mapping[str, Kind] = {
-    "head": Kind(
+KINDS: Mapping[str, FigureKind] = {
+    "head": FigureKind(
         parameters={**_HEAD, **_ROW, "key": PLACE, "quantity": one_of("pattern", "scores"), "prompt": YES},
         home=_HEADS,
         meaning=mark("a head's pattern, or its scores, as a heatmap"),
     ),
-    "heads": Kind(
+    "heads": FigureKind(
         parameters={"attention": ATTENTION, "layer": whole(0, 200), "title": WORDS, "right": YES, "other": YES},
         home=_HEADS,
         meaning=mark("the patterns of all heads, or of those of a layer"),
     ),
-    "row": Kind(parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("where one query looks, a bar for each key")),
-    "lines": Kind(
+    "row": FigureKind(
+        parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("where one query looks, a bar for each key")
+    ),
+    "lines": FigureKind(
         parameters={**_HEAD, **_ROW}, home=_HEADS, meaning=mark("a head's pattern as lines from queries to keys")
     ),
-    "mask": Kind(
+    "mask": FigureKind(
         parameters={"attention": ATTENTION, "title": WORDS, "right": YES, "other": YES},
         home=_HEADS,
         meaning=mark("who may attend to whom"),
     ),
-    "softmax": Kind(
+    "softmax": FigureKind(
         parameters={**_HEAD, **_ROW, "scale": number(0, 20)},
         home=_HEADS,
         meaning=mark("a query's scores as weights, with a factor before the softmax to be moved"),
     ),
-    "steps": Kind(
+    "steps": FigureKind(
         parameters={**_HEAD, **_ROW},
         home=_HEADS,
         meaning=mark("one query's way from q · k to weights, in numbers for each key"),
     ),
-    "effects": Kind(
+    "effects": FigureKind(
         parameters={"title": WORDS}, home=_HEADS, meaning=mark("how much the loss rises where a head is switched off")
     ),
-    "tokens": Kind(
+    "tokens": FigureKind(
         parameters={
             "side": one_of("source", "target"),
             "values": EXPRESSION,
@@ -107,13 +109,13 @@ KINDS: Mapping[str, Kind] = {
         home=_NUMBERS,
         meaning=mark("the tokens in a row, with their numbers in the vocabulary, or with values"),
     ),
-    "matrix": Kind(
+    "matrix": FigureKind(
         parameters={"values": EXPRESSION, "title": WORDS, "numbers": YES, "signed": YES, "decimals": whole(0, 6)},
         needs=("values",),
         home=_NUMBERS,
         meaning=mark("any numbers with two axes, as colors"),
     ),
-    "bars": Kind(
+    "bars": FigureKind(
         parameters={
             "values": EXPRESSION,
             "beside": EXPRESSION,
@@ -127,7 +129,7 @@ KINDS: Mapping[str, Kind] = {
         home=_NUMBERS,
         meaning=mark("any numbers with one axis, as bars; others beside them"),
     ),
-    "positions": Kind(
+    "positions": FigureKind(
         parameters={
             "n": whole(1, 512),
             "width": whole(2, 1024),
@@ -138,34 +140,34 @@ KINDS: Mapping[str, Kind] = {
         home=_NUMBERS,
         meaning=mark("the table of sines and cosines"),
     ),
-    "shapes": Kind(
+    "shapes": FigureKind(
         parameters={"values": EXPRESSIONS, "title": WORDS},
         home=_NUMBERS,
         meaning=mark("the shapes of what passes through the model, on this text"),
     ),
-    "beams": Kind(
+    "beams": FigureKind(
         parameters={"beams": whole(1, 8), "tokens": whole(1, 64), "title": WORDS},
         home=_NUMBERS,
         meaning=mark("the beginnings that a beam search considers, step by step"),
     ),
-    "distributions": Kind(
+    "distributions": FigureKind(
         parameters={"smoothing": number(0, 0.9), "title": WORDS},
         home=_LEARNING,
         trains=True,
         meaning=mark("what the six-word model is to say, and what it says before and after its training"),
     ),
-    "loss": Kind(
+    "loss": FigureKind(
         parameters={"smoothing": number(0, 0.9), "title": WORDS},
         home=_LEARNING,
         trains=True,
         meaning=mark("the loss of the six-word model by step, trained while one looks"),
     ),
-    "smoothing": Kind(
+    "smoothing": FigureKind(
         parameters={"smoothing": number(0, 0.9), "words": whole(2, 40), "title": WORDS},
         home=_LEARNING,
         meaning=mark("a smoothed target, with the smoothing to be moved"),
     ),
-    "warm-up": Kind(
+    "warm-up": FigureKind(
         parameters={"width": whole(1, 8192), "steps": whole(1, 100_000), "title": WORDS},
         home=_LEARNING,
         meaning=mark("the learning rate by step, with d_model and the warm-up to be moved"),

@@ -29,7 +29,7 @@ _HUES = {  # of a box, by its kind, as `PART_HUES` names them
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class BoxLabel:
     """What stands on a box, and what is said where a person points at it; in the reader's language."""
 
     title: str
@@ -40,7 +40,7 @@ class Said:
 def drawing(
     plan: Blueprint,
     *,
-    said: Callable[[Box], Said],
+    said: Callable[[Box], BoxLabel],
     texts: Mapping[str, str],
     output: str,
     lengths: Mapping[str, int],
@@ -133,7 +133,7 @@ def _arrows(plan: Blueprint) -> list[dict[str, Any]]:
     return found
 
 
-def _sent(plan: Blueprint, box: Box, said: Said) -> dict[str, Any]:
+def _sent(plan: Blueprint, box: Box, said: BoxLabel) -> dict[str, Any]:
     """Return a box as the component reads it."""
     hue = _HUES.get(box.kind, "normalization")
     if box.kind == "attention":

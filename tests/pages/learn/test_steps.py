@@ -138,7 +138,7 @@ def test_the_page_sends_no_signal_where_the_figure_went_by_itself():
 
 
 TOLD = [
-    ({"stage": "z", "query": 2, "key": 1, "cell": ["z", 2, 3]}, ("z", 2, 1, steps_state.Place("z", 2, 3))),
+    ({"stage": "z", "query": 2, "key": 1, "cell": ["z", 2, 3]}, ("z", 2, 1, steps_state.MatrixCell("z", 2, 3))),
     ({"stage": "z", "query": 2, "key": None, "cell": None}, ("z", 2, None, None)),
     ({"stage": "<b>", "query": -1, "key": "1", "cell": ["z", 2]}, ("input", None, None, None)),
     ({"stage": 3, "query": True, "key": 2.5, "cell": ["z.1", 1, 1]}, ("input", None, None, None)),

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from transformer_core.errors import ConfigError
-from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
+from transformer_core.training.run.queue import QueueTurn, n_at_once, take_place, wait_for_place
 
 ROOT = Path(__file__).resolve().parents[3]
 HOLD = "import sys; from filelock import FileLock as L; a = L(sys.argv[1]); a.acquire(); print(flush=True); input()"
@@ -52,7 +52,7 @@ class Waiter:
     """Waits for a place in a thread of its own."""
 
     def __init__(self) -> None:
-        self.place: Place | None = None
+        self.place: QueueTurn | None = None
         self.n_before: list[int] = []
         self.is_wanted = True
         self._thread = Thread(target=self._wait)
@@ -71,7 +71,7 @@ class Waiter:
         self.is_wanted = False
         self._thread.join()
 
-    def has_come_in(self) -> Place:
+    def has_come_in(self) -> QueueTurn:
         self._thread.join(timeout=300)
         assert self.place is not None
         return self.place

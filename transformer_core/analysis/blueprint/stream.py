@@ -10,7 +10,7 @@ from transformer_core.config import ModelConfig
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
+class StreamPoint:
     """A place in the stream, after a sub-layer or where the stream begins."""
 
     name: str  # of the box that the vector comes out of, such as "decoder.0.cross_attn"; "decoder.embed" at first
@@ -23,7 +23,7 @@ class Place:
 class StreamSites:
     """The places of a stack's stream, in the order of the forward pass."""
 
-    places: tuple[Place, ...]
+    places: tuple[StreamPoint, ...]
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -57,7 +57,7 @@ def stream_sites(config: ModelConfig, stack: str) -> StreamSites:
     n_layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers
     has_cross = stack == "decoder" and config.has_encoder
     first = f"{stack}.blocks.0.hook_resid_pre"
-    places = [Place(name=f"{stack}.embed", sum=first, read=first)]
+    places = [StreamPoint(name=f"{stack}.embed", sum=first, read=first)]
     sublayers = [("self_attn", "ln1", "hook_resid_mid", "self_attn.hook_attn_out")]
     if has_cross:
         sublayers.append(("cross_attn", "ln_cross", "hook_resid_mid_cross", "cross_attn.hook_attn_out"))
@@ -69,7 +69,9 @@ def stream_sites(config: ModelConfig, stack: str) -> StreamSites:
             is_last = part == sublayers[-1][0]
             sum_site = f"{block}.{'hook_resid_post' if is_last else total}"
             read = f"{block}.{norm}.hook_normalized" if config.norm_position == "post" else sum_site
-            places.append(Place(name=f"{stack}.{layer}.{part}", sum=sum_site, read=read, added=f"{block}.{added}"))
+            places.append(
+                StreamPoint(name=f"{stack}.{layer}.{part}", sum=sum_site, read=read, added=f"{block}.{added}")
+            )
     return StreamSites(places=tuple(places))
 
 

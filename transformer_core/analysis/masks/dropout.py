@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer_core.analysis.masks.run import Said, outputs_at, predictions
+from transformer_core.analysis.masks.run import Predictions, outputs_at, predictions
 from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.instrument.intervene import intervene
@@ -24,8 +24,8 @@ class DropoutOutcome:
     pattern: Float[np.ndarray, "query key"]  # before; each row sums to 1, or is all 0 where nothing may be attended to
     keep: Float[np.ndarray, "query key"]  # 0 where a weight is dropped, else 1 / (1 - p)
     dropped_pattern: Float[np.ndarray, "query key"]  # after: pattern * keep, which the values are multiplied by
-    before: Said
-    now: Said
+    before: Predictions
+    now: Predictions
     moved: Float[np.ndarray, " asked"]  # by how much the outputs at each target differ at most
 
 

@@ -47,7 +47,7 @@ class MaskedHead:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class Predictions:
     """What a model says at the places where it is asked."""
 
     best: tuple[int, ...]  # the most probable token at each
@@ -66,8 +66,8 @@ class MaskOutcome:
 
     head_before: MaskedHead
     head: MaskedHead
-    before: Said
-    now: Said
+    before: Predictions
+    now: Predictions
     moved: Float[np.ndarray, " asked"]  # by how much the outputs changed at most, at each place
     moved_by_padding: float  # by how much the padding alone moves the outputs of real tokens at most: own masks
 
@@ -234,10 +234,10 @@ def _tensors(model: Transformer, text: MaskText) -> list[Tensor]:
     return [tensor_of(tokens, model) for tokens in text.inputs.values()]
 
 
-def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Said:
+def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits: Tensor) -> Predictions:
     """Return what logits say, padding left out, which is nothing to say; final states say nothing."""
     if not model.config.unembed:
-        return Said(best=(), labels=(), probability=np.zeros(0, dtype=np.float32))
+        return Predictions(best=(), labels=(), probability=np.zeros(0, dtype=np.float32))
     likely = logits.clone()
     if model.config.suppressed_token_id is not None:
         likely[:, model.config.suppressed_token_id] = -torch.inf
@@ -248,4 +248,4 @@ def predictions(model: Transformer, tokenizer: Tokenizer, text: MaskText, logits
         for token, wanted, expected in zip(best, text.expected, text.expected_labels, strict=True)
     ]
     probability = logits.softmax(dim=-1).gather(-1, torch.tensor(text.expected)[:, None])[:, 0]
-    return Said(best=tuple(best), labels=tuple(labels), probability=probability.numpy())
+    return Predictions(best=tuple(best), labels=tuple(labels), probability=probability.numpy())

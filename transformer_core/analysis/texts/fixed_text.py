@@ -11,7 +11,7 @@ import torch
 
 from transformer_core.analysis.trace.attentions import ATTENTIONS
 from transformer_core.analysis.trace.model_run import run_text
-from transformer_core.analysis.trace.traced_forward import Given, TracedForward, tensor_of
+from transformer_core.analysis.trace.traced_forward import EncodedInput, TracedForward, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.model.transformer import Transformer
@@ -63,7 +63,7 @@ def fix_text(
     """
     said = run_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
     room = min(max_tokens, model.config.max_seq_len)
-    ids = Given.of(tokenizer, text, said.architecture, room).ids
+    ids = EncodedInput.of(tokenizer, text, said.architecture, room).ids
     inputs, judged, expected = [ids], [blank.position for blank in said.blanks], []
     if said.architecture == "encoder_only" and judged:
         expected = watch(model, inputs).log_probs_at(judged).argmax(dim=-1).tolist()
@@ -71,7 +71,7 @@ def fix_text(
         if target is None:
             whole = _continued(model, ids, n_new=len(said.target))
         else:
-            typed = Given.of(tokenizer.target, target, said.architecture, room).ids
+            typed = EncodedInput.of(tokenizer.target, target, said.architecture, room).ids
             whole = [model.config.bos_id, *typed]
         inputs, judged, expected = [ids, whole[:-1]], [*range(len(whole) - 1)], whole[1:]
     elif said.architecture == "decoder_only":

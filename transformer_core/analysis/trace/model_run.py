@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from transformer_core.analysis.trace.attention_maps import AttentionMaps
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.traced_forward import Given, TracedForward, tensor_of
+from transformer_core.analysis.trace.traced_forward import EncodedInput, TracedForward, tensor_of
 from transformer_core.config import Architecture
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import Message, TextError
@@ -166,8 +166,8 @@ def _read_source(
     model: Transformer, tokenizer: Tokenizer, text: str, target: str | None, max_tokens: int, *, writes: bool
 ) -> ModelRun:
     """Read a source, and generate the target, or its first token alone, or force a given one."""
-    source = Given.of(tokenizer, text, "encoder_decoder", max_tokens)
-    given = Given(ids=[], labels=(), left_out=range(0))
+    source = EncodedInput.of(tokenizer, text, "encoder_decoder", max_tokens)
+    given = EncodedInput(ids=[], labels=(), left_out=range(0))
     bos_id, eos_id = model.config.bos_id, model.config.eos_id
     src = tensor_of(source.ids, model)
     if target is None:
@@ -175,7 +175,7 @@ def _read_source(
         written = greedy_decode(model, src, max_new_tokens=room - 1).tokens[0, 1:].tolist()
         labels = tuple(tokenizer.target.labels([bos_id, *written]))
     else:
-        given = Given.of(tokenizer.target, target, "encoder_decoder", max_tokens)
+        given = EncodedInput.of(tokenizer.target, target, "encoder_decoder", max_tokens)
         written = given.ids
         labels = (*tokenizer.target.labels([bos_id]), *given.labels)
     tgt = [bos_id, *written[:-1]]
@@ -204,7 +204,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
     """Read a prompt with a decoder, and go on; all that was written is read too, but for <eos>."""
     # Of the room, for what a long prompt makes the model write.
     at_least = max(1, min(max_new_tokens, max_tokens // 4)) if max_new_tokens else 0
-    prompt = Given.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
+    prompt = EncodedInput.of(tokenizer, text, "decoder_only", max(1, max_tokens - at_least))
     n_given, tokens = len(prompt.ids), prompt.ids
     if max_new_tokens:
         room = max(1, min(max_new_tokens, max_tokens - n_given))
@@ -240,7 +240,7 @@ def _read_prompt(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens
 
 def _read_blanks(model: Transformer, tokenizer: Tokenizer, text: str, max_tokens: int) -> ModelRun:
     """Read a text with an encoder, and say what may stand in each of its blanks, where it can say anything."""
-    given = Given.of(tokenizer, text, "encoder_only", max_tokens)
+    given = EncodedInput.of(tokenizer, text, "encoder_only", max_tokens)
     traced = TracedForward(model, tensor_of(given.ids, model))
     blanks, best = [], []
     predicts = model.config.unembed

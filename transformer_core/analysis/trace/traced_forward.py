@@ -19,7 +19,7 @@ from transformer_core.text.interface import Tokenizer
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class EncodedInput:
     """What a person gave a model to read, as far as there was room."""
 
     ids: list[int]
@@ -27,7 +27,7 @@ class Given:
     left_out: range
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, text: str, architecture: Architecture, max_tokens: int) -> "Given":
+    def of(cls, tokenizer: Tokenizer, text: str, architecture: Architecture, max_tokens: int) -> "EncodedInput":
         """Return the tokens of a text; of too many, the last are left out, but not the special ones after them."""
         ids, labels = tokenizer.encode_for(text, architecture), tokenizer.labels_for(text, architecture)
         template = tokenizer.encode_for("", architecture)

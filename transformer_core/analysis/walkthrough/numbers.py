@@ -19,7 +19,7 @@ from transformer_core.analysis.walkthrough.filling import (
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS
 from transformer_core.analysis.walkthrough.recomputing import AllHeads, Recomputed
-from transformer_core.analysis.walkthrough.records import Given
+from transformer_core.analysis.walkthrough.records import WalkInputs
 from transformer_core.analysis.walkthrough.rules import IS_FAR, IS_LATER, IS_PADDING, MAY_LOOK
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
@@ -38,7 +38,7 @@ class Formulas:
         self,
         outline: Outline,
         weights: Weights,
-        given: Given,
+        given: WalkInputs,
         recomputed: Recomputed,
         values: Mapping[str, Float[np.ndarray, "_ _"]],
         keys: Sequence[str],

@@ -30,7 +30,7 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Given:
+class WalkInputs:
     """What a walk starts from."""
 
     keys: tuple[int, ...]  # tokens that are looked at

@@ -8,7 +8,7 @@ from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.analysis.walkthrough.extracting import attention_of, distance_bias, quantities_of
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.recomputing import recompute, sites_to_recompute
-from transformer_core.analysis.walkthrough.records import Given
+from transformer_core.analysis.walkthrough.records import WalkInputs
 from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.instrument.capture import capture
@@ -60,7 +60,7 @@ def walk(
     return Walkthrough(
         outline,
         Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),
-        Given(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
+        WalkInputs(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
         quantities_of(outline, walked, bias, captured),
         recompute(model, outline, activations),
         labels or (list(map(str, queries)), list(map(str, keys))),

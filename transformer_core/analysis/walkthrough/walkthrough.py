@@ -12,7 +12,7 @@ from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.proving import prove
 from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, Description
 from transformer_core.analysis.walkthrough.recomputing import Recomputed
-from transformer_core.analysis.walkthrough.records import Given, Number, Proof, Quantity, Stage
+from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage, WalkInputs
 from transformer_core.analysis.walkthrough.stages import stages_of
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.errors import SiteError, mark
@@ -40,7 +40,7 @@ class Walkthrough:
         self,
         outline: Outline,
         weights: Weights,
-        given: Given,
+        given: WalkInputs,
         values: Mapping[str, Float[np.ndarray, "_ _"]],
         recomputed: Recomputed,
         labels: tuple[Sequence[str], Sequence[str]],

@@ -36,7 +36,7 @@ def n_at_once() -> int:
     return int(wanted)
 
 
-class Place(NamedTuple):
+class QueueTurn(NamedTuple):
     """A place among the runs that are trained; `release` gives it to the next."""
 
     lock: FileLock | None  # None where there is no queue
@@ -47,13 +47,13 @@ class Place(NamedTuple):
             self.lock.release()
 
 
-def take_place() -> Place | None:
+def take_place() -> QueueTurn | None:
     """Return a free place, or None where there is none, without waiting."""
     folder = _folder()
-    return Place(None) if folder is None else _free_place(folder)
+    return QueueTurn(None) if folder is None else _free_place(folder)
 
 
-def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most: int | None = None) -> Place | None:
+def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most: int | None = None) -> QueueTurn | None:
     """Wait for a place.
 
     Args:
@@ -66,7 +66,7 @@ def wait_for_place(*, is_wanted: Callable[[int], bool], line: str = _RUNS, most:
     """
     folder = _folder(line)
     if folder is None:  # there is no queue to wait in
-        return Place(None)
+        return QueueTurn(None)
     ticket = folder / f"ticket-{time.time_ns():020}-{os.getpid()}.lock"
     mine = FileLock(ticket, thread_local=False, preserve_lock_file=True)
     mine.acquire(timeout=_TICKET_SECONDS)
@@ -93,11 +93,11 @@ def _folder(line: str = _RUNS) -> Path | None:
         return None
 
 
-def _free_place(folder: Path, most: int | None = None) -> Place | None:
+def _free_place(folder: Path, most: int | None = None) -> QueueTurn | None:
     for number in range(n_at_once() if most is None else most):
         lock = acquire(folder / f"place-{number}.lock")
         if lock is not None:
-            return Place(lock)
+            return QueueTurn(lock)
     return None
 
 

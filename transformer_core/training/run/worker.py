@@ -18,7 +18,7 @@ from transformer_core.training.run.directory import RunDirectory
 from transformer_core.training.run.failures import explained, reported
 from transformer_core.training.run.film import planned_snapshots
 from transformer_core.training.run.job import Job
-from transformer_core.training.run.queue import Place, n_at_once, take_place, wait_for_place
+from transformer_core.training.run.queue import QueueTurn, n_at_once, take_place, wait_for_place
 from transformer_core.training.run.status import RunState
 
 _FIRST_IN_LINE = Message("it begins when another ends: this machine trains {most} at once, and a paused one counts")
@@ -69,7 +69,7 @@ def work(
             memory. The run's status says the same.
     """
     directory = job.directory
-    place: Place | None = None
+    place: QueueTurn | None = None
     try:
         with reported(
             lambda error: explained(error, directory, step=job.step), lambda why: _tell(job, "failed", reason=why)
@@ -159,7 +159,7 @@ def _train(job: Job, stop_reason: Callable[[], str], on_snapshot: Callable[[int]
         _tell(job, "finished")
 
 
-def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> Place | None:
+def _queue(directory: RunDirectory, step: int, stop_reason: Callable[[], str]) -> QueueTurn | None:
     """Wait for a place among the runs of this machine; None: a stop was requested."""
     written: Message | None = None
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from pages.train import rest
-from pages.train.rest import rested
+from pages.train import throttle
+from pages.train.throttle import throttled
 
 
 @pytest.fixture
@@ -34,18 +34,18 @@ def test_the_longer_it_takes_the_less_often_it_is_made(
     made: list[float], monkeypatch: pytest.MonkeyPatch, seconds: float, expected: list[float]
 ):
     clock = [0.0]
-    monkeypatch.setattr(rest, "perf_counter", lambda: clock[0])
+    monkeypatch.setattr(throttle, "perf_counter", lambda: clock[0])
     for second in range(8):
         clock[0] = max(clock[0], float(second))
-        rested("thing", "a", lambda: make(made, clock, seconds))
+        throttled("thing", "a", lambda: make(made, clock, seconds))
     assert made == expected
 
 
 def test_of_something_else_it_is_made_at_once(made: list[float], monkeypatch: pytest.MonkeyPatch):
     clock = [0.0]
-    monkeypatch.setattr(rest, "perf_counter", lambda: clock[0])
-    assert [rested("thing", source, lambda: make(made, clock, 0.2)) for source in "aabba"] == [1, 1, 2, 2, 3]
-    assert rested("another", "a", lambda: make(made, clock, 0.2)) == 4
+    monkeypatch.setattr(throttle, "perf_counter", lambda: clock[0])
+    assert [throttled("thing", source, lambda: make(made, clock, 0.2)) for source in "aabba"] == [1, 1, 2, 2, 3]
+    assert throttled("another", "a", lambda: make(made, clock, 0.2)) == 4
 
 
 def test_what_failed_is_not_kept(made: list[float]):
@@ -55,6 +55,6 @@ def test_what_failed_is_not_kept(made: list[float]):
 
     for _ in range(2):
         with pytest.raises(ValueError):
-            rested("thing", "a", fail)
+            throttled("thing", "a", fail)
     assert len(made) == 2
     assert st.session_state == {}

@@ -22,7 +22,7 @@ class _Made(Generic[Value]):
     until: float  # on the clock of `perf_counter`
 
 
-def rested(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
+def throttled(key: str, source: Hashable, make: Callable[[], Value]) -> Value:
     """Return what `make()` gives, or gave a moment ago: the longer it takes, the less often it is called.
 
     Args:
