@@ -144,7 +144,8 @@ class ForeignTokenizer(Tokenizer):
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
         return from_zero(ids)
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         backend, special = self.parts()
         about = {"headlight": {"kind": self.kind, "special": special}}
         return json.dumps(json.loads(backend.to_str()) | about, ensure_ascii=False) + "\n"

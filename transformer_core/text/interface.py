@@ -147,7 +147,7 @@ class Tokenizer(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write tokenizer.json, in the format of the `tokenizers` library where it has one, with the kind beside it."""
-        Path(path).write_text(self._to_json(), encoding="utf-8")
+        Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @abstractmethod
     def _ids(self, text: str) -> list[int]:
@@ -166,7 +166,7 @@ class Tokenizer(ABC):
         """Return what a token is to a reader."""
 
     @abstractmethod
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
         """Return what `save` writes."""
 
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:

@@ -124,7 +124,8 @@ class MarianTokenizer(Tokenizer):
             return Token(name=written)
         return Token(text=written.replace("▁", " ").encode())
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         models = {side: base64.b64encode(model).decode() for side, model in self._models.items()}
         about = {"kind": "marian", "special": self._special}
         values = {"headlight": about, "vocabulary": self._vocabulary, "models": models}

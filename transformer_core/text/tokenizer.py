@@ -141,7 +141,8 @@ class OwnTokenizer(Tokenizer):
         """Return a token as it is in the vocabulary."""
         return cast(str, self._backend.id_to_token(i))
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         values = json.loads(self._backend.to_str()) | {"headlight": {"kind": self.kind}}
         return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 

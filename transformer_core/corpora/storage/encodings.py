@@ -12,7 +12,7 @@ import numpy as np
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 
 _BLOCK = 2**20  # bytes that are read at a time
-_MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
+MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
     (codecs.BOM_UTF8, "utf-8-sig", ""),
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
@@ -79,7 +79,7 @@ def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
     """
     beginning = file.read(_BLOCK)
     file.seek(0)
-    for begins, codec, written in _MARKS:
+    for begins, codec, written in MARKS:
         if beginning.startswith(begins):
             was = Message("{name} was {encoding} text, and is kept as UTF-8.", name=name, encoding=written)
             return Encoding(codec, was if written else NO_MESSAGE)

@@ -51,7 +51,9 @@ Fill = Callable[[Mapping[str, Sink]], None]
 """Makes arrays from their beginnings to their ends, into the sink of each; it may be called a second time."""
 
 
-def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
+def kept_arrays(
+    kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill, *, keep: bool = True
+) -> dict[str, NDArray[Any]]:
     """Return the arrays that were made from something; where they are missing or damaged, they are made.
 
     Args:
@@ -59,6 +61,7 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
         made_from: all that they depend on: fingerprints, versions, settings.
         dtypes: what there is to make.
         fill: makes it. An `OSError` that comes out of it is taken for one of the cache folder.
+        keep: False for what is faster to make than to look up: it is made in memory.
 
     Returns:
         Arrays of one axis, not to be written, read from the disk where they are looked at. Where the cache folder
@@ -67,6 +70,8 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
     Raises:
         CorpusError: they are larger, and the folder cannot be written.
     """
+    if not keep:
+        return arrays_in_memory(dtypes, fill)
     try:
         folder = _folder_of(kind, made_from)
         with suppress(OSError):
