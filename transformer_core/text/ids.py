@@ -61,9 +61,6 @@ class IdTokenizer(Tokenizer):
         """Return each token's number."""
         return [str(i) for i in self._known(ids)]
 
-    def _ids(self, text: str) -> list[int]:
-        return [i for i, _ in self._cut(text)]
-
     def _cut(self, text: str) -> list[tuple[int, str]]:
         """Return the tokens of a text, each as typed.
 
