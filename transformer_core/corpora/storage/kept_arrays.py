@@ -90,14 +90,6 @@ def kept_arrays(
             ) from error
 
 
-def found_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays that `kept_arrays` kept, or None where they are missing or damaged; nothing is made."""
-    try:
-        return _read(_folder_of(kind, made_from), dtypes)
-    except OSError:
-        return None
-
-
 def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -> bytes:
     """Return the bytes that were made from something; where they are missing or damaged, they are made.
 
@@ -115,8 +107,10 @@ def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -
 
 def found_bytes(kind: str, made_from: Sequence[str]) -> bytes | None:
     """Return the bytes that `kept_bytes` kept, or None where they are missing or damaged; nothing is made."""
-    arrays = found_arrays(kind, made_from, _ONE_OF_BYTES)
-    return None if arrays is None else arrays["bytes"].tobytes()
+    try:
+        return _read(_folder_of(kind, made_from), _ONE_OF_BYTES)["bytes"].tobytes()
+    except OSError:
+        return None
 
 
 def arrays_in_memory(dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
