@@ -179,9 +179,7 @@ def _length(lengths: NDArray[np.int64]) -> Lengths:
 def _samples(items: Sequence[Pair] | Sequence[Text]) -> tuple[tuple[str, ...], ...]:
     """Return some items that lie evenly among all, each text cut to what can be read at a glance."""
     some = items[:: max(1, len(items) // _N_SAMPLES)][:_N_SAMPLES]
-    return tuple(
-        tuple(map(_cut, (item.source, item.target) if isinstance(item, Pair) else (item.text,))) for item in some
-    )
+    return tuple(tuple(map(_cut, item.texts)) for item in some)
 
 
 def _cut(text: str) -> str:

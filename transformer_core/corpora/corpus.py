@@ -45,6 +45,11 @@ class Pair:
     alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each target unit: source units
     antecedents: Antecedents | None = field(default=None, compare=False, repr=False)  # None: nothing is known of them
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The source, then the target."""
+        return (self.source, self.target)
+
     def __eq__(self, other: object) -> bool:
         """Whether both texts are the same, whatever class of pair each is."""
         return isinstance(other, Pair) and (self.source, self.target) == (other.source, other.target)
@@ -56,6 +61,11 @@ class Text:
 
     text: str
     alignment: Alignment | None = field(default=None, compare=False, repr=False)  # of each unit: others of this text
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The text, alone."""
+        return (self.text,)
 
     @property
     def determined(self) -> tuple[int, ...]:
@@ -124,7 +134,7 @@ class Corpus:
                     "{name}: a corpus holds pairs or texts; got some of each, keep them apart.", name=self.name
                 )
         if isinstance(self.train, tuple) and isinstance(self.held_out, tuple):
-            shared = {_given(item) for item in self.train} & {_given(item) for item in self.held_out}
+            shared = {item.texts[0] for item in self.train} & {item.texts[0] for item in self.held_out}
             if shared:
                 raise CorpusError(_SHARED[self.is_pairs], name=self.name, n=len(shared), example=min(shared))
 
@@ -153,16 +163,7 @@ class Corpus:
     def training_texts(self) -> Iterator[str]:
         """Yield every text to train on, of a pair its source, then its target: what a tokenizer is made from."""
         for item in self.train:
-            if isinstance(item, Pair):
-                yield item.source
-                yield item.target
-            else:
-                yield item.text
-
-
-def _given(item: Pair | Text) -> str:
-    """What the model is given of an item."""
-    return item.source if isinstance(item, Pair) else item.text
+            yield from item.texts
 
 
 def _written(item: Pair | Text) -> str:

@@ -2,8 +2,6 @@
 
 import json
 from importlib.metadata import version
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from transformer_core.config import Architecture
 from transformer_core.corpora.corpus import Corpus
@@ -41,13 +39,8 @@ def own_tokenizer_of(corpus: Corpus, architecture: Architecture) -> OwnTokenizer
     mask = architecture == "encoder_only"
 
     def make() -> bytes:
-        tokenizer = train_tokenizer(
-            corpus.training_texts(), kind=corpus.tokenizer_kind, vocab_size=corpus.vocab_size, mask=mask
-        )
-        with TemporaryDirectory() as folder:
-            path = Path(folder, "tokenizer.json")
-            tokenizer.save(path)
-            return path.read_bytes()
+        texts, kind = corpus.training_texts(), corpus.tokenizer_kind
+        return train_tokenizer(texts, kind=kind, vocab_size=corpus.vocab_size, mask=mask).to_json().encode()
 
     about = [corpus.fingerprint, corpus.tokenizer_kind, str(corpus.vocab_size), str(mask)]
     values = json.loads(kept_bytes("tokenizer", [CODE_OF_TEXT, version("tokenizers"), *about], make))

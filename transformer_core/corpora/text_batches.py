@@ -1,5 +1,6 @@
 """Texts as batches: for a decoder, which says each next token, and for an encoder, which guesses masked ones."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from transformer_core.corpora.batch_order import IGNORED, Batch, Batches
 from transformer_core.corpora.corpus import Text
 from transformer_core.corpora.masking import masked
-from transformer_core.corpora.storage.pieces import Pieces, pieces_of
+from transformer_core.corpora.storage.pieces import pieces_of
 from transformer_core.corpora.storage.token_store import OnProgress, special_token
 from transformer_core.text.tokenizer import Tokenizer
 
@@ -20,14 +21,42 @@ class TextBatches(Batches):
     """Batches of pieces of texts.
 
     Args:
-        pieces: what to make batches of.
+        texts: what to make batches of.
+        tokenizer: turns them into tokens.
+        max_seq_len: tokens that a model takes, <bos> and <eos> included.
         batch_size: pieces a batch.
-        seed: with the epoch, fixes the order, and where the windows of a running text begin.
+        seed: with the epoch, fixes the order, where the windows of a running text begin, and what is masked.
+        stride: tokens between the beginnings of two windows of a running text; None: they lie end to end.
+        on_progress: told of texts that are encoded, and of all.
+
+    Raises:
+        CorpusError: there are no texts with a token to learn, or the tokenizer lacks a special token that is needed.
     """
 
-    def __init__(self, pieces: Pieces, *, batch_size: int, seed: int) -> None:
-        self.pieces = pieces
-        super().__init__(len(pieces), batch_size=batch_size, seed=seed)
+    n_given: int  # tokens of each input that are never learnt: <bos> and <eos>
+    n_around: int  # tokens that a piece sees besides those that it brings
+
+    def __init__(
+        self,
+        texts: Sequence[Text],
+        tokenizer: Tokenizer,
+        *,
+        max_seq_len: int,
+        batch_size: int,
+        seed: int,
+        stride: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        self._take_special_tokens(tokenizer)
+        n_brought = max_seq_len - self.n_given
+        self.pieces = pieces_of(
+            texts, tokenizer, n_brought=n_brought, n_around=self.n_around, stride=stride, on_progress=on_progress
+        )
+        super().__init__(len(self.pieces), batch_size=batch_size, seed=seed)
+
+    @abstractmethod
+    def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
+        """Remember the special tokens that batches need."""
 
     def _by_length(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         return self.pieces.by_length(rows)
@@ -48,37 +77,15 @@ class NextTokenBatches(TextBatches):
     A running text has neither token: the targets are the text, shifted by one. But a model is asked to go on from a
     beginning, and is given <bos> then; so that it knows this token, one window in sixteen that it *learns* from begins
     with <bos> in place of its first token. In windows that it is measured on, none does.
-
-    Args:
-        texts: what to make batches of.
-        tokenizer: turns them into tokens.
-        max_seq_len: tokens that a model takes.
-        batch_size: pieces a batch.
-        seed: with the epoch, fixes the order.
-        stride: tokens between the beginnings of two windows of a running text; None: they lie end to end.
-        on_progress: told of texts that are encoded, and of all.
-
-    Raises:
-        CorpusError: there are no texts.
     """
 
-    def __init__(
-        self,
-        texts: Sequence[Text],
-        tokenizer: Tokenizer,
-        *,
-        max_seq_len: int,
-        batch_size: int,
-        seed: int,
-        stride: int | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> None:
+    n_given, n_around = 0, 1
+
+    def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
         # what is on its right a decoder never sees, so that any token can fill up a row
         filler = tokenizer.eos_id if tokenizer.pad_id is None else tokenizer.pad_id
         self.pad_id = special_token(filler, "fills up a sequence")
         self.bos_id = special_token(tokenizer.bos_id, "begins a text")
-        pieces = pieces_of(texts, tokenizer, n_brought=max_seq_len, n_around=1, stride=stride, on_progress=on_progress)
-        super().__init__(pieces, batch_size=batch_size, seed=seed)
 
     def _batch(self, rows: NDArray[np.int64]) -> Batch:
         starts, lengths = self.pieces.windows(rows)
@@ -95,41 +102,17 @@ class MaskedBatches(TextBatches):
     What is masked depends on seed, epoch and place in the epoch alone, so each epoch masks others, and a run that goes
     on from a position sees what it would have seen. A long text is cut into pieces, each with a <bos> and an <eos>, and
     so is a running text: an encoder is never given a text without them.
-
-    Args:
-        texts: what to make batches of.
-        tokenizer: turns them into tokens, and has a mask token.
-        max_seq_len: tokens that a model takes, <bos> and <eos> included.
-        batch_size: pieces a batch.
-        seed: with the epoch, fixes the order, and what is masked.
-        stride: tokens between the beginnings of two windows of a running text; None: they lie end to end.
-        on_progress: told of texts that are encoded, and of all.
-
-    Raises:
-        CorpusError: there are no tokens to mask, or no mask token.
     """
 
-    def __init__(
-        self,
-        texts: Sequence[Text],
-        tokenizer: Tokenizer,
-        *,
-        max_seq_len: int,
-        batch_size: int,
-        seed: int,
-        stride: int | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> None:
+    n_given, n_around = 2, 2
+
+    def _take_special_tokens(self, tokenizer: Tokenizer) -> None:
         self.pad_id = special_token(tokenizer.pad_id, "fills up a sequence")
         self.bos_id = special_token(tokenizer.bos_id, "begins a text")
         self.eos_id = special_token(tokenizer.eos_id, "ends a text")
         self.mask_id = special_token(tokenizer.mask_id, "masks another")
         special = [self.pad_id, self.bos_id, self.eos_id, self.mask_id, tokenizer.unk_id]
         self.ordinary = np.setdiff1d(np.arange(tokenizer.vocab_size), [i for i in special if i is not None])
-        pieces = pieces_of(
-            texts, tokenizer, n_brought=max_seq_len - 2, n_around=2, stride=stride, on_progress=on_progress
-        )
-        super().__init__(pieces, batch_size=batch_size, seed=seed)
 
     def _batch(self, rows: NDArray[np.int64]) -> Batch:
         starts, lengths = self.pieces.windows(rows)

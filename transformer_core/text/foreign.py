@@ -1,7 +1,7 @@
 """Tokenizers of models from Hugging Face, read from the files that lie beside their weights."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, SupportsInt, cast
 
@@ -10,7 +10,7 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
 from transformer_core.errors import CheckpointError
-from transformer_core.text.interface import WRITTEN_MASK, Tokenizer, encodable, from_zero, typed
+from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, from_zero, typed
 from transformer_core.text.labels import Token, byte_level_text
 
 ROLES = ("pad", "bos", "eos", "unk", "mask")
@@ -51,7 +51,7 @@ def spelling(settings: Mapping[str, Any], role: str, usual: Iterable[str], vocab
     return None if named else next((token for token in usual if token in vocabulary), None)
 
 
-class ForeignTokenizer(Tokenizer):
+class ForeignTokenizer(BackendTokenizer):
     """A tokenizer that was trained elsewhere; special tokens that are written out in a text are read as such."""
 
     def __init__(self, backend: Backend, special: Mapping[str, int | None]) -> None:
@@ -100,11 +100,6 @@ class ForeignTokenizer(Tokenizer):
         """Number of tokens, the special ones included; the model's may be larger, rounded up."""
         return self._n_tokens
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
-        encodings = self._backend.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
-
     def decode(self, ids: Iterable[SupportsInt]) -> str:
         """Return the text of tokens; special tokens, and numbers above the vocabulary, are left out."""
         text_ids = [i for i in self._known(ids) if i not in self._special_ids and i < self.vocab_size]
@@ -116,9 +111,6 @@ class ForeignTokenizer(Tokenizer):
             token.name or token.mark + token.text.decode(errors="replace")
             for token in map(self._token, self._known(ids))
         ]
-
-    def _ids(self, text: str) -> list[int]:
-        return self._backend.encode(text, add_special_tokens=False).ids
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
         return _with_pieces(text, self._backend.encode(text, add_special_tokens=False))
@@ -144,7 +136,8 @@ class ForeignTokenizer(Tokenizer):
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
         return from_zero(ids)
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         backend, special = self.parts()
         about = {"headlight": {"kind": self.kind, "special": special}}
         return json.dumps(json.loads(backend.to_str()) | about, ensure_ascii=False) + "\n"

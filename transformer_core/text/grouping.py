@@ -18,7 +18,7 @@ from typing import SupportsInt
 import regex  # type: ignore[import-untyped]
 
 from transformer_core.text.interface import Tokenizer
-from transformer_core.text.labels import Token
+from transformer_core.text.labels import Token, runs_of
 from transformer_core.text.words import WORD
 
 _BREAKS = r"\n\r\t\v\f\x85\u2028\u2029"
@@ -41,7 +41,7 @@ def word_places(tokenizer: Tokenizer, ids: Iterable[SupportsInt]) -> tuple[int, 
         TextError: a token that is not in the vocabulary.
     """
     places: list[int] = []
-    for run in _runs(map(tokenizer._token, tokenizer._known(ids))):
+    for run in runs_of(map(tokenizer._token, tokenizer._known(ids))):
         for begins in _beginnings(run):
             places.append((places[-1] if places else -1) + begins)
     return tuple(places)
@@ -80,18 +80,6 @@ def word_labels(labels: Sequence[str], places: Sequence[int]) -> tuple[str, ...]
     """
     words = groupby(zip(places, labels, strict=True), key=lambda placed: placed[0])
     return tuple(_joined([label for _, label in placed]) for _, placed in words)
-
-
-def _runs(tokens: Iterable[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens whose texts follow upon each other, together; a named one by itself."""
-    run: list[Token] = []
-    for token in tokens:
-        if run and (token.name or token.starts_anew or run[0].name):
-            yield run
-            run = []
-        run.append(token)
-    if run:
-        yield run
 
 
 def _beginnings(run: Sequence[Token]) -> Iterator[bool]:

@@ -61,9 +61,6 @@ class IdTokenizer(Tokenizer):
         """Return each token's number."""
         return [str(i) for i in self._known(ids)]
 
-    def _ids(self, text: str) -> list[int]:
-        return [i for i, _ in self._cut(text)]
-
     def _cut(self, text: str) -> list[tuple[int, str]]:
         """Return the tokens of a text, each as typed.
 
@@ -112,7 +109,8 @@ class IdTokenizer(Tokenizer):
         is_special = i in (self.pad_id, self.bos_id, self.eos_id)
         return Token(name=str(i)) if is_special else Token(text=str(i).encode(), starts_anew=True)
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         about = {"kind": self.kind, "vocab_size": self.vocab_size}
         about |= dict(zip(_ROLES, (self.pad_id, self.bos_id, self.eos_id), strict=True))
         return json.dumps({"headlight": about}) + "\n"

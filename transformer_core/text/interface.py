@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import SupportsInt
 
+from tokenizers import Tokenizer as Backend
+
 from transformer_core.config import Architecture
 from transformer_core.errors import Message, TextError
 from transformer_core.text.labels import Token, labels, visible
@@ -147,11 +149,11 @@ class Tokenizer(ABC):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write tokenizer.json, in the format of the `tokenizers` library where it has one, with the kind beside it."""
-        Path(path).write_text(self._to_json(), encoding="utf-8")
+        Path(path).write_text(self.to_json(), encoding="utf-8")
 
-    @abstractmethod
     def _ids(self, text: str) -> list[int]:
         """Return the tokens of a text."""
+        return [i for i, _ in self._cut(text)]
 
     @abstractmethod
     def _cut(self, text: str) -> list[tuple[int, str]]:
@@ -166,7 +168,7 @@ class Tokenizer(ABC):
         """Return what a token is to a reader."""
 
     @abstractmethod
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
         """Return what `save` writes."""
 
     def _known(self, ids: Iterable[SupportsInt]) -> list[int]:
@@ -180,6 +182,20 @@ class Tokenizer(ABC):
             if not 0 <= i < vocab_size:
                 raise TextError("token {i} is not in the vocabulary, which has 0 to {last}", i=i, last=vocab_size - 1)
         return known
+
+
+class BackendTokenizer(Tokenizer):
+    """A tokenizer of the `tokenizers` library."""
+
+    _backend: Backend
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
+        encodings = self._backend.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def _ids(self, text: str) -> list[int]:
+        return self._backend.encode(text, add_special_tokens=False).ids
 
 
 def _wanted(token: int | None, lacking: Message, wanted: bool) -> list[int]:

@@ -12,7 +12,7 @@ A label never shows half a letter, nothing at all, or something that moves what 
 - Special tokens are their own names, as their tokenizer spells them: "<eos>", "[CLS]", "<|endoftext|>".
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -56,16 +56,21 @@ def labels(tokens: Sequence[Token]) -> list[str]:
         As many labels as tokens. None is empty, and none holds white space other than a space beside a part.
     """
     shown: list[str] = []
-    run: list[Token] = []  # tokens whose texts follow upon each other
+    for run in runs_of(tokens):
+        shown += [visible(run[0].name)] if run[0].name else _labels_of_run(run)
+    return shown
+
+
+def runs_of(tokens: Iterable[Token]) -> Iterator[list[Token]]:
+    """Yield the tokens whose texts follow upon each other, together; a named one by itself."""
+    run: list[Token] = []
     for token in tokens:
-        if run and (token.name or token.starts_anew):
-            shown += _labels_of_run(run)
+        if run and (token.name or token.starts_anew or run[0].name):
+            yield run
             run = []
-        if token.name:
-            shown.append(visible(token.name))
-        else:
-            run.append(token)
-    return shown + _labels_of_run(run)
+        run.append(token)
+    if run:
+        yield run
 
 
 def visible(text: str) -> str:

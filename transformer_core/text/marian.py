@@ -85,9 +85,6 @@ class MarianTokenizer(Tokenizer):
         """Return each token as it is in the vocabulary, spaces as spaces."""
         return [token.name or token.text.decode() for token in map(self._token, self._known(ids))]
 
-    def _ids(self, text: str) -> list[int]:
-        return [i for i, _ in self._cut(text)]
-
     def _cut(self, text: str) -> list[tuple[int, str]]:
         """Return the tokens of a text, each with its stretch; special tokens in a text are read as such."""
         found: list[tuple[int, str]] = []
@@ -124,7 +121,8 @@ class MarianTokenizer(Tokenizer):
             return Token(name=written)
         return Token(text=written.replace("▁", " ").encode())
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         models = {side: base64.b64encode(model).decode() for side, model in self._models.items()}
         about = {"kind": "marian", "special": self._special}
         values = {"headlight": about, "vocabulary": self._vocabulary, "models": models}

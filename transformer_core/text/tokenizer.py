@@ -6,7 +6,7 @@ token a Unicode character. *byte_bpe*: byte-level byte-pair encoding (Sennrich e
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, SupportsInt, cast, get_args
 
 from tokenizers import Regex, decoders, models, normalizers, pre_tokenizers, trainers
@@ -14,7 +14,7 @@ from tokenizers import Tokenizer as Backend
 
 from transformer_core.config import Architecture
 from transformer_core.errors import ConfigError
-from transformer_core.text.interface import WRITTEN_MASK, Tokenizer, encodable, typed
+from transformer_core.text.interface import WRITTEN_MASK, BackendTokenizer, Tokenizer, encodable, typed
 from transformer_core.text.labels import Token, byte_level_text
 from transformer_core.text.words import WORD, join_words
 
@@ -26,7 +26,7 @@ PAD, BOS, EOS, UNK, MASK = "<pad>", "<bos>", "<eos>", "<unk>", "<mask>"
 SPECIAL_TOKENS = (PAD, BOS, EOS, UNK)  # tokens 0 to 3 of every tokenizer that is trained here; MASK may be token 4
 
 
-class OwnTokenizer(Tokenizer):
+class OwnTokenizer(BackendTokenizer):
     """A tokenizer that was trained here."""
 
     pad_id: int
@@ -63,11 +63,6 @@ class OwnTokenizer(Tokenizer):
         """Number of tokens, the special ones included."""
         return self._backend.get_vocab_size()
 
-    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each text, without special ones; for many texts faster than one by one."""
-        encodings = self._backend.encode_batch_fast([encodable(text) for text in texts], add_special_tokens=False)
-        return [encoding.ids for encoding in encodings]
-
     def decode(self, ids: Iterable[SupportsInt]) -> str:
         """Return the text of tokens; special tokens are left out.
 
@@ -97,9 +92,6 @@ class OwnTokenizer(Tokenizer):
             else self._written(i)
             for i in self._known(ids)
         ]
-
-    def _ids(self, text: str) -> list[int]:
-        return self._backend.encode(text, add_special_tokens=False).ids
 
     def _cut(self, text: str) -> list[tuple[int, str]]:
         encoding = self._backend.encode(text, add_special_tokens=False)
@@ -141,7 +133,8 @@ class OwnTokenizer(Tokenizer):
         """Return a token as it is in the vocabulary."""
         return cast(str, self._backend.id_to_token(i))
 
-    def _to_json(self) -> str:
+    def to_json(self) -> str:
+        """Return what `save` writes."""
         values = json.loads(self._backend.to_str()) | {"headlight": {"kind": self.kind}}
         return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 

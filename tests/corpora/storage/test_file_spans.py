@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from transformer_core.corpora.storage import file_spans
+from transformer_core.corpora.storage import file_spans, text_files
 from transformer_core.corpora.storage.file_spans import Division, divided, division_of, source_and_target
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.errors import CorpusError
@@ -214,7 +214,8 @@ def test_the_sides_of_a_line(line: str, expected: tuple[str, str] | None):
 
 
 def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(file_spans, "_LARGE", 10)
+    monkeypatch.setattr(file_spans, "LARGE", 10)
+    monkeypatch.setattr(text_files, "LARGE", 10)
     files = some_files(folder, "one\ntwo\nthree\nfour\nfive\n")
     first = divided(files, "lines")
     monkeypatch.setattr(file_spans, "_found", None)  # so nothing can be searched

@@ -16,7 +16,6 @@ from transformer_core.corpora.storage import kept_arrays as module
 from transformer_core.corpora.storage.kept_arrays import (
     Sink,
     cache_folder,
-    found_arrays,
     found_bytes,
     kept_arrays,
     kept_bytes,
@@ -228,14 +227,13 @@ def test_what_was_not_used_for_long_is_deleted_and_nothing_else(cache: Path):
 
 
 def test_they_are_found_without_being_made(cache: Path):
-    assert found_arrays("numbers", ["a"], DTYPES) is None
+    assert found_bytes("text", ["a"]) is None
     assert not cache.exists()
-    get(Maker(), "a")
-    arrays = found_arrays("numbers", ["a"], DTYPES)
-    assert arrays is not None and arrays["small"].tolist() == list(range(100))
-    assert found_arrays("numbers", ["b"], DTYPES) is None
-    cut_off(only_folder(cache))
-    assert found_arrays("numbers", ["a"], DTYPES) is None
+    kept_bytes("text", ["a"], lambda: b"some")
+    assert found_bytes("text", ["a"]) == b"some"
+    assert found_bytes("text", ["b"]) is None
+    (only_folder(cache) / "bytes").write_bytes(b"som")
+    assert found_bytes("text", ["a"]) is None
 
 
 @pytest.mark.parametrize("raw", [b"", b"\0\xff some", bytes(range(256)) * 99])
@@ -291,4 +289,6 @@ def test_a_damaged_set_that_appears_meanwhile_is_replaced(cache: Path):
         Maker().fill(sinks)
 
     assert kept_arrays("numbers", ("same",), DTYPES, fill)["large"].tolist() == [i * 2**40 for i in range(100)]
-    assert found_arrays("numbers", ("same",), DTYPES) is not None
+    again = Maker()
+    kept_arrays("numbers", ("same",), DTYPES, again.fill)
+    assert again.n_calls == 0

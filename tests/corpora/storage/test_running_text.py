@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from transformer_core.corpora.corpus import TokenizerKind
 from transformer_core.corpora.storage import running_text as module
+from transformer_core.corpora.storage import text_files
 from transformer_core.corpora.storage.running_text import RunningText, running_text
 from transformer_core.corpora.storage.text_files import TextFiles, check_text_file
 from transformer_core.errors import CorpusError
@@ -155,7 +156,7 @@ def test_a_short_text_is_refused(folder: Path):
 
 
 def test_what_was_found_in_a_large_file_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "_LARGE", 10)
+    monkeypatch.setattr(text_files, "LARGE", 10)
     files = some_files(folder, b"some words\n" * 999)
     first = running_text(files, fingerprint="large")
     monkeypatch.setattr(module, "_parts", None)  # so nothing can be searched

@@ -130,8 +130,8 @@ def test_stretches_are_read_wherever_they_lie(folder: Path, raws: list[bytes], d
 def test_a_place_is_a_line_of_a_file(tmp_path: Path):
     paths = [written(tmp_path, raw, name) for name, raw in (("a.txt", b"a\nb\n"), ("b.txt", b"c\n\nd"))]
     files = TextFiles(tmp_path, [check_text_file(path) for path in paths])
-    assert [str(files.place(i)) for i in (0, 2, 3, 4, 7)] == [
-        f"{tmp_path / name}, line {line}"
+    assert [files.path_and_line(i) for i in (0, 2, 3, 4, 7)] == [
+        (str(tmp_path / name), line)
         for name, line in (("a.txt", 1), ("a.txt", 2), ("a.txt", 2), ("b.txt", 1), ("b.txt", 3))
     ]
 

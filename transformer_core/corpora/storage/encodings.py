@@ -12,7 +12,7 @@ import numpy as np
 from transformer_core.errors import NO_MESSAGE, CorpusError, Message
 
 _BLOCK = 2**20  # bytes that are read at a time
-_MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
+MARKS = (  # byte order marks; that of UTF-32 begins as that of UTF-16 does
     (codecs.BOM_UTF8, "utf-8-sig", ""),
     (codecs.BOM_UTF32_LE, "utf-32", "UTF-32"),
     (codecs.BOM_UTF32_BE, "utf-32", "UTF-32"),
@@ -79,7 +79,7 @@ def encoding_of(file: BufferedIOBase, name: str | Message) -> Encoding:
     """
     beginning = file.read(_BLOCK)
     file.seek(0)
-    for begins, codec, written in _MARKS:
+    for begins, codec, written in MARKS:
         if beginning.startswith(begins):
             was = Message("{name} was {encoding} text, and is kept as UTF-8.", name=name, encoding=written)
             return Encoding(codec, was if written else NO_MESSAGE)
@@ -180,29 +180,23 @@ def _refuse_other_than_western(file: BufferedIOBase, *, name: str | Message, lin
     n_beyond = n_of[0x80:].sum()
     file.seek(0)
     if n_of[_CONTROL].any():
-        raise CorpusError(
+        problem = Message(
             "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and beside it are control "
-            "characters, as in binary files; give a file with text in it",
-            name=name,
-            line=line,
-            byte=f"{byte:02X}",
+            "characters, as in binary files; give a file with text in it"
         )
-    if n_characters > n_beyond / 4:  # of the bytes that are no ASCII, about two make such a character
-        raise CorpusError(
+    elif n_characters > n_beyond / 4:  # of the bytes that are no ASCII, about two make such a character
+        problem = Message(
             "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, though the rest of the text is; mend "
-            "that place, or save the text anew as UTF-8",
-            name=name,
-            line=line,
-            byte=f"{byte:02X}",
+            "that place, or save the text anew as UTF-8"
         )
-    if n_of[_UNDEFINED].any() or n_beyond > _MOST_BEYOND_ASCII * n_of.sum():
-        raise CorpusError(
+    elif n_of[_UNDEFINED].any() or n_beyond > _MOST_BEYOND_ASCII * n_of.sum():
+        problem = Message(
             "{name}, line {line:,}: the byte 0x{byte} is not UTF-8 there, and the text is not Windows-1252 "
-            "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8",
-            name=name,
-            line=line,
-            byte=f"{byte:02X}",
+            "either; save it as UTF-8 in an editor that shows it right, or with iconv -f ITS-ENCODING -t UTF-8"
         )
+    else:
+        return
+    raise CorpusError(problem, name=name, line=line, byte=f"{byte:02X}")
 
 
 def _utf8_characters(block: bytes) -> int:

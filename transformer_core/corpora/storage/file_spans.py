@@ -10,8 +10,8 @@ from typing import BinaryIO, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
-from transformer_core.corpora.storage.text_files import TextFile, TextFiles, opened, shown
+from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
+from transformer_core.corpora.storage.text_files import LARGE, TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
@@ -30,7 +30,6 @@ FEWEST_BYTES = 200  # of a text whose end can be held out
 _BLOCK = 2**20  # bytes that are read at a time
 _LEAST_STRETCHES = 20  # fewer are chapters, or a heading and a list
 _HELD_OUT_ONE_IN, _MOST_HELD_OUT = 20, 2_000
-_LARGE = 2**24  # bytes of text; from here on it saves time to keep what was found
 _VERSION = "1"  # of how texts are found and held out
 _ONLY_ONE: dict[Division, Message] = {
     "stretches": Message(
@@ -84,7 +83,7 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
     """
 
     def fill(sinks: Mapping[str, Sink]) -> None:
-        with SpooledTemporaryFile(max_size=_LARGE) as notes:
+        with SpooledTemporaryFile(max_size=LARGE) as notes:
             for found in _found(files, division):
                 _note(notes, found)
             chosen = _chosen(notes, files, division)
@@ -96,10 +95,7 @@ def divided(files: TextFiles, division: Division) -> tuple[NDArray[np.int64], ND
                 waiting = np.setdiff1d(waiting, different)
 
     dtypes = dict.fromkeys(("train", "held_out"), np.dtype(np.int64))
-    if files.size < _LARGE:
-        arrays = arrays_in_memory(dtypes, fill)
-    else:
-        arrays = kept_arrays("spans", [_VERSION, division, files.fingerprint], dtypes, fill)
+    arrays = kept_arrays("spans", [_VERSION, division, files.fingerprint], dtypes, fill, keep=files.is_large)
     return arrays["train"].reshape(-1, 2), arrays["held_out"].reshape(-1, 2)
 
 
@@ -111,23 +107,17 @@ def source_and_target(line: bytes) -> tuple[str, str] | None:
 
 def _found(files: TextFiles, division: Division) -> Iterator[NDArray[np.int64]]:
     """Yield the texts, some at a time, as [text, 3]: the first address, the one after the last, and a hash."""
-    first = 0
-    for file in files.files:
-        with opened(file.path) as handle:
-            handle.seek(file.start)
-            for offset, block, spans in matches(handle, division):
-                address = first + file.start + offset
-                if division == "pairs":
-                    pairs = [source_and_target(block[start:end]) for start, end in spans]
-                    spans = [span for span, pair in zip(spans, pairs, strict=True) if pair is not None]
-                    contents = [pair[0].encode() for pair in pairs if pair is not None]
-                else:
-                    contents = [block[start:end].strip().replace(b"\r\n", b"\n") for start, end in spans]
-                found = np.empty((len(spans), 3), np.int64)
-                found[:, :2] = address + np.array(spans, np.int64).reshape(-1, 2)
-                found[:, 2] = _hashes(contents)
-                yield found
-        first += file.size
+    for address, block, spans in matches(files, division):
+        if division == "pairs":
+            pairs = [source_and_target(block[start:end]) for start, end in spans]
+            spans = [span for span, pair in zip(spans, pairs, strict=True) if pair is not None]
+            contents = [pair[0].encode() for pair in pairs if pair is not None]
+        else:
+            contents = [block[start:end].strip().replace(b"\r\n", b"\n") for start, end in spans]
+        found = np.empty((len(spans), 3), np.int64)
+        found[:, :2] = address + np.array(spans, np.int64).reshape(-1, 2)
+        found[:, 2] = _hashes(contents)
+        yield found
 
 
 def _hashes(contents: Sequence[bytes]) -> NDArray[np.int64]:
@@ -143,13 +133,22 @@ def _hashes(contents: Sequence[bytes]) -> NDArray[np.int64]:
     return mixed.view(np.int64)
 
 
-def matches(handle: BinaryIO, division: Division) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
-    """Yield some bytes of a file at a time, the offset of the first, and the spans of the texts in them.
+def matches(files: TextFiles, division: Division) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
+    """Yield some bytes of the files at a time, the address of the first, and the spans of the texts in them.
 
     Args:
-        handle: read from where it is.
+        files: where the texts are.
         division: what a text is; of pairs, any line that is not blank.
     """
+    for file, end in zip(files.files, files.ends.tolist(), strict=True):
+        with opened(file.path) as handle:
+            handle.seek(file.start)
+            for offset, block, spans in _matches_in(handle, division):
+                yield end - file.size + file.start + offset, block, spans
+
+
+def _matches_in(handle: BinaryIO, division: Division) -> Iterator[tuple[int, bytes, list[tuple[int, int]]]]:
+    """Yield the same of one file, read from where it is: bytes, the offset of the first, and spans."""
     pattern = _PATTERNS[division]
     offset, rest = 0, b""
     while block := handle.read(_BLOCK):

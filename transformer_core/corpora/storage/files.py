@@ -17,6 +17,14 @@ from transformer_core.corpora.storage.text_files import NoTextError, TextFile, T
 from transformer_core.errors import CorpusError, Message
 from transformer_core.reasons import reason
 
+_TEXTS: dict[Division, Message] = {
+    "stretches": Message(
+        "{n:,} text, from {file} ({size})", plural="{n:,} texts, between blank lines, from {file} ({size})"
+    ),
+    "lines": Message("{n:,} line, from {file} ({size})", plural="{n:,} lines, from {file} ({size})"),
+    "pairs": Message("{n:,} pair, from {file} ({size})", plural="{n:,} pairs, from {file} ({size})"),
+    "files": Message("{n:,} text, from {folder} ({size})", plural="{n:,} texts, a file each, from {folder} ({size})"),
+}
 _EXAMPLES, _LONGEST_EXAMPLE = 4, 60  # how many, and characters of one
 _N_LEFT_OUT_TOLD = 3  # files without text
 _FEWEST_TOKENS, _MOST_TOKENS, _BYTES_A_TOKEN = 512, 30_000, 256  # of the tokenizer: one for so many bytes of text
@@ -163,36 +171,8 @@ def _description(files: TextFiles, division: Division | Literal["stream"], n_tra
         return Message(
             "One running text, from {file} ({size}); the last tenth of it is held out.", file=name, size=size
         )
-    texts = {
-        "stretches": Message(
-            "{n:,} text, from {file} ({size})",
-            plural="{n:,} texts, between blank lines, from {file} ({size})",
-            n=n_train,
-            file=name,
-            size=size,
-        ),
-        "lines": Message(
-            "{n:,} line, from {file} ({size})",
-            plural="{n:,} lines, from {file} ({size})",
-            n=n_train,
-            file=name,
-            size=size,
-        ),
-        "pairs": Message(
-            "{n:,} pair, from {file} ({size})",
-            plural="{n:,} pairs, from {file} ({size})",
-            n=n_train,
-            file=name,
-            size=size,
-        ),
-        "files": Message(
-            "{n:,} text, from {folder} ({size})",
-            plural="{n:,} texts, a file each, from {folder} ({size})",
-            n=n_train,
-            folder=name,
-            size=size,
-        ),
-    }[division]
+    named = {"folder" if division == "files" else "file": name}
+    texts = Message(_TEXTS[division], n=n_train, **named, size=size)
     return Message(
         "{texts}; {n:,} more is held out.", plural="{texts}; {n:,} more are held out.", n=n_held_out, texts=texts
     )

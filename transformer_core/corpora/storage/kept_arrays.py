@@ -51,7 +51,9 @@ Fill = Callable[[Mapping[str, Sink]], None]
 """Makes arrays from their beginnings to their ends, into the sink of each; it may be called a second time."""
 
 
-def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:
+def kept_arrays(
+    kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill, *, keep: bool = True
+) -> dict[str, NDArray[Any]]:
     """Return the arrays that were made from something; where they are missing or damaged, they are made.
 
     Args:
@@ -59,6 +61,7 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
         made_from: all that they depend on: fingerprints, versions, settings.
         dtypes: what there is to make.
         fill: makes it. An `OSError` that comes out of it is taken for one of the cache folder.
+        keep: False for what is faster to make than to look up: it is made in memory.
 
     Returns:
         Arrays of one axis, not to be written, read from the disk where they are looked at. Where the cache folder
@@ -67,6 +70,8 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
     Raises:
         CorpusError: they are larger, and the folder cannot be written.
     """
+    if not keep:
+        return arrays_in_memory(dtypes, fill)
     try:
         folder = _folder_of(kind, made_from)
         with suppress(OSError):
@@ -83,14 +88,6 @@ def kept_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes, fill: Fill)
                 folder=_chosen_folder(),
                 error=reason(error),
             ) from error
-
-
-def found_arrays(kind: str, made_from: Sequence[str], dtypes: Dtypes) -> dict[str, NDArray[Any]] | None:
-    """Return the arrays that `kept_arrays` kept, or None where they are missing or damaged; nothing is made."""
-    try:
-        return _read(_folder_of(kind, made_from), dtypes)
-    except OSError:
-        return None
 
 
 def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -> bytes:
@@ -110,8 +107,10 @@ def kept_bytes(kind: str, made_from: Sequence[str], make: Callable[[], bytes]) -
 
 def found_bytes(kind: str, made_from: Sequence[str]) -> bytes | None:
     """Return the bytes that `kept_bytes` kept, or None where they are missing or damaged; nothing is made."""
-    arrays = found_arrays(kind, made_from, _ONE_OF_BYTES)
-    return None if arrays is None else arrays["bytes"].tobytes()
+    try:
+        return _read(_folder_of(kind, made_from), _ONE_OF_BYTES)["bytes"].tobytes()
+    except OSError:
+        return None
 
 
 def arrays_in_memory(dtypes: Dtypes, fill: Fill) -> dict[str, NDArray[Any]]:

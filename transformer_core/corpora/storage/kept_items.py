@@ -123,7 +123,7 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
     Raises:
         CorpusError: some have an alignment and others have none.
     """
-    texts = [text.encode("utf-8") for item in items for text in _texts_of(item)]
+    texts = [text.encode("utf-8") for item in items for text in item.texts]
     known = [item.alignment for item in items if item.alignment is not None]
     if len(known) not in (0, len(items)):
         raise CorpusError(
@@ -146,10 +146,6 @@ def write_items(items: Sequence[Item], sinks: Mapping[str, Sink]) -> None:
     sinks["antecedents"].append(np.fromiter(chain.from_iterable(chain.from_iterable(referring)), np.int64))
     is_pairs = bool(items) and isinstance(items[0], Pair)
     sinks["per_item"].append(np.array([2 if is_pairs else 1, bool(known), bool(referring)], np.int64))
-
-
-def _texts_of(item: Item) -> tuple[str, ...]:
-    return (item.source, item.target) if isinstance(item, Pair) else (item.text,)
 
 
 def _ends(parts: Sequence[Sequence[Any]]) -> NDArray[np.int64]:

@@ -9,14 +9,13 @@ from typing import Literal
 import numpy as np
 
 from transformer_core.corpora.storage.file_spans import matches, source_and_target
-from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
-from transformer_core.corpora.storage.text_files import TextFiles, opened
+from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
+from transformer_core.corpora.storage.text_files import TextFiles
 from transformer_core.errors import CorpusError, Message
 
 N_SHOWN = 5  # bad lines that are shown, the first ones
 
 _LONGEST_SHOWN = 60  # characters of a line
-_LARGE = 2**24  # bytes of text; from here on it saves time to keep what was counted
 _VERSION = "2"  # of what is counted
 _PROBLEMS = {
     "one_column": Message("line {line:,} has only one column"),
@@ -121,30 +120,21 @@ def pair_lines(files: TextFiles) -> PairLines:
     def fill(sinks: Mapping[str, Sink]) -> None:
         n_lines, n_bad, n_wider = 0, 0, 0
         first_bad: list[tuple[int, int]] = []
-        first = 0
-        for file in files.files:
-            with opened(file.path) as handle:
-                handle.seek(file.start)
-                for offset, block, spans in matches(handle, "pairs"):
-                    n_lines += len(spans)
-                    for start, end in spans:
-                        line = block[start:end]
-                        if source_and_target(line) is None:
-                            n_bad += 1
-                            if len(first_bad) < N_SHOWN:
-                                address = first + file.start + offset
-                                first_bad.append((address + start, address + end))
-                        elif line.rstrip().count(b"\t") > 1:
-                            n_wider += 1
-            first += file.size
+        for address, block, spans in matches(files, "pairs"):
+            n_lines += len(spans)
+            for start, end in spans:
+                line = block[start:end]
+                if source_and_target(line) is None:
+                    n_bad += 1
+                    if len(first_bad) < N_SHOWN:
+                        first_bad.append((address + start, address + end))
+                elif line.rstrip().count(b"\t") > 1:
+                    n_wider += 1
         sinks["counts"].append(np.array([n_lines, n_bad, n_wider]))
         sinks["first_bad"].append(np.array(first_bad, np.int64).ravel())
 
     dtypes = dict.fromkeys(("counts", "first_bad"), np.dtype(np.int64))
-    if files.size < _LARGE:
-        arrays = arrays_in_memory(dtypes, fill)
-    else:
-        arrays = kept_arrays("lines", [_VERSION, files.fingerprint], dtypes, fill)
+    arrays = kept_arrays("lines", [_VERSION, files.fingerprint], dtypes, fill, keep=files.is_large)
     n_lines, n_bad, n_wider = arrays["counts"].tolist()
     spans = arrays["first_bad"].reshape(-1, 2)
     bad = (

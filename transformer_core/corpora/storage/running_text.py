@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from transformer_core.corpora.corpus import Text
 from transformer_core.corpora.storage.file_items import FileItems, Item
 from transformer_core.corpora.storage.file_spans import FEWEST_BYTES
-from transformer_core.corpora.storage.kept_arrays import Sink, arrays_in_memory, kept_arrays
+from transformer_core.corpora.storage.kept_arrays import Sink, kept_arrays
 from transformer_core.corpora.storage.text_files import TextFile, TextFiles, opened, shown
 from transformer_core.errors import CorpusError
 
@@ -18,7 +18,6 @@ HELD_OUT_ONE_IN = 10  # the share that nanoGPT holds out, the end of the text
 _STRETCH = 2**10  # bytes, about: the stretches in which a running text is read
 _LONGEST_WAIT = 2**12  # bytes beyond those in which to look for a place between two words
 _BLOCK = 2**20  # bytes that are read at a time
-_LARGE = 2**24  # bytes of text; from here on it saves time to keep what was found
 _VERSION = "1"  # of where stretches end
 _WHITE = np.isin(np.arange(256), list(b" \t\n\r\v\f"))
 
@@ -93,10 +92,7 @@ def running_text(files: TextFiles, *, fingerprint: str) -> tuple[RunningText, Ru
                 start = int(ends[-1])
 
     dtypes = dict.fromkeys(("train", "held_out"), np.dtype(np.int64))
-    if files.size < _LARGE:
-        arrays = arrays_in_memory(dtypes, fill)
-    else:
-        arrays = kept_arrays("stretches", [_VERSION, fingerprint], dtypes, fill)
+    arrays = kept_arrays("stretches", [_VERSION, fingerprint], dtypes, fill, keep=files.is_large)
     return (
         RunningText(files, arrays["train"].reshape(-1, 2), moves=True, fingerprint=f"{fingerprint} train"),
         RunningText(files, arrays["held_out"].reshape(-1, 2), fingerprint=f"{fingerprint} held out"),

@@ -12,16 +12,15 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from transformer_core.errors import CorpusError, Message
+from transformer_core.corpora.storage.encodings import MARKS
+from transformer_core.errors import CorpusError
 from transformer_core.reasons import reason
+
+LARGE = 2**24  # bytes of text; from here on it saves time to keep what was worked out from it
 
 _BLOCK = 2**20  # bytes that are read at a time
 _TOGETHER = 2**12  # stretches whose places are looked up at a time
 _READ_AHEAD = 2**16  # bytes, where stretches are read one after another
-_OTHER_MARKS = {  # byte order marks; that of UTF-32 begins as that of UTF-16 does
-    "UTF-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
-    "UTF-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
-}
 
 
 class NoTextError(CorpusError):
@@ -99,6 +98,11 @@ class TextFiles:
         return int(self.ends[-1])
 
     @property
+    def is_large(self) -> bool:
+        """Whether it saves time to keep what was worked out from the text."""
+        return self.size >= LARGE
+
+    @property
     def fingerprint(self) -> str:
         """64 hexadecimal digits, equal for equal bytes in equal files; their names do not count."""
         return blake2b("".join(file.fingerprint for file in self.files).encode(), digest_size=32).hexdigest()
@@ -133,11 +137,6 @@ class TextFiles:
         file = self.files[number]
         return file, int(self.ends[number]) - file.size
 
-    def place(self, address: int) -> Message:
-        """Name file and line of an address, for a message."""
-        path, line = self.path_and_line(address)
-        return Message("{path}, line {line:,}", path=path, line=line)
-
     def path_and_line(self, address: int) -> tuple[str, int]:
         """Return the file of an address, as a message names it, and its line, counted from 1."""
         file, first = self.file_of(address)
@@ -171,13 +170,13 @@ def shown(path: Path) -> str:
 
 def _refuse_utf16(path: Path, beginning: bytes) -> None:
     """Say what a file is that begins with the byte order mark of UTF-16 or UTF-32."""
-    for name, marks in _OTHER_MARKS.items():
-        if beginning.startswith(marks):
+    for mark, _, encoding in MARKS:
+        if encoding and beginning.startswith(mark):
             raise CorpusError(
                 "{path} is {encoding} text, and only UTF-8 is read; save it as UTF-8 in an editor, or with iconv "
                 "-f {encoding} -t UTF-8",
                 path=shown(path),
-                encoding=name,
+                encoding=encoding,
             )
 
 

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import accumulate, chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -139,17 +137,13 @@ def special_token(token: int | None, does: Task) -> int:
     return token
 
 
-def _texts_of(item: Pair | Text) -> tuple[str, ...]:
-    return (item.source, item.target) if isinstance(item, Pair) else (item.text,)
-
-
 def _blocks(items: Iterable[Pair | Text]) -> Iterator[tuple[list[str], int]]:
     """Yield the texts of some items, as many as are encoded at the same time, and the number of items."""
     texts: list[str] = []
     n_items, n_characters = 0, 0
     for item in items:
-        texts += _texts_of(item)
-        n_items, n_characters = n_items + 1, n_characters + sum(map(len, _texts_of(item)))
+        texts += item.texts
+        n_items, n_characters = n_items + 1, n_characters + sum(map(len, item.texts))
         if n_characters >= _TOGETHER:
             yield texts, n_items
             texts, n_items, n_characters = [], 0, 0
@@ -160,7 +154,7 @@ def _blocks(items: Iterable[Pair | Text]) -> Iterator[tuple[list[str], int]]:
 def _is_worth_keeping(items: Iterable[Pair | Text]) -> bool:
     if isinstance(items, FileItems | KeptItems) and items.fingerprint:
         return items.n_bytes >= _WORTH_KEEPING
-    n_characters = accumulate(len(text) for item in items for text in _texts_of(item))
+    n_characters = accumulate(len(text) for item in items for text in item.texts)
     return any(n >= _WORTH_KEEPING for n in n_characters)
 
 
@@ -170,14 +164,11 @@ def _fingerprint(items: Sequence[Pair] | Sequence[Text]) -> str:
         return items.fingerprint
     digest = blake2b(digest_size=32)
     for item in items:
-        for text in _texts_of(item):
+        for text in item.texts:
             digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
 def fingerprint_of_tokenizer(tokenizer: Tokenizer) -> str:
     """Return the fingerprint of what a tokenizer is saved as, 64 hexadecimal digits."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder, "tokenizer.json")
-        tokenizer.save(path)
-        return blake2b(path.read_bytes(), digest_size=32).hexdigest()
+    return blake2b(tokenizer.to_json().encode(), digest_size=32).hexdigest()
