@@ -125,6 +125,8 @@ def does(config: ModelConfig, box: Box) -> str:
 
 def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
     """Return where a box is described: the paper's section, and what the model takes from elsewhere."""
+    if box.kind == "norm" and config.norm == "none":
+        return ("Elhage et al. 2021",)
     found = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []
     match box.kind:
         case "positions":
@@ -141,7 +143,7 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
             found += ["Shazeer 2020, (6)"]
         case "norm" if config.norm == "rms":
             found += ["Zhang and Sennrich 2019, (4)"]
-        case "norm" | "add_norm" if config.norm != "none":
+        case "norm" | "add_norm":
             found += ["Ba et al. 2016, (3)"]
     if config.norm_position == "pre" and box.kind in ("norm", "add", "layer") and box.part != "embedding_norm":
         found += ["Xiong et al. 2020"]
