@@ -12,6 +12,7 @@ import torch
 from playwright.sync_api import Browser, Page, expect
 
 from tests.e2e.browser import ROOT, Server, serve
+from tests.e2e.looking import wait
 from tests.pages.train.small_films import save_run
 from transformer_core.checkpoints.checkpoint import load
 from transformer_core.instrument.capture import capture
@@ -46,6 +47,8 @@ def shows_step(page: Page, step: int) -> None:
 
 
 def press(page: Page, name: str) -> None:
+    """Press a button once the page is drawn: a click on one that is just being replaced is lost."""
+    wait(page)
     page.get_by_role("button", name=name, exact=True).click()
 
 

@@ -116,9 +116,7 @@ def load(
     device_map: DeviceMap | None = None,
     on_progress: OnProgress | None = None,
 ) -> tuple[Transformer, Tokenizer]:
-    """Return the model of a checkpoint folder of ours, ready for use, and its tokenizer.
-
-    `load` in load.py takes models from elsewhere too.
+    """Return the model of a checkpoint folder of ours, ready for use, and its tokenizer; load.py reads others too.
 
     Args:
         source: the folder; it may be replaced by another process meanwhile.
