@@ -13,7 +13,7 @@ def test_a_picture_of_a_small_activation_is_all_of_it():
     np.testing.assert_array_equal(shown.cells, values)
     assert shown.lengths is not None
     np.testing.assert_allclose(shown.lengths, [5, 0, 1])
-    assert not shown.is_pooled and shown.is_signed
+    assert not shown.is_pooled and shown.edges[0] < 0
     assert shown.counts.sum() == shown.n_finite == 6 and shown.counts[N_BINS // 2] == 3
     assert shown.share_of_zeros == pytest.approx(0.5) and shown.mean == pytest.approx(0)
     assert shown.deviation == pytest.approx(values.std())

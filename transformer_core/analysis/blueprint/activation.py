@@ -33,11 +33,6 @@ class ActivationPicture:
         """Whether a cell stands for several numbers, by the one of the largest size."""
         return self.cells.shape != (self.n_rows, self.n_columns)
 
-    @property
-    def is_signed(self) -> bool:
-        """Whether there are numbers below 0."""
-        return bool(self.edges[0] < 0)
-
 
 def picture_of(
     values: np.ndarray,
