@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from transformer_core.config import ModelConfig
 
@@ -26,9 +27,9 @@ def sublayers(config: ModelConfig, stack: str) -> tuple[Sublayer, ...]:
     return (*(Sublayer(*parts) for parts in there[:-1]), Sublayer(*there[-1][:3], "hook_resid_post"))
 
 
-def embedding_sites(config: ModelConfig, stack: str) -> Mapping[str, str]:
-    """Return the hook points of what a stack's stream begins with, by kind: "token", "position" and "segment"."""
-    sites = {"token": f"{stack}.hook_embed"}
+def embedding_sites(config: ModelConfig, stack: str) -> Mapping[Literal["token", "position", "segment"], str]:
+    """Return the hook points of what a stack's stream begins with, by kind."""
+    sites: dict[Literal["token", "position", "segment"], str] = {"token": f"{stack}.hook_embed"}
     if has_added_positions(config):
         sites["position"] = f"{stack}.hook_pos_embed"
     if config.n_segments:
