@@ -5,9 +5,10 @@ from collections.abc import Sequence
 
 from pages.learn.architecture_words import does, title
 from pages.shared.components.drawing import BoxLabel
-from transformer_core.analysis.blueprint.plan import Box, has_added_positions
+from transformer_core.analysis.blueprint.plan import Box
 from transformer_core.analysis.blueprint.shapes import in_numbers, sizes, stages
 from transformer_core.analysis.blueprint.weights import weights_of
+from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 from transformer_core.language import grouped, say, say_number

@@ -1,6 +1,7 @@
 """What is said of every box of the plan: its name, what it does, and where the paper has it. English, marked."""
 
-from transformer_core.analysis.blueprint.plan import Box, has_added_positions, is_normalized
+from transformer_core.analysis.blueprint.plan import Box, is_normalized
+from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.config import ModelConfig
 from transformer_core.errors import mark
 
@@ -16,15 +17,6 @@ _TITLES = {
     "softmax": mark("Softmax"),
 }
 _EMBEDDINGS = {"encoder": mark("Input embedding"), "decoder": mark("Output embedding"), "": mark("Token embedding")}
-_POSITIONS = {
-    "sinusoidal_interleaved": mark("Positional encoding"),
-    "sinusoidal_halves": mark("Positional encoding"),
-    "learned": mark("Learned positions"),
-    "rotary_halves": mark("Rotary positions"),
-    "rotary_interleaved": mark("Rotary positions"),
-    "alibi": mark("ALiBi"),
-    "relative_buckets": mark("Relative positions"),
-}
 _NORMS = {"layer": mark("Layer norm"), "layer_without_bias": mark("Layer norm"), "rms": mark("RMS norm")}
 _NO_NORM = mark("No normalization")
 _PASSES = mark("This model has no normalization: the sub-layer reads the stream as it is.")
@@ -80,14 +72,16 @@ _SECTIONS = {
     "linear": "3.4",
     "softmax": "3.4",
 }
-_POSITION_SOURCES = {
-    "sinusoidal_interleaved": f"{_VASWANI}3.5",
-    "sinusoidal_halves": f"{_VASWANI}3.5",
-    "learned": f"{_VASWANI}3.5; Gehring et al. 2017",
-    "rotary_halves": "Su et al. 2021, §\u00a03.2",
-    "rotary_interleaved": "Su et al. 2021, §\u00a03.2",
-    "alibi": "Press et al. 2022, §\u00a03",
-    "relative_buckets": "Raffel et al. 2020, §\u00a02.1",
+_SINUSOIDAL = (mark("Positional encoding"), f"{_VASWANI}3.5")
+_ROTARY = (mark("Rotary positions"), "Su et al. 2021, §\u00a03.2")
+_POSITIONS = {  # title and source
+    "sinusoidal_interleaved": _SINUSOIDAL,
+    "sinusoidal_halves": _SINUSOIDAL,
+    "learned": (mark("Learned positions"), f"{_VASWANI}3.5; Gehring et al. 2017"),
+    "rotary_halves": _ROTARY,
+    "rotary_interleaved": _ROTARY,
+    "alibi": (mark("ALiBi"), "Press et al. 2022, §\u00a03"),
+    "relative_buckets": (mark("Relative positions"), "Raffel et al. 2020, §\u00a02.1"),
 }
 
 
@@ -97,7 +91,7 @@ def title(config: ModelConfig, box: Box) -> str:
         case "embedding":
             return _EMBEDDINGS[box.stack if config.architecture == "encoder_decoder" else ""]
         case "positions":
-            return _POSITIONS[config.positions]
+            return _POSITIONS[config.positions][0]
         case "norm":
             return _NORMS.get(config.norm, _NO_NORM) if is_normalized(config, box) else _NO_NORM
         case "attention":
@@ -130,7 +124,7 @@ def sources(config: ModelConfig, box: Box) -> tuple[str, ...]:
     found = [f"{_VASWANI}{_SECTIONS[box.kind]}"] if box.kind in _SECTIONS else []
     match box.kind:
         case "positions":
-            found = [_POSITION_SOURCES[config.positions]]
+            found = [_POSITIONS[config.positions][1]]
         case "segments":
             found = ["Devlin et al. 2019, fig.\u00a02"]
         case "transform":

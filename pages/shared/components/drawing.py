@@ -10,7 +10,8 @@ from typing import Any
 import streamlit as st
 
 from pages.shared.components.mounting import component
-from transformer_core.analysis.blueprint.plan import Blueprint, Box, has_added_positions
+from transformer_core.analysis.blueprint.plan import Blueprint, Box
+from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.figures.architecture.hues import PART_HUES
 from transformer_core.figures.theme import KEY, QUERY, VALUE
 from transformer_core.language import grouped, say

@@ -10,7 +10,7 @@ import transformer_core as tc
 from tests.model.building import VARIATIONS, each_variation, odd_config, varied_model
 from transformer_core.analysis.blueprint.code import code_of
 from transformer_core.analysis.blueprint.plan import Arrow, Box, blueprint_of
-from transformer_core.analysis.blueprint.shapes import sites_of, stages
+from transformer_core.analysis.blueprint.shapes import stages
 from transformer_core.model.presets import transformer_base
 
 pytestmark = pytest.mark.slow
@@ -118,7 +118,7 @@ def test_a_box_that_changes_moves_all_that_its_arrows_lead_to_and_nothing_else(v
     model = varied_model(variation)
     plan = blueprint_of(model.config)
     inputs = tuple(torch.randint(1, 37, (1, 5)) for _ in plan.stacks)
-    last = {name: sites_of(model.config, box)[-1] for name, box in plan.boxes.items() if reaches(model.config, box)}
+    last = {name: stages(model.config, box)[-1].site for name, box in plan.boxes.items() if reaches(model.config, box)}
     with torch.inference_mode(), tc.capture(model, "*") as before:
         model(*inputs)
     for name, site in last.items():

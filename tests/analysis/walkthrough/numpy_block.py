@@ -80,8 +80,8 @@ def recompute(outline: Outline, weights: Weights, given: Given) -> Recomputed:
     if outline.is_followed_by_cross:
         assert memory is not None, "cross-attention looks at the encoder's output"
         cross, stream = _cross(outline, weights, stream, memory, given.source, found)
-    if outline.has_feed_forward:
-        _feed_forward(outline, weights, stream, found, read=x if outline.is_parallel else stream)
+    if config.d_ff:
+        _feed_forward(outline, weights, stream, found, read=x if config.parallel_residual else stream)
     return Recomputed(values={name: found[name] for name in outline.sites()}, attention=heads, cross=cross)
 
 

@@ -19,10 +19,10 @@ def told(steps: tuple[Written | Normed, ...]) -> str:
 
 def test_post_norm_normalizes_behind_each_sum():
     config = odd_config(n_heads=2, attention_bias="all")
-    assert told(stream_to(config, "decoder", layer=0, until="cross")) == (
+    assert told(stream_to(config, "decoder", layer=0, until="cross_attn")) == (
         "token position headdecoder0 headdecoder1 bias [blocks.0.ln1 of resid_mid]"
     )
-    assert told(stream_to(config, "decoder", layer=1, until="self")) == (
+    assert told(stream_to(config, "decoder", layer=1, until="self_attn")) == (
         "token position headdecoder0 headdecoder1 bias [blocks.0.ln1 of resid_mid]"
         " headcross0 headcross1 bias [blocks.0.ln_cross of resid_mid_cross]"
         " feed_forward [blocks.0.ln2 of resid_post]"
@@ -32,12 +32,12 @@ def test_post_norm_normalizes_behind_each_sum():
 def test_pre_norm_normalizes_what_is_read_alone():
     parts: dict[str, Any] = {"norm_position": "pre", "n_heads": 1, "attention_bias": "none", "positions": "none"}
     config = odd_config(**DECODER | parts)
-    assert told(stream_to(config, "decoder", layer=0, until="self")) == "token [blocks.0.ln1 of resid_pre]"
-    assert told(stream_to(config, "decoder", layer=1, until="self")) == (
+    assert told(stream_to(config, "decoder", layer=0, until="self_attn")) == "token [blocks.0.ln1 of resid_pre]"
+    assert told(stream_to(config, "decoder", layer=1, until="self_attn")) == (
         "token headdecoder0 feed_forward [blocks.1.ln1 of resid_pre]"
     )
     crossed = odd_config(**parts)
-    assert told(stream_to(crossed, "decoder", layer=0, until="cross")) == (
+    assert told(stream_to(crossed, "decoder", layer=0, until="cross_attn")) == (
         "token headdecoder0 [blocks.0.ln_cross of resid_mid]"
     )
 
@@ -53,6 +53,6 @@ def test_the_end_of_a_stack_is_behind_all_its_layers():
 
 def test_embeddings_are_normalized_together():
     config = odd_config(**ENCODER | {"n_segments": 2, "embedding_norm": True, "positions": "learned"})
-    assert told(stream_to(config, "encoder", layer=0, until="self")) == (
+    assert told(stream_to(config, "encoder", layer=0, until="self_attn")) == (
         "token position segment [embedding_norm of embed+pos_embed+segment_embed]"
     )

@@ -58,9 +58,11 @@ def test_sums_have_a_term_for_each_of_what_is_summed_over(kind: str, attention: 
 def test_products_of_a_query_and_a_key():
     there = walked(*ANY)
     q, k, v, pattern, z = (there.quantities[name].values for name in ("q", "k", "v", "pattern", "z"))
-    assert there.elementwise(2, 1).tolist() == [float(np.float32(a * b)) for a, b in zip(q[2], k[1], strict=True)]
-    assert there.elementwise(2, 1).sum() == pytest.approx(there.quantities["product"].values[2, 1], abs=1e-5)
-    assert there.weighted(3).sum(axis=0) == pytest.approx(z[3], abs=1e-5)
+    assert there.pairs("elementwise", 2)[1].tolist() == [
+        float(np.float32(a * b)) for a, b in zip(q[2], k[1], strict=True)
+    ]
+    assert there.pairs("elementwise", 2)[1].sum() == pytest.approx(there.quantities["product"].values[2, 1], abs=1e-5)
+    assert there.pairs("weighted", 3).sum(axis=0) == pytest.approx(z[3], abs=1e-5)
     n_keys = len(there.key_labels)
     both = there.number("elementwise", 2 * n_keys + 1, 5), there.number("weighted", 3 * n_keys + 2, 5)
     assert [number.value for number in both] == [float(q[2, 5] * k[1, 5]), float(pattern[3, 2] * v[2, 5])]

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from transformer_core.analysis.blueprint.plan import STACKS
 from transformer_core.analysis.blueprint.shapes import PROBABILITIES
-from transformer_core.analysis.blueprint.stream import Stream, stream_of, stream_sites
+from transformer_core.analysis.blueprint.stream import Stream, stream_of, stream_places
 from transformer_core.analysis.trace.traced_forward import tensor_of
 from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
@@ -68,11 +68,10 @@ class CapturedText:
         """Return the residual stream of each stack on its way through the layers."""
         with self._lock:
             if not self._stream:
-                config = self._model.config
-                names = {stack: stream_sites(config, stack) for stack in self.lengths}
-                found = self._captured(*dict.fromkeys(site for sites in names.values() for site in sites.all))
-                norms = {site: _array(value[0].float().norm(dim=-1)) for site, value in found.items()}
-                self._stream = {stack: stream_of(norms, sites) for stack, sites in names.items()}
+                places = {stack: stream_places(self._model.config, stack) for stack in self.lengths}
+                activations = self._captured(*{site for each in places.values() for one in each for site in one.sites})
+                norms = {site: _array(value[0].float().norm(dim=-1)) for site, value in activations.items()}
+                self._stream = {stack: stream_of(norms, each) for stack, each in places.items()}
             return self._stream
 
     @torch.inference_mode()

@@ -7,14 +7,37 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from transformer_core.analysis.blueprint.plan import Box, has_added_positions, is_normalized
+from transformer_core.analysis.blueprint.plan import Box, is_normalized
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError
 
 _ROOT = Path(__file__).resolve().parents[3]
 _MODEL = "transformer_core.model"
-_ADD = f"{_MODEL}.block:Block._add"
 _NORMS = {"rms": "RMSNorm", "none": "NoNorm"}
+_OF_KIND = {
+    "embedding": (f"{_MODEL}.embeddings:TokenEmbedding",),
+    "segments": (f"{_MODEL}.embeddings:SegmentEmbedding",),
+    "sum": (f"{_MODEL}.stack:Stack._embed",),
+    "layer": (f"{_MODEL}.block:Block",),
+    "attention": (
+        *(f"{_MODEL}.attention:{name}" for name in ("MultiHeadAttention", "attention_scores", "attention_pattern")),
+        f"{_MODEL}.sdpa:scaled_dot_product_attention",
+    ),
+    "add": (f"{_MODEL}.block:Block._add",),
+    "feed_forward": (f"{_MODEL}.feed_forward:FeedForward",),
+    "transform": (f"{_MODEL}.transformer:UnembedTransform",),
+    "linear": (f"{_MODEL}.transformer:Transformer.logits_of",),
+    "softmax": ("transformer_core.analysis.blueprint.capture:probabilities",),
+}
+_SINUSOIDAL = (f"{_MODEL}.positions:SinusoidalPositions", f"{_MODEL}.positions:sinusoidal_table")
+_ROTARY = tuple(f"{_MODEL}.rotary:{name}" for name in ("RotaryPositions", "Rotation", "rotary_frequencies"))
+_OF_POSITIONS = {
+    "learned": (f"{_MODEL}.positions:LearnedPositions",),
+    **dict.fromkeys(("sinusoidal_interleaved", "sinusoidal_halves"), _SINUSOIDAL),
+    **dict.fromkeys(("rotary_interleaved", "rotary_halves"), _ROTARY),
+    "alibi": (f"{_MODEL}.distance_bias:AlibiBias", f"{_MODEL}.distance_bias:alibi_slopes"),
+    "relative_buckets": (f"{_MODEL}.distance_bias:RelativeBuckets", f"{_MODEL}.distance_bias:relative_bucket"),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,48 +59,15 @@ def _names(config: ModelConfig, box: Box) -> tuple[str, ...]:
     """Return the classes and functions of a box, each as module, colon, and name in it."""
     norm = f"{_MODEL}.norms:{_NORMS.get(config.norm, 'LayerNorm')}"
     match box.kind:
-        case "embedding":
-            return (f"{_MODEL}.embeddings:TokenEmbedding",)
-        case "segments":
-            return (f"{_MODEL}.embeddings:SegmentEmbedding",)
         case "positions":
-            return _of_positions(config)
-        case "sum":
-            return (f"{_MODEL}.stack:Stack._embed",)
-        case "layer":
-            return (f"{_MODEL}.block:Block",)
-        case "attention":
-            own = tuple(
-                f"{_MODEL}.attention:{name}" for name in ("MultiHeadAttention", "attention_scores", "attention_pattern")
-            )
-            return (*own, f"{_MODEL}.sdpa:scaled_dot_product_attention")
+            return _OF_POSITIONS[config.positions]
         case "norm":
             return (norm if is_normalized(config, box) else f"{_MODEL}.norms:NoNorm",)
-        case "add":
-            return (_ADD,)
         case "add_norm":
-            return (_ADD, norm)
-        case "feed_forward":
-            return (f"{_MODEL}.feed_forward:FeedForward",)
-        case "transform":
-            return (f"{_MODEL}.transformer:UnembedTransform",)
-        case "linear":
-            return (f"{_MODEL}.transformer:Transformer.logits_of",)
-        case "softmax":
-            return ("transformer_core.analysis.blueprint.capture:probabilities",)
-    raise SiteError("there is no code for a box of the kind {kind!r}", kind=box.kind)
-
-
-def _of_positions(config: ModelConfig) -> tuple[str, ...]:
-    """Return what makes the positions that a model has."""
-    if config.positions == "learned":
-        return (f"{_MODEL}.positions:LearnedPositions",)
-    if has_added_positions(config):
-        return (f"{_MODEL}.positions:SinusoidalPositions", f"{_MODEL}.positions:sinusoidal_table")
-    if config.has_rotary_positions:
-        return tuple(f"{_MODEL}.rotary:{name}" for name in ("RotaryPositions", "Rotation", "rotary_frequencies"))
-    names = ("AlibiBias", "alibi_slopes") if config.positions == "alibi" else ("RelativeBuckets", "relative_bucket")
-    return tuple(f"{_MODEL}.distance_bias:{name}" for name in names)
+            return (*_OF_KIND["add"], norm)
+    if box.kind not in _OF_KIND:
+        raise SiteError("there is no code for a box of the kind {kind!r}", kind=box.kind)
+    return _OF_KIND[box.kind]
 
 
 @lru_cache(maxsize=64)

@@ -3,12 +3,14 @@
 Everything is made of `decoding.cost`, which counts the products of matrices: two floating-point operations each.
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Int
 
+from transformer_core.analysis.trace.attentions import attentions_of
 from transformer_core.config import ModelConfig
 from transformer_core.decoding.cost import StepCost, cache_bytes, source_cost, step_cost
 
@@ -87,15 +89,11 @@ def memory(config: ModelConfig, length: int, *, n_parameters: int, bytes_per_num
         n_parameters: of the model.
         bytes_per_number: 4 in single precision, 2 in half.
     """
-    held = (
-        cache_bytes(config, length, length if config.has_encoder else 0, bytes_per_number)
-        if config.has_decoder
-        else None
-    )
-    n_attentions = config.n_encoder_layers + config.n_decoder_layers * (1 + config.has_encoder)
+    n_src = length if config.has_encoder else 0
+    n_attentions = sum(attention.n_layers(config) for attention in attentions_of(config).values())
     return Memory(
         weights=n_parameters * bytes_per_number,
-        cache=0 if held is None else held.total,
+        cache=cache_bytes(config, length, n_src, bytes_per_number).total if config.has_decoder else 0,
         patterns=n_attentions * config.n_heads * length * length * bytes_per_number,
     )
 
@@ -113,13 +111,8 @@ def crossing(config: ModelConfig, one: str, other: str) -> int | None:
         cost = reading_cost(config, length)
         return bool(getattr(cost, one) > getattr(cost, other))
 
-    if not is_more(FARTHEST):
-        return None
-    low, high = 0, FARTHEST  # at low it costs less, at high more
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_more(middle) else (middle, high)
-    return high
+    length = bisect_left(range(FARTHEST + 1), True, key=is_more)
+    return length if length <= FARTHEST else None
 
 
 def several_lengths(longest: int, most: int = 160) -> list[int]:

@@ -8,8 +8,10 @@ in the paper ("add & norm"), or before its sub-layer (Xiong et al. 2020).
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.residual_stream import Sublayer, has_added_positions, sublayers
 from transformer_core.config import ModelConfig
 
 Kind = Literal[
@@ -40,10 +42,29 @@ class Box:
 
     name: str
     kind: Kind
-    stack: str = ""  # "encoder", "decoder"; "" after the last stack
-    layer: int | None = None
-    module: str = ""  # its path in the model; "" where no module of its own computes it
-    part: str = ""  # the last part of the name: "cross_attn"
+
+    @property
+    def stack(self) -> str:
+        """The stack that it belongs to, "encoder" or "decoder"; "" after the last stack."""
+        return self.name.partition(".")[0] if "." in self.name else ""
+
+    @property
+    def layer(self) -> int | None:
+        """The layer that it is or lies in."""
+        second = self.name.split(".")[1:2]
+        return int(second[0]) if second and second[0].isdecimal() else None
+
+    @property
+    def part(self) -> str:
+        """The last part of the name, such as "cross_attn"; "" for a layer, and after the last stack."""
+        return self.name.rpartition(".")[2] if self.stack and self.kind != "layer" else ""
+
+    @property
+    def module(self) -> str:
+        """Its path in the model; "" where no module of its own computes it."""
+        if self.kind in ("sum", "add", "softmax") or self.part == "rotary":
+            return ""
+        return self.name if self.layer is None else self.name.replace(".", ".blocks.", 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +86,7 @@ class Blueprint:
 
     def layers(self, stack: str) -> int:
         """Return how many layers a stack has; 0 where it is not there."""
-        return self.config.n_encoder_layers if stack == "encoder" else self.config.n_decoder_layers
+        return ATTENTIONS[stack].n_layers(self.config)
 
     @property
     def stacks(self) -> tuple[str, ...]:
@@ -86,10 +107,10 @@ def blueprint_of(config: ModelConfig) -> Blueprint:
     memory = plan.stack("encoder") if config.has_encoder else ""
     last = plan.stack("decoder", memory) if config.has_decoder else memory
     if config.unembed_transform:
-        last = plan.then(last, Box(name="unembed_transform", kind="transform", module="unembed_transform"))
+        last = plan.put("transform", "unembed_transform", (last, "stream"))
     if config.unembed:
-        last = plan.then(last, Box(name="unembed", kind="linear", module="unembed"))
-        plan.then(last, Box(name="softmax", kind="softmax"))
+        last = plan.put("linear", "unembed", (last, "stream"))
+        plan.put("softmax", "softmax", (last, "stream"))
     return Blueprint(config=config, boxes=plan.boxes, arrows=tuple(plan.arrows))
 
 
@@ -101,112 +122,64 @@ class _Plan:
         self.boxes: dict[str, Box] = {}
         self.arrows: list[Arrow] = []
 
-    def put(self, box: Box) -> str:
-        """Put a box on the plan; return its name."""
-        self.boxes[box.name] = box
-        return box.name
-
-    def join(self, start: str, end: str, *flows: Flow) -> None:
-        """Draw arrows from one box to another."""
-        self.arrows += [Arrow(start=start, end=end, flow=flow) for flow in flows]
-
-    def then(self, before: str, box: Box) -> str:
-        """Put a box after another; return its name."""
-        self.put(box)
-        self.join(before, box.name, "stream")
-        return box.name
+    def put(self, kind: Kind, name: str, *arrows: tuple[str, Flow]) -> str:
+        """Put a box on the plan, with the arrows that end there, each by its start; return the box's name."""
+        self.boxes[name] = Box(name=name, kind=kind)
+        self.arrows += [Arrow(start=start, end=name, flow=flow) for start, flow in arrows]
+        return name
 
     def stack(self, stack: str, memory: str = "") -> str:
         """Put a stack on the plan; return the box that its final states come from."""
         config = self.config
         x = self.embedded(stack)
-        n_layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers
-        for layer in range(n_layers):
-            x = self.layer(stack, layer, x, memory)
-        if config.has_final_norm:
-            x = self.then(x, Box(name=f"{stack}.ln_final", kind="norm", stack=stack, **_at(f"{stack}.ln_final")))
-        return x
+        for layer in range(ATTENTIONS[stack].n_layers(config)):
+            begins, block = x, self.put("layer", f"{stack}.{layer}")
+            for sublayer in sublayers(config, stack):
+                is_parallel = sublayer.name == "mlp" and config.parallel_residual
+                x = self.sublayer(block, sublayer, x, reads=begins if is_parallel else x, memory=memory)
+        return self.put("norm", f"{stack}.ln_final", (x, "stream")) if config.has_final_norm else x
 
     def embedded(self, stack: str) -> str:
         """Put what a stack begins with on the plan; return the box that its first layer reads from."""
         config = self.config
-        x = self.put(Box(name=f"{stack}.embed", kind="embedding", stack=stack, **_at(f"{stack}.embed")))
-        added: list[tuple[str, Kind]] = [("pos_embed", "positions")] if has_added_positions(config) else []
-        added += [("segment_embed", "segments")] if config.n_segments else []
+        x = self.put("embedding", f"{stack}.embed")
+        added: dict[str, Kind] = {f"{stack}.pos_embed": "positions"} if has_added_positions(config) else {}
+        if config.n_segments:
+            added[f"{stack}.segment_embed"] = "segments"
         if added:
-            total = self.then(x, Box(name=f"{stack}.sum", kind="sum", stack=stack, part="sum"))
-            for part, kind in added:
-                name = f"{stack}.{part}"
-                self.put(Box(name=name, kind=kind, stack=stack, **_at(name)))
-                self.join(name, total, "stream")
-            x = total
+            x = self.put("sum", f"{stack}.sum", *((name, "stream") for name in (x, *added)))
+        for name, kind in added.items():
+            self.put(kind, name)
         if config.embedding_norm:
-            name = f"{stack}.embedding_norm"
-            x = self.then(x, Box(name=name, kind="norm", stack=stack, **_at(name)))
-        if part := positions_inside(config):
-            module = f"{stack}.{part}" if part == "position_bias" else ""
-            self.put(Box(name=f"{stack}.{part}", kind="positions", stack=stack, module=module, part=part))
+            x = self.put("norm", f"{stack}.embedding_norm", (x, "stream"))
+        if part := _positions_inside(config):
+            self.put("positions", f"{stack}.{part}")
         return x
 
-    def layer(self, stack: str, layer: int, x: str, memory: str) -> str:
-        """Put a layer on the plan; return its last box."""
-        self.put(Box(name=f"{stack}.{layer}", kind="layer", stack=stack, layer=layer, module=f"{stack}.blocks.{layer}"))
-        begins = x
-        for attention, norm, add in (("self_attn", "ln1", "add1"), ("cross_attn", "ln_cross", "add_cross")):
-            if attention == "self_attn" or memory:
-                source = memory if attention == "cross_attn" else ""
-                x = self.sublayer(stack, layer, x, (attention, norm, add), source)
-        if self.config.d_ff:
-            reads = begins if self.config.parallel_residual else x
-            x = self.sublayer(stack, layer, x, ("mlp", "ln2", "add2"), reads=reads)
-        return x
-
-    def sublayer(
-        self, stack: str, layer: int, x: str, parts: tuple[str, str, str], memory: str = "", *, reads: str = ""
-    ) -> str:
+    def sublayer(self, block: str, sublayer: Sublayer, x: str, *, reads: str, memory: str) -> str:
         """Put a sub-layer with its residual connection on the plan; return what its sum comes out of.
 
         Args:
-            stack: the name of the stack.
-            layer: the number of the layer.
+            block: the box of the layer.
+            sublayer: of that layer.
             x: the box of the stream that the sub-layer adds to.
-            parts: the sub-layer, its normalization and its sum.
-            memory: the box of the encoder's output, for cross-attention.
-            reads: the box that the sub-layer reads; "": the one that it adds to.
+            reads: the box that the sub-layer reads.
+            memory: the box of the encoder's output, which cross-attention reads, too.
         """
         is_pre_norm = self.config.norm_position == "pre"
-        kind: Kind = "feed_forward" if parts[0] == "mlp" else "attention"
-        sublayer, norm, add = (self._inside(stack, layer, part) for part in parts)
-        reads = reads or x
+        name, norm = f"{block}.{sublayer.name}", f"{block}.{sublayer.norm}"
         if is_pre_norm:
-            self.put(Box(kind="norm", **norm))
-            self.join(reads, norm["name"], "stream" if reads == x else "residual")
-            reads = norm["name"]
-        self.put(Box(kind=kind, **sublayer))
-        name = sublayer["name"]
-        if kind == "feed_forward":
-            self.join(reads, name, "stream")
+            reads = self.put("norm", norm, (reads, "stream" if reads == x else "residual"))
+        if sublayer.name == "mlp":
+            self.put("feed_forward", name, (reads, "stream"))
+        elif sublayer.name == "cross_attn":
+            self.put("attention", name, (memory, "key"), (memory, "value"), (reads, "query"))
         else:
-            self.join(memory or reads, name, "key", "value")
-            self.join(reads, name, "query")
-            if parts[0] == "self_attn" and (part := positions_inside(self.config)):
-                self.join(f"{stack}.{part}", name, "inside")
-        end = (
-            self.put(Box(kind="add", **add | {"module": ""})) if is_pre_norm else self.put(Box(kind="add_norm", **norm))
-        )
-        self.join(x, end, "residual")
-        self.join(name, end, "stream")
-        return end
-
-    def _inside(self, stack: str, layer: int, part: str) -> dict[str, Any]:
-        """Return what is said of a box within a layer."""
-        name, module = f"{stack}.{layer}.{part}", f"{stack}.blocks.{layer}.{part}"
-        return {"name": name, "stack": stack, "layer": layer, "module": module, "part": part}
-
-
-def has_added_positions(config: ModelConfig) -> bool:
-    """Whether positions are vectors that are added to the embeddings."""
-    return config.positions == "learned" or config.positions.startswith("sinusoidal")
+            self.put("attention", name, (reads, "key"), (reads, "value"), (reads, "query"))
+            if part := _positions_inside(self.config):
+                self.arrows.append(Arrow(start=f"{block.partition('.')[0]}.{part}", end=name, flow="inside"))
+        end: tuple[Kind, str] = ("add", norm.replace(".ln", ".add")) if is_pre_norm else ("add_norm", norm)
+        return self.put(*end, (x, "residual"), (name, "stream"))
 
 
 def is_normalized(config: ModelConfig, box: Box) -> bool:
@@ -214,12 +187,8 @@ def is_normalized(config: ModelConfig, box: Box) -> bool:
     return config.norm != "none" and (config.first_norm or (box.layer, box.part) != (0, "ln1"))
 
 
-def positions_inside(config: ModelConfig) -> str:
+def _positions_inside(config: ModelConfig) -> str:
     """Return the part of a stack that tells attention of positions from within; "" where none does."""
     if config.has_rotary_positions:
         return "rotary"
     return "position_bias" if config.positions in ("alibi", "relative_buckets") else ""
-
-
-def _at(module: str) -> dict[str, Any]:
-    return {"module": module, "part": module.rpartition(".")[2]}

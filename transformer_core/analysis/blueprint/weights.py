@@ -3,28 +3,19 @@
 A matrix that two boxes share is there at both, and counted at the first.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from transformer_core.analysis.blueprint.plan import Blueprint, Box, blueprint_of
+from transformer_core.analysis.blueprint.plan import blueprint_of
 from transformer_core.config import ModelConfig
 
-_SYMBOLS = {  # of the last words of a parameter's name
-    "q.weight": "W_Q",
-    "k.weight": "W_K",
-    "v.weight": "W_V",
-    "out.weight": "W_O",
-    "up.weight": "W_1",
-    "gate.weight": "W_gate",
-    "down.weight": "W_2",
-    "q.bias": "b_Q",
-    "k.bias": "b_K",
-    "v.bias": "b_V",
-    "out.bias": "b_O",
-    "up.bias": "b_1",
-    "gate.bias": "b_gate",
-    "down.bias": "b_2",
+_PROJECTIONS = {"q": "Q", "k": "K", "v": "V", "out": "O", "up": "1", "gate": "gate", "down": "2"}
+_SYMBOLS = {  # by the last words of a parameter's name
+    f"{module}.{kind}": f"{letter}_{index}"
+    for module, index in _PROJECTIONS.items()
+    for kind, letter in (("weight", "W"), ("bias", "b"))
 }
 
 
@@ -40,10 +31,7 @@ class Weight:
     @property
     def n_numbers(self) -> int:
         """How many numbers it holds."""
-        n = 1
-        for size in self.shape:
-            n *= size
-        return n
+        return math.prod(self.shape)
 
     @property
     def n_parameters(self) -> int:
@@ -61,7 +49,7 @@ def weights_of(config: ModelConfig) -> Mapping[str, tuple[Weight, ...]]:
     from transformer_core.model.transformer import assemble
 
     plan = blueprint_of(config)
-    found: dict[str, list[Weight]] = {name: [] for name in plan.boxes}
+    by_box: dict[str, list[Weight]] = {name: [] for name in plan.boxes}
     first: dict[int, str] = {}
     for name, parameter in assemble(config).named_parameters(remove_duplicate=False):
         earlier = first.setdefault(id(parameter), name)
@@ -71,14 +59,10 @@ def weights_of(config: ModelConfig) -> Mapping[str, tuple[Weight, ...]]:
             shape=tuple(parameter.shape),
             shared_with="" if earlier == name else earlier,
         )
-        for box in _holders(plan, name):
-            found[box.name].append(weight)
-    return {name: tuple(weights) for name, weights in found.items()}
-
-
-def n_parameters(config: ModelConfig) -> int:
-    """Return how many parameters a model has, each shared matrix counted once."""
-    return sum(weight.n_parameters for weight in all_weights(config))
+        for box in plan.boxes.values():  # its own, and the layer around it
+            if box.module and name.startswith(f"{box.module}."):
+                by_box[box.name].append(weight)
+    return {name: tuple(weights) for name, weights in by_box.items()}
 
 
 def all_weights(config: ModelConfig) -> list[Weight]:
@@ -88,6 +72,6 @@ def all_weights(config: ModelConfig) -> list[Weight]:
     return [weight for box in boxes if box.kind != "layer" for weight in weights[box.name]]
 
 
-def _holders(plan: Blueprint, name: str) -> list[Box]:
-    """Return the boxes that a parameter lies in: its own, and the layer around it."""
-    return [box for box in plan.boxes.values() if box.module and name.startswith(f"{box.module}.")]
+def n_parameters(config: ModelConfig) -> int:
+    """Return how many parameters a model has, each shared matrix counted once."""
+    return sum(weight.n_parameters for weight in all_weights(config))

@@ -13,7 +13,7 @@ from transformer_core.analysis.masks.presets import N_PADDING, PRESETS, padded_s
 from transformer_core.analysis.masks.rules import MaskCell, MaskChoice, MaskRule
 from transformer_core.analysis.masks.text import MaskText
 from transformer_core.analysis.trace.attentions import ATTENTIONS, attentions_of
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import captured, tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.hooks import active_hooks
 from transformer_core.instrument.capture import capture
@@ -129,8 +129,8 @@ def masks_of(
         name: attention.site(layer if name == choice.attention else 0, "hook_mask")
         for name, attention in attentions_of(model.config).items()
     }
-    with intervene(model, interventions_of(model, text, choice)), capture(model, *sites.values()) as acts:
-        model.final_states(*_tensors(model, text))
+    with intervene(model, interventions_of(model, text, choice)):
+        acts = captured(model, text.inputs.values(), *sites.values())
     return {name: acts[site][0, 0].cpu().numpy() for name, site in sites.items()}
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from transformer_core.analysis.texts.fixed_text import fix_text
-from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS, sides_of
 from transformer_core.config import Architecture
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.interface import Tokenizer
@@ -116,11 +116,7 @@ def mask_text(
         TextError, ConfigError: as `analysis.run_text`.
     """
     fixed = fix_text(model, tokenizer, text, target=target, max_tokens=max_tokens, max_new_tokens=max_new_tokens)
-    sides = {
-        "encoder_decoder": ("source", "target"),
-        "decoder_only": ("target",),
-        "encoder_only": ("source",),
-    }[fixed.architecture]
+    sides = sides_of(fixed.architecture)
     inputs = dict(zip(sides, fixed.inputs, strict=True))
     labels = {side: getattr(fixed, side) for side in sides}
     if fixed.architecture == "encoder_only":

@@ -9,10 +9,9 @@ from jaxtyping import Float, Int
 
 from transformer_core.analysis.positions.tables import rotary_config
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import captured
 from transformer_core.config import ModelConfig, Positions
 from transformer_core.errors import ConfigError
-from transformer_core.instrument.capture import capture
 from transformer_core.model.rotary import RotaryPositions, Rotation
 from transformer_core.model.transformer import Transformer
 
@@ -115,8 +114,7 @@ def head_vectors(
         raise ConfigError("nothing is turned in this attention; choose one of a model with rotary positions")
     kind = ATTENTIONS[attention]
     sites = [kind.site(layer, stem) for stem in ("hook_q", "hook_k")]
-    with capture(model, *sites) as activations:
-        model.final_states(*(tensor_of(ids, model) for ids in inputs))
+    activations = captured(model, inputs, *sites)
     group = model.config.n_heads // model.config.n_kv_heads
     vectors = []
     for site, number, place in zip(sites, (head, head // group), (query, key), strict=True):

@@ -15,9 +15,8 @@ from jaxtyping import Bool, Float
 from transformer_core.analysis.flow.score_sources import score_sources
 from transformer_core.analysis.positions.dials import backwards
 from transformer_core.analysis.trace.attentions import ATTENTIONS
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import captured
 from transformer_core.analysis.walkthrough.sources import SourceKind
-from transformer_core.instrument.capture import capture
 from transformer_core.model.distance_bias import PositionBias
 from transformer_core.model.transformer import Transformer
 
@@ -110,8 +109,7 @@ def score_parts(
     kind = ATTENTIONS[attention]
     stems = ("hook_q", "hook_k", "hook_attn_scores", "hook_mask")
     sites = [kind.site(layer, stem) for stem in stems]
-    with capture(model, *sites) as activations:
-        model.final_states(*(tensor_of(ids, model) for ids in inputs))
+    activations = captured(model, inputs, *sites)
     q, k, scores, mask = (activations[site].cpu() for site in sites)
     config = model.config
     group = config.n_heads // config.n_kv_heads

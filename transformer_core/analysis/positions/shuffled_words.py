@@ -7,12 +7,11 @@ import numpy as np
 import torch
 from jaxtyping import Bool, Float, Int
 
-from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.attentions import ATTENTIONS, sides_of
 from transformer_core.analysis.trace.model_run import LEAST_ROOM, ModelRun
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import captured, tensor_of
 from transformer_core.decoding.greedy import greedy_decode
 from transformer_core.errors import TextError
-from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 from transformer_core.text.grouping import word_labels
 from transformer_core.text.interface import Tokenizer
@@ -113,11 +112,7 @@ def shuffle_words(
 
 def _inputs(model_run: ModelRun) -> tuple[dict[str, list[int]], dict[str, int]]:
     """Return the tokens of each side, of a prompt without what the model wrote after it, and how many they are."""
-    sides = {
-        "encoder_decoder": ("source", "target"),
-        "decoder_only": ("target",),
-        "encoder_only": ("source",),
-    }[model_run.architecture]
+    sides = sides_of(model_run.architecture)
     inputs = {side: list(ids) for side, ids in zip(sides, model_run.inputs, strict=True)}
     if model_run.architecture == "decoder_only":
         inputs["target"] = inputs["target"][: model_run.n_given]
@@ -156,8 +151,7 @@ def _patterns(
     """Return every pattern of an attention on these tokens."""
     kind = ATTENTIONS[attention]
     sites = [kind.site(layer) for layer in range(kind.n_layers(model.config))]
-    with capture(model, *sites) as activations:
-        model.final_states(*(tensor_of(ids, model) for ids in inputs.values()))
+    activations = captured(model, inputs.values(), *sites)
     return np.stack([activations[site][0].float().cpu().numpy() for site in sites])
 
 

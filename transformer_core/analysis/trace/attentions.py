@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from transformer_core.config import ModelConfig
+from transformer_core.config import Architecture, ModelConfig
 from transformer_core.errors import mark
 
 
@@ -63,3 +63,12 @@ ATTENTIONS: Mapping[str, Attention] = {
 def attentions_of(config: ModelConfig) -> Mapping[str, Attention]:
     """Return the attentions that a model has, in the order in which it computes them."""
     return {name: attention for name, attention in ATTENTIONS.items() if attention.n_layers(config)}
+
+
+def sides_of(architecture: Architecture) -> tuple[str, ...]:
+    """Return the sides of a text that a model reads, in the order of its inputs."""
+    return {
+        "encoder_decoder": ("source", "target"),
+        "decoder_only": ("target",),
+        "encoder_only": ("source",),
+    }[architecture]

@@ -1,6 +1,6 @@
 """One text, cut to what the model has room for, and a forward pass that keeps its patterns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -122,6 +122,20 @@ def _attention_maps(model: Transformer, attention: Attention, activations: LazyA
         [cast(Tensor, activations[attention.site(layer, "hook_v")]) for layer in layers],
         cast(list[MultiHeadAttention], modules),
     )
+
+
+@torch.inference_mode()
+def captured(model: Transformer, inputs: Iterable[Sequence[int]], *sites: str) -> Mapping[str, Tensor]:
+    """Return what passes some hook points [1, ...] while a model reads a text; logits are not computed.
+
+    Args:
+        model: in evaluation mode.
+        inputs: tokens of the text, and of the decoder's input where there are two stacks.
+        sites: within the stacks.
+    """
+    with capture(model, *sites) as activations:
+        model.final_states(*(tensor_of(tokens, model) for tokens in inputs))
+    return activations
 
 
 def tensor_of(ids: Sequence[int], model: Transformer) -> Tensor:

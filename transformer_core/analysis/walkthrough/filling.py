@@ -5,16 +5,18 @@ notation, or, within the sum, in each of the `terms`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 from jaxtyping import Float
 
-from transformer_core.analysis.walkthrough.records import Term
-from transformer_core.analysis.walkthrough.rules import IS_NOT_ROTATED, SEES_NOTHING
+from transformer_core.analysis.walkthrough.records import Formula, Term
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.config import Activation, ModelConfig
+from transformer_core.errors import mark
 from transformer_core.model.rotary import rotary_frequencies
+
+SEES_NOTHING = mark("this query may look at nothing, and its row of the pattern is all 0")
+IS_NOT_ROTATED = mark("rotary positions leave this dimension as it is")
 
 Row = Float[np.ndarray, " column"]
 
@@ -24,18 +26,6 @@ _ACTIVATIONS: Mapping[Activation, str] = {
     "gelu_tanh": r"\frac{H_0}{2} · (1 + \mathrm{tanh}(\sqrt{\frac{2}{π}} · (H_0 + 0.044715 · H_0^3)))",
     "silu": r"\frac{H_0}{1 + e^{-H_0}}",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Formula:
-    """How a number is made; the fields are those of `Number`."""
-
-    formula: str
-    constants: Mapping[str, float] = field(default_factory=dict)
-    factors: tuple[str, ...] = ()
-    terms: tuple[Term, ...] = ()
-    over: str = ""
-    note: str | None = None
 
 
 def dots(a: Row, b: Row, factors: tuple[str, str], over: str, labels: Sequence[str] = ()) -> Formula:
@@ -61,27 +51,27 @@ def linear(weights: Weights, module: str, x: Row, index: int, over: str) -> Form
     """Return a number of a projection: a row times a row of the weights as torch keeps them, plus the bias."""
     summed = dots(x, weights.row(f"{module}.weight", index), ("x", "w"), over)
     bias = weights.bias(module)
-    if bias is None:
-        return summed
-    return replace(summed, formula=f"{summed.formula} + b", constants={"b": float(bias[index])})
+    return summed if bias is None else summed.plus("b", float(bias[index]))
 
 
-def normalized(weights: Weights, module: str, parts: Mapping[str, Row], index: int, config: ModelConfig) -> Formula:
+def normalized(
+    weights: Weights, module: str | None, parts: Mapping[str, Row], index: int, config: ModelConfig
+) -> Formula:
     """Return a number of the sum of some rows, normalized: LayerNorm, RMSNorm or not at all, as the model has it.
 
     Args:
         weights: of the block.
-        module: path of the normalization.
+        module: path of the normalization; None, or one without weights: there is none.
         parts: the rows that are added up, by their notation.
         index: which number of the row.
         config: of the model.
 
     Source: Ba et al. 2016, eq. (4), with the ε of every implementation; Zhang and Sennrich 2019, eq. (4).
     """
-    if module not in weights:
+    if module is None or module not in weights:
         return added(parts, index)
     row, summed = np.sum(list(parts.values()), axis=0), " + ".join(parts)
-    constants = parts_of(parts, index)
+    constants = dict(added(parts, index).constants)
     if config.norm == "rms":
         length = f"{{‖{summed}‖}}^2"
         constants |= {length: float((row**2).sum()), "n": float(len(row))}
@@ -91,19 +81,14 @@ def normalized(weights: Weights, module: str, parts: Mapping[str, Row], index: i
         quotient = rf"\frac{{{summed} - μ}}{{\sqrt{{σ^2 + ε}}}}"
     constants |= {"ε": config.layer_norm_eps, "γ": float(weights[f"{module}.weight"][index])}
     bias = weights.bias(module)
-    if bias is None:
-        return Formula(formula=f"γ · {quotient}", constants=constants)
-    return Formula(formula=f"γ · {quotient} + β", constants=constants | {"β": float(bias[index])})
+    scaled = Formula(formula=f"γ · {quotient}", constants=constants)
+    return scaled if bias is None else scaled.plus("β", float(bias[index]))
 
 
 def added(parts: Mapping[str, Row], index: int) -> Formula:
     """Return a number of the sum of some rows, by their notation."""
-    return Formula(formula=" + ".join(parts), constants=parts_of(parts, index))
-
-
-def parts_of(parts: Mapping[str, Row], index: int) -> dict[str, float]:
-    """Return the same number of several rows, by their notation."""
-    return {symbol: float(part[index]) for symbol, part in parts.items()}
+    constants = {symbol: float(part[index]) for symbol, part in parts.items()}
+    return Formula(formula=" + ".join(parts), constants=constants)
 
 
 def rotated(x: Row, symbol: str, position: int, index: int, config: ModelConfig) -> Formula:
@@ -172,7 +157,5 @@ def softmax_share(scores: Row, index: int, labels: Sequence[str], note: str | No
 
 def activated(pre: float, gated: float | None, config: ModelConfig) -> Formula:
     """Return a neuron: the activation of a number, times what the gate is for."""
-    formula = _ACTIVATIONS[config.activation]
-    if gated is None:
-        return Formula(formula=formula, constants={"H_0": pre})
-    return Formula(formula=f"{formula} · H_1", constants={"H_0": pre, "H_1": gated})
+    gate, constants = ("", {}) if gated is None else (" · H_1", {"H_1": gated})
+    return Formula(formula=f"{_ACTIVATIONS[config.activation]}{gate}", constants={"H_0": pre, **constants})

@@ -1,13 +1,14 @@
 """The formula of each number of a walk, filled in with the numbers that it was made of."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
 from jaxtyping import Float
 
 from transformer_core.analysis.walkthrough.filling import (
-    Formula,
     activated,
     added,
     dots,
@@ -17,12 +18,17 @@ from transformer_core.analysis.walkthrough.filling import (
     softmax_share,
 )
 from transformer_core.analysis.walkthrough.outline import Origin, Outline
-from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS
+from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, pair_factors
 from transformer_core.analysis.walkthrough.recomputing import AllHeads, Recomputed
-from transformer_core.analysis.walkthrough.records import WalkInputs
-from transformer_core.analysis.walkthrough.rules import IS_FAR, IS_LATER, IS_PADDING, MAY_LOOK
+from transformer_core.analysis.walkthrough.records import Formula, WalkInputs
 from transformer_core.analysis.walkthrough.weights import Weights
+from transformer_core.errors import mark
 from transformer_core.model.distance_bias import alibi_slopes, relative_bucket
+
+MAY_LOOK = mark("allowed: the query may look at this key")
+IS_LATER = mark("not allowed: this key comes after the query")
+IS_FAR = mark("not allowed: this key is outside the window of the query")
+IS_PADDING = mark("not allowed: this key is padding")
 
 Maker = Callable[[int, int], Formula]
 
@@ -67,23 +73,23 @@ class Formulas:
         read = "x_normalized" if outline.is_pre_norm else "x"
         looked_at = "memory" if outline.is_cross else read
         return {
-            "x": self._origin(outline.origin_of_x(), self._given.x_parts),
-            "memory": self._origin(outline.origin_of_memory(), self._given.memory_parts),
+            "x": partial(self._origin, outline.origin_of_x(), self._given.x_parts),
+            "memory": partial(self._origin, outline.origin_of_memory(), self._given.memory_parts),
             "x_normalized": self._norm("x", outline.norm),
             **self._on_the_way("q", read, outline.head),
             **self._on_the_way("k", looked_at, outline.key_value_head),
             "v": self._linear(looked_at, f"{module}.v", head=outline.key_value_head),
-            "elementwise": self._query_times_key,
+            "elementwise": partial(self._pair, "elementwise"),
             "product": lambda r, c: dots(self._values["q"][r], self._values["k"][c], ("q", "k"), "d_head"),
             "scaled": self._score,
             "bias": self._distance_bias,
-            "biased": self._score_with_bias,
+            "biased": partial(self._score, has_bias=True),
             "mask": self._mask,
             "attn_scores": self._masked,
             "pattern": lambda r, c: softmax_share(self._values["attn_scores"][r], c, self._keys, self._reason(r, c)),
-            "weighted": self._weighted,
+            "weighted": partial(self._pair, "weighted"),
             "z": self._z,
-            "concat": lambda r, c: self._concat(self._recomputed.attention, r, c),
+            "concat": partial(self._concat, self._recomputed.attention),
             "attn_out": self._linear("concat", f"{module}.out", over="head d_head"),
         }
 
@@ -97,12 +103,12 @@ class Formulas:
         first = "gate" if self._config.gated else "up"
         norm = ("resid_mid", outline.norm)
         if is_pre:
-            norm = ("x" if outline.is_parallel else added_to, outline.next_norm)
+            norm = ("x" if outline.config.parallel_residual else added_to, outline.next_norm)
         return {
             "resid_mid": self._sum("x", "attn_out"),
             "normalized": self._norm(*norm),
             "cross_x": self._norm("resid_mid", f"{block}.ln_cross"),
-            "cross_concat": lambda r, c: self._concat(self._recomputed.cross, r, c),
+            "cross_concat": partial(self._concat, self._recomputed.cross),
             "cross_out": self._linear("cross_concat", f"{outline.cross}.out", over="head d_head"),
             "resid_mid_cross": self._sum(stream, "cross_out"),
             "normalized_cross": self._norm("resid_mid_cross", f"{block}.ln_cross"),
@@ -137,16 +143,10 @@ class Formulas:
         symbol = _notation(of)
         return lambda r, c: normalized(self._weights, module, {symbol: self._row(of, r)}, c, self._config)
 
-    def _origin(self, origin: Origin, held: Mapping[str, np.ndarray]) -> Maker:
+    def _origin(self, origin: Origin, held: Mapping[str, np.ndarray], row: int, column: int) -> Formula:
         """Of what the attention reads: the sum that it was."""
-
-        def make(row: int, column: int) -> Formula:
-            parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
-            if origin.norm is None:
-                return added(parts, column)
-            return normalized(self._weights, origin.norm, parts, column, self._config)
-
-        return make
+        parts = {self._part(site): held[site][row].astype(np.float64) for site in origin.sites}
+        return normalized(self._weights, origin.norm, parts, column, self._config)
 
     def _sum(self, *names: str) -> Maker:
         """Of the sum of some quantities."""
@@ -155,30 +155,20 @@ class Formulas:
     def _row(self, name: str, row: int) -> Float[np.ndarray, " column"]:
         return self._values[name][row].astype(np.float64)
 
-    def _query_times_key(self, row: int, column: int) -> Formula:
-        """Of q ⊙ k; the row counts pairs of query and key."""
+    def _pair(self, name: str, row: int, column: int) -> Formula:
+        """Of a product of a query and a key; the row counts pairs of both."""
         query, key = divmod(row, len(self._keys))
-        q, k = self._values["q"][query, column], self._values["k"][key, column]
-        return Formula(formula="q · k", constants={"q": float(q), "k": float(k)})
+        symbols = ("q", "k") if name == "elementwise" else ("A", "v")
+        values = (float(factor[key, column]) for factor in pair_factors(self._values, name, query))
+        return Formula(formula=" · ".join(symbols), constants=dict(zip(symbols, values, strict=True)))
 
-    def _weighted(self, row: int, column: int) -> Formula:
-        """Of a weighted value; the row counts pairs of query and key."""
-        query, key = divmod(row, len(self._keys))
-        weight, v = self._values["pattern"][query, key], self._values["v"][key, column]
-        return Formula(formula="A · v", constants={"A": float(weight), "v": float(v)})
-
-    def _score(self, row: int, column: int) -> Formula:
-        """Of a score before anything is added."""
+    def _score(self, row: int, column: int, *, has_bias: bool = False) -> Formula:
+        """Of a score before the mask, with what the distance adds or without."""
         constants = {"{q · k}": float(self._values["product"][row, column])}
-        if not self._config.scale_scores:
-            return Formula(formula="{q · k}", constants=constants)
-        return Formula(formula=_SCALED, constants=constants | {"d_k": float(self._config.d_head)})
-
-    def _score_with_bias(self, row: int, column: int) -> Formula:
-        """Of a score with what the distance adds."""
-        score = self._score(row, column)
-        added_bias = {"B": float(self._values["bias"][row, column])}
-        return Formula(formula=f"{score.formula} + B", constants={**score.constants, **added_bias})
+        score = Formula(formula="{q · k}", constants=constants)
+        if self._config.scale_scores:
+            score = Formula(formula=_SCALED, constants=constants | {"d_k": float(self._config.d_head)})
+        return score.plus("B", float(self._values["bias"][row, column])) if has_bias else score
 
     def _distance_bias(self, row: int, column: int) -> Formula:
         """Of what the distance adds: a slope times the distance, or a trained number for it."""
@@ -225,12 +215,9 @@ class Formulas:
 
     def _masked(self, row: int, column: int) -> Formula:
         """Of a score with the mask: 0 is added where the query may look, and −∞ where it may not."""
-        score = (self._score_with_bias if self._outline.has_bias else self._score)(row, column)
-        mask = 0.0 if self._values["mask"][row, column] else -np.inf
-        constants = {**score.constants, r"\mathrm{mask}": mask}
-        return Formula(
-            formula=rf"{score.formula} + \mathrm{{mask}}", constants=constants, note=self._reason(row, column)
-        )
+        score = self._score(row, column, has_bias=self._outline.has_bias)
+        masked = score.plus(r"\mathrm{mask}", 0.0 if self._values["mask"][row, column] else -np.inf)
+        return replace(masked, note=self._reason(row, column))
 
     def _z(self, row: int, column: int) -> Formula:
         """Of what the head has found: the weighted sum of values."""
@@ -248,34 +235,29 @@ class Formulas:
         return dots(heads.pattern[head, row], heads.v[shared, :, dimension], ("A", "v"), "key", keys)
 
     def _neuron(self, row: int, column: int) -> Formula:
+        """Of a number behind the activation."""
         gated = float(self._values["mlp_linear"][row, column]) if self._config.gated else None
         return activated(float(self._values["mlp_pre"][row, column]), gated, self._config)
 
     def _part(self, site: str) -> str:
         """Return the notation of a summand of what the attention reads: of an embedding, or of another sub-layer."""
-        stem = site.rpartition("hook_")[2]
+        stem, config = site.rpartition("hook_")[2], self._config
         if stem in _EMBEDDINGS:
-            is_scaled = stem == "embed" and self._config.scale_embeddings
+            is_scaled = stem == "embed" and config.scale_embeddings
             return rf"{{\sqrt{{d_{{\mathrm{{model}}}}}} {_EMBEDDINGS[stem]}}}" if is_scaled else _EMBEDDINGS[stem]
-        if stem == "attn_out":
-            symbol = "C" if "cross_attn" in site else "O"
-        elif stem == "resid_post":
-            crossed = site.startswith("decoder") and self._config.has_encoder
-            symbol = "R_2" if self._outline.has_feed_forward else "(R + C)" if crossed else "R"
-        elif stem == "normalized":  # what a post-norm layer hands on, where the stack's output is normalized once more
-            symbol = "Y" if self._outline.has_feed_forward else "R′"
+        if config.d_ff:
+            summed, normalized = "R_2", "Y"  # what a layer hands on; normalized, where the stack's output is once more
         else:
-            symbol = _STREAM[stem]
-        if site.startswith(f"{self._outline.block}."):
-            return (
-                rf"{{{symbol}_{{\mathrm{{self}}}}}}"  # of the block's self-attention, where cross-attention is walked
-            )
+            summed = "(R + C)" if site.startswith("decoder") and config.has_encoder else "R"
+            normalized = "R′"
+        written = "C" if "cross_attn" in site else "O"
+        symbol = (_STREAM | {"attn_out": written, "resid_post": summed, "normalized": normalized})[stem]
+        if site.startswith(f"{self._outline.block}."):  # of its self-attention, where cross-attention is walked
+            return rf"{{{symbol}_{{\mathrm{{self}}}}}}"
         return f"{{{{{symbol}}}^{{({site.split('.')[2]})}}}}"
 
 
 def _notation(name: str) -> str:
     """Return how a quantity is written in formulas, as one symbol."""
-    symbol = DESCRIPTIONS[name].symbol
-    for digit, letter in enumerate("₀₁₂"):
-        symbol = symbol.replace(letter, f"_{digit}")
-    return f"{{{symbol}}}"
+    subscripts = str.maketrans({letter: f"_{digit}" for digit, letter in enumerate("₀₁₂")})
+    return f"{{{DESCRIPTIONS[name].symbol.translate(subscripts)}}}"

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from transformer_core.analysis.trace.attentions import Attention, attentions_of
+from transformer_core.analysis.trace.residual_stream import Sublayer, embedding_sites, sublayers
 from transformer_core.config import ModelConfig
 from transformer_core.errors import SiteError, mark
 
@@ -72,11 +73,6 @@ class Outline:
         return not (self.config.first_norm or self.layer or self.is_cross)
 
     @property
-    def is_parallel(self) -> bool:
-        """Whether the feed-forward network reads what the attention reads, and not what it left."""
-        return self.config.parallel_residual
-
-    @property
     def is_causal(self) -> bool:
         """Whether a query is kept from what comes after it."""
         return self.attention.name == "decoder"
@@ -102,11 +98,6 @@ class Outline:
         return self.is_causal and self.config.has_encoder
 
     @property
-    def has_feed_forward(self) -> bool:
-        """Whether the block ends with a feed-forward network."""
-        return self.config.d_ff > 0
-
-    @property
     def stack(self) -> str:
         """Name of the stack that the block belongs to."""
         return self.attention.module.partition(".")[0]
@@ -124,7 +115,7 @@ class Outline:
     @property
     def norm(self) -> str:
         """Path of the normalization that belongs to the attention."""
-        return f"{self.block}.{'ln_cross' if self.is_cross else 'ln1'}"
+        return f"{self.block}.{self._own.norm}"
 
     @property
     def cross(self) -> str:
@@ -136,16 +127,52 @@ class Outline:
         """Path of the normalization that belongs to the feed-forward network."""
         return f"{self.block}.ln2"
 
+    @property
+    def _own(self) -> Sublayer:
+        """The sub-layer of the block that the attention is."""
+        return sublayers(self.config, self.stack)[self.is_cross]
+
     def sites(self) -> Mapping[str, str | None]:
         """Return the quantities of the walk in their order, each with the hook point where the model holds it."""
-        return (
-            self._inputs()
-            | self._projections()
-            | self._scores()
-            | self._outputs()
-            | self._cross()
-            | self._feed_forward()
-        )
+        config, block, module, is_pre_norm = self.config, self.block, self.module, self.is_pre_norm
+        is_changed, crossed = self.is_projected_in_steps, self.is_followed_by_cross
+        is_normalized, is_fed = config.qk_norm and self.is_rotated, config.d_ff > 0
+        cross = sublayers(config, self.stack)[1] if crossed else self._own
+        x = f"{block}.hook_resid_pre"
+        if self.is_cross:
+            x = f"{block}.hook_resid_mid" if is_pre_norm else f"{block}.ln1.hook_normalized"
+        quantities = [  # the last column: whether it is there
+            ("x", x, True),
+            ("x_normalized", f"{self.norm}.hook_normalized", is_pre_norm),
+            ("memory", self.memory_site, self.is_cross),
+            ("q_projected", None, is_changed),
+            ("k_projected", None, is_changed),
+            ("q_normalized", f"{module}.q_norm.hook_normalized", is_normalized),
+            ("k_normalized", f"{module}.k_norm.hook_normalized", is_normalized),
+            *((name, f"{module}.hook_{name}", True) for name in ("q", "k", "v")),
+            ("product", None, True),
+            ("scaled", None, config.scale_scores),
+            ("bias", None, self.has_bias),
+            ("biased", None, self.has_bias),
+            *((name, f"{module}.hook_{name}", True) for name in ("mask", "attn_scores", "pattern", "z")),
+            ("concat", f"{module}.hook_z", True),
+            ("attn_out", f"{module}.hook_attn_out", True),
+            ("resid_mid", f"{block}.{self._own.sum}", True),
+            ("normalized", f"{self.norm}.hook_normalized", not is_pre_norm),
+            ("cross_x", f"{block}.ln_cross.hook_normalized", crossed and is_pre_norm),
+            ("cross_concat", f"{self.cross}.hook_z", crossed),
+            ("cross_out", f"{self.cross}.hook_attn_out", crossed),
+            ("resid_mid_cross", f"{block}.{cross.sum}", crossed),
+            ("normalized_cross", f"{block}.ln_cross.hook_normalized", crossed and not is_pre_norm),
+            ("normalized", f"{self.next_norm}.hook_normalized", is_fed and is_pre_norm),
+            ("mlp_pre", f"{block}.mlp.hook_pre", is_fed),
+            ("mlp_linear", f"{block}.mlp.hook_pre_linear", is_fed and config.gated),
+            ("mlp_post", f"{block}.mlp.hook_post", is_fed),
+            ("mlp_out", f"{block}.hook_mlp_out", is_fed),
+            ("resid_post", f"{block}.hook_resid_post", is_fed),
+            ("out", f"{self.next_norm}.hook_normalized", is_fed and not is_pre_norm),
+        ]
+        return {name: site for name, site, is_there in quantities if is_there}
 
     def origin_of_x(self) -> Origin:
         """Return how the vectors of the queries came about."""
@@ -173,93 +200,13 @@ class Outline:
 
     def _embedding(self) -> Origin:
         """Return what the first block reads."""
-        config, sites = self.config, [f"{self.stack}.hook_embed"]
-        if config.positions.startswith(("sinusoidal", "learned")):
-            sites.append(f"{self.stack}.hook_pos_embed")
-        if config.n_segments:
-            sites.append(f"{self.stack}.hook_segment_embed")
-        return Origin(sites=tuple(sites), norm=f"{self.stack}.embedding_norm" if config.embedding_norm else None)
+        norm = f"{self.stack}.embedding_norm" if self.config.embedding_norm else None
+        return Origin(sites=tuple(embedding_sites(self.config, self.stack).values()), norm=norm)
 
     def _handed_on(self, stack: str, layer: int) -> Origin:
         """Return what a block hands on."""
-        block, has_cross = f"{stack}.blocks.{layer}", stack == "decoder" and self.config.has_encoder
+        block, (*earlier, last) = f"{stack}.blocks.{layer}", sublayers(self.config, stack)
         if not self.is_pre_norm:
-            norm = "ln2" if self.has_feed_forward else "ln_cross" if has_cross else "ln1"
-            return Origin(sites=(f"{block}.hook_resid_post",), norm=f"{block}.{norm}")
-        if self.has_feed_forward:
-            before, added = "hook_resid_mid_cross" if has_cross else "hook_resid_mid", "hook_mlp_out"
-        elif has_cross:
-            before, added = "hook_resid_mid", "cross_attn.hook_attn_out"
-        else:
-            before, added = "hook_resid_pre", "self_attn.hook_attn_out"
-        return Origin(sites=(f"{block}.{before}", f"{block}.{added}"), norm=None)
-
-    def _inputs(self) -> dict[str, str | None]:
-        if not self.is_cross:
-            held: dict[str, str | None] = {"x": f"{self.block}.hook_resid_pre"}
-        else:
-            held = {"x": f"{self.block}.hook_resid_mid" if self.is_pre_norm else f"{self.block}.ln1.hook_normalized"}
-        if self.is_pre_norm:
-            held["x_normalized"] = f"{self.norm}.hook_normalized"
-        if self.is_cross:
-            held["memory"] = self.memory_site
-        return held
-
-    def _projections(self) -> dict[str, str | None]:
-        held: dict[str, str | None] = {}
-        if self.is_projected_in_steps:
-            held |= {"q_projected": None, "k_projected": None}
-        if self.config.qk_norm and self.is_rotated:
-            held |= {f"{name}_normalized": f"{self.module}.{name}_norm.hook_normalized" for name in ("q", "k")}
-        return held | {name: f"{self.module}.hook_{name}" for name in ("q", "k", "v")}
-
-    def _scores(self) -> dict[str, str | None]:
-        held: dict[str, str | None] = {"product": None}
-        if self.config.scale_scores:
-            held["scaled"] = None
-        if self.has_bias:
-            held |= {"bias": None, "biased": None}
-        return held | {name: f"{self.module}.hook_{name}" for name in ("mask", "attn_scores", "pattern")}
-
-    def _outputs(self) -> dict[str, str | None]:
-        held: dict[str, str | None] = {
-            "z": f"{self.module}.hook_z",
-            "concat": f"{self.module}.hook_z",
-            "attn_out": f"{self.module}.hook_attn_out",
-        }
-        is_last = not (self.has_feed_forward or self.is_followed_by_cross)
-        middle = "resid_mid_cross" if self.is_cross else "resid_mid"
-        held["resid_mid"] = f"{self.block}.hook_{'resid_post' if is_last else middle}"
-        if not self.is_pre_norm:
-            held["normalized"] = f"{self.norm}.hook_normalized"
-        return held
-
-    def _cross(self) -> dict[str, str | None]:
-        if not self.is_followed_by_cross:
-            return {}
-        name = "cross_x" if self.is_pre_norm else "normalized_cross"
-        norm: dict[str, str | None] = {name: f"{self.block}.ln_cross.hook_normalized"}
-        held: dict[str, str | None] = {
-            "cross_concat": f"{self.cross}.hook_z",
-            "cross_out": f"{self.cross}.hook_attn_out",
-            "resid_mid_cross": f"{self.block}.hook_{'resid_mid_cross' if self.has_feed_forward else 'resid_post'}",
-        }
-        return norm | held if self.is_pre_norm else held | norm
-
-    def _feed_forward(self) -> dict[str, str | None]:
-        if not self.has_feed_forward:
-            return {}
-        held: dict[str, str | None] = {}
-        if self.is_pre_norm:
-            held["normalized"] = f"{self.next_norm}.hook_normalized"
-        held["mlp_pre"] = f"{self.block}.mlp.hook_pre"
-        if self.config.gated:
-            held["mlp_linear"] = f"{self.block}.mlp.hook_pre_linear"
-        held |= {
-            "mlp_post": f"{self.block}.mlp.hook_post",
-            "mlp_out": f"{self.block}.hook_mlp_out",
-            "resid_post": f"{self.block}.hook_resid_post",
-        }
-        if not self.is_pre_norm:
-            held["out"] = f"{self.next_norm}.hook_normalized"
-        return held
+            return Origin(sites=(f"{block}.{last.sum}",), norm=f"{block}.{last.norm}")
+        before = earlier[-1].sum if earlier else "hook_resid_pre"
+        return Origin(sites=(f"{block}.{before}", f"{block}.{last.adds}"), norm=None)

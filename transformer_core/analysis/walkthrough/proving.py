@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float
 
+from transformer_core.analysis.walkthrough.quantities import PAIRS, pair_factors
 from transformer_core.analysis.walkthrough.records import Proof
 
 if TYPE_CHECKING:
@@ -30,14 +31,13 @@ def prove(values: Matrices, recomputed: Matrices, torch: "TorchNumbers", *, dtyp
     """
     tolerance = TOLERANCES[dtype]
     errors = {name: largest_error(mine, recomputed[name]) for name, mine in values.items()}
-    n_numbers = sum(mine.size for mine in values.values())
-    errors["elementwise"] = _error_of_pairs(
-        values["q"][:, None], values["k"], recomputed["q"][:, None], recomputed["k"]
-    )
-    errors["weighted"] = _error_of_pairs(
-        values["pattern"][..., None], values["v"], recomputed["pattern"][..., None], recomputed["v"]
-    )
-    n_numbers += 2 * values["pattern"].size * values["v"].shape[1]
+    n_numbers = sum(mine.size for mine in values.values()) + len(PAIRS) * values["pattern"].size * values["v"].shape[1]
+    for name in PAIRS:  # a query at a time: all of them take much memory
+        rows = (
+            [np.multiply(*pair_factors(of, name, query)) for of in (values, recomputed)]
+            for query in range(len(values["q"]))
+        )
+        errors[name] = max(largest_error(mine, exact) for mine, exact in rows)
     torch_errors = {
         name: largest_error(values[name], np.where(np.isnan(other), values[name], other).astype(np.float64))
         for name, other in torch.values.items()
@@ -76,16 +76,6 @@ def largest_error(mine: Float[np.ndarray, "*axes"], other: Float[np.ndarray, "*a
         distance = np.abs(mine.astype(np.float64) - other)
     distance = np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
     return float(distance.max(initial=0.0))
-
-
-def _error_of_pairs(
-    left: Float[np.ndarray, "query _ _"],
-    right: Float[np.ndarray, "key d_head"],
-    exact_left: Float[np.ndarray, "query _ _"],
-    exact_right: Float[np.ndarray, "key d_head"],
-) -> float:
-    """Return the largest error of what each query multiplies every key, or every value, by; a query at a time."""
-    return max(largest_error(mine * right, exact * exact_right) for mine, exact in zip(left, exact_left, strict=True))
 
 
 def _size(values: Float[np.ndarray, "_ _"]) -> float:

@@ -1,20 +1,12 @@
 """How each quantity of a walk is called, and what its rows and columns are."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+import numpy as np
+from jaxtyping import Float
+
+from transformer_core.analysis.walkthrough.records import Description
 from transformer_core.errors import mark
-
-
-@dataclass(frozen=True)
-class Description:
-    """What is the same of a quantity in all models."""
-
-    symbol: str  # a word is English, marked
-    title: str  # English, marked
-    columns: str  # as in `Quantity`
-    rows: str = "query"
-
 
 DESCRIPTIONS: Mapping[str, Description] = {
     "x": Description("X", mark("What the attention reads"), "d_model"),
@@ -51,3 +43,23 @@ DESCRIPTIONS: Mapping[str, Description] = {
     "resid_post": Description("R₂", mark("The second sum"), "d_model"),
     "out": Description("Y", mark("What the layer hands on"), "d_model"),
 }
+
+PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed where one looks
+    "elementwise": Description("q ⊙ k", "", "d_head", "query key"),
+    "weighted": Description("A v", "", "d_head", "query key"),
+}
+
+
+def pair_factors(
+    values: Mapping[str, Float[np.ndarray, "_ _"]], name: str, query: int
+) -> tuple[Float[np.ndarray, "key d_head"], Float[np.ndarray, "key d_head"]]:
+    """Return what is multiplied in a row of `PAIRS`: a query with each key, or the weight of each key with its value.
+
+    Args:
+        values: of the walk, by quantity.
+        name: "elementwise" or "weighted".
+        query: whose row.
+    """
+    if name == "elementwise":
+        return np.broadcast_to(values["q"][query], values["k"].shape), values["k"]
+    return np.broadcast_to(values["pattern"][query][:, None], values["v"].shape), values["v"]

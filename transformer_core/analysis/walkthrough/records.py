@@ -1,7 +1,8 @@
 """What a walk through one head is told in: stages, quantities, numbers with their formulas, and the proof."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from jaxtyping import Float
@@ -38,16 +39,22 @@ class WalkInputs:
     memory_parts: Mapping[str, Float[np.ndarray, "key d_model"]]  # likewise of the encoder's output, if it looks at it
 
 
+@dataclass(frozen=True)
+class Description:
+    """What is the same of a quantity in all models."""
+
+    symbol: str  # for the screen, such as "Q Kᵀ"; a word is English, marked
+    title: str  # English, marked
+    columns: str  # what a column is: "key", "d_head", "head d_head", "d_model" or "d_ff"
+    rows: str = "query"  # what a row is: "query" or "key"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Quantity:
+class Quantity(Description):
     """A matrix of the walk, with the model's own numbers; of the chosen head where there are heads."""
 
     name: str
-    symbol: str  # for the screen, such as "Q Kᵀ"
-    title: str  # English, marked
     values: Float[np.ndarray, "row column"]  # the mask as 1 = may attend and 0; scores -inf where forbidden
-    rows: str  # "query" or "key": what a row is
-    columns: str  # "key", "d_head", "head d_head", "d_model" or "d_ff"
     site: str | None  # the hook point that it was captured at; None where the model never holds it by itself
 
 
@@ -59,6 +66,22 @@ class Term:
     a: float
     b: float | None  # None: there is no second factor
     value: float  # what it adds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """How a number is made; the fields are those of `Number`."""
+
+    formula: str
+    factors: tuple[str, ...] = ()
+    over: str = ""
+    terms: tuple[Term, ...] = ()
+    constants: Mapping[str, float] = field(default_factory=dict)
+    note: str | None = None
+
+    def plus(self, symbol: str, value: float) -> Self:
+        """Return the formula with one more number added."""
+        return replace(self, formula=f"{self.formula} + {symbol}", constants={**self.constants, symbol: value})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,14 +6,13 @@ import numpy as np
 import torch
 from jaxtyping import Float
 
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.traced_forward import captured
 from transformer_core.analysis.walkthrough.extracting import distance_bias
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.sources import ScoreSources, SourceName
 from transformer_core.analysis.walkthrough.stream import Normed, Written, stream_to
 from transformer_core.analysis.walkthrough.weights import Weights
 from transformer_core.config import ModelConfig
-from transformer_core.instrument.capture import capture
 from transformer_core.model.rotary import RotaryPositions
 from transformer_core.model.transformer import Transformer
 
@@ -29,24 +28,21 @@ def split_scores(
     """Return the scores of one head by their sources; the arguments are those of `score_sources`."""
     config = model.config
     outline = Outline.of(config, attention=attention, layer=layer, head=head)
-    steps_q = stream_to(config, outline.stack, layer=layer, until="cross" if outline.is_cross else "self")
+    steps_q = stream_to(config, outline.stack, layer=layer, until="cross_attn" if outline.is_cross else "self_attn")
     steps_k = stream_to(config, "encoder", layer=layer, until="end") if outline.is_cross else steps_q
     steps = (*steps_q, *steps_k)
     scores_site = outline.attention.site(layer, "hook_attn_scores")
     sites = {site for step in steps for site in (step.sites if isinstance(step, Normed) else (step.site,)) if site}
-    with capture(model, scores_site, *sorted(sites)) as activations:
-        model.final_states(*(tensor_of(tokens, model) for tokens in inputs))
-    captured = {site: activations[site][0].double().cpu().numpy() for site in activations}
+    activations = captured(model, inputs, scores_site, *sorted(sites))
+    arrays = {site: value[0].double().cpu().numpy() for site, value in activations.items()}
     modules = {step.module for step in steps if step.module is not None}
     weights = Weights.of(model, (outline.module, f"{outline.stack}.position_bias", *modules))
-    scores = captured.pop(scores_site)[head]
+    scores = arrays.pop(scores_site)[head]
     heads = {"q": head, "k": outline.key_value_head}
+    read = _Split(outline, weights, arrays, steps_q).read_by({"q": head} if outline.is_cross else heads)
     if outline.is_cross:
-        read = [_Split(outline, weights, captured, steps_q).read_by({"q": head})["q"]]
-        read.append(_Split(outline, weights, captured, steps_k).read_by({"k": heads["k"]})["k"])
-    else:
-        read = list(_Split(outline, weights, captured, steps_q).read_by(heads).values())
-    (sources_q, parts_q), (sources_k, parts_k) = read
+        read |= _Split(outline, weights, arrays, steps_k).read_by({"k": heads["k"]})
+    (sources_q, parts_q), (sources_k, parts_k) = read["q"], read["k"]
     bias = distance_bias(model, outline, scores.shape[0])
     return ScoreSources(
         sources_of_query=sources_q,
@@ -74,7 +70,6 @@ class _Split:
             for step in steps
             if isinstance(step, Normed)
         }
-        self._scales = {module: weights[f"{module}.weight"] for module in self._deviations}
 
     def read_by(self, heads: Mapping[str, int]) -> Sides:
         """Return the sources, and what each makes of a head's queries ("q") or keys ("k").
@@ -86,8 +81,9 @@ class _Split:
         rows = {name: slice(head * d_head, (head + 1) * d_head) for name, head in heads.items()}
         read = np.concatenate([self._weights[f"{module}.{name}.weight"][rows[name]] for name in heads]).T
         written = [(i, step) for i, step in enumerate(self._steps) if isinstance(step, Written) and step.source != BIAS]
-        parts = [self._passed_on(self._written(step), i) @ read for i, step in written]
-        split = np.stack([*parts, self._biases() @ read])  # [source, pos, d_head of each]
+        parts = [self._passed_on(self._written(step), self._steps[i + 1 :]) @ read for i, step in written]
+        biases = self._passed_on(np.zeros((len(parts[0]), len(read))), self._steps, with_biases=True)
+        split = np.stack([*parts, biases @ read])  # [source, pos, d_head of each]
         sources = tuple(step.source for _, step in written)
         sides = np.split(split, len(heads), axis=-1)
         return {name: self._finished(name, rows[name], sources, side) for name, side in zip(heads, sides, strict=True)}
@@ -101,7 +97,9 @@ class _Split:
         if bias is not None:
             split[-1] += bias[rows]
         if self._config.qk_norm:
-            split = self._normalized(split, f"{module}_norm")
+            split = self._through(split, f"{module}_norm", _deviation(split.sum(axis=0), self._config))
+            bias = self._weights.bias(f"{module}_norm")
+            split[-1] += 0 if bias is None else bias
         if self._outline.is_rotated:
             rotation = RotaryPositions(self._config)(0, split.shape[1], torch.device("cpu"))
             split = rotation.turn(torch.from_numpy(split)[None])[0].numpy()
@@ -117,39 +115,29 @@ class _Split:
         d_head, head = self._config.d_head, step.source.head
         return value[head] @ self._weights.columns(f"{step.module}.weight", head * d_head, d_head).T
 
-    def _passed_on(self, written: Float[np.ndarray, "pos d_model"], i: int) -> Float[np.ndarray, "pos d_model"]:
-        """Return what is left of it after the normalizations after step i, each dividing by what it did divide by."""
-        for step in self._steps[i + 1 :]:
-            if isinstance(step, Normed):
-                written = self._through(written, step.module)
-        return written
+    def _passed_on(
+        self, part: Float[np.ndarray, "pos d_model"], steps: Sequence[Written | Normed], *, with_biases: bool = False
+    ) -> Float[np.ndarray, "pos d_model"]:
+        """Return what is left of a part of the stream after some steps, each norm dividing by what it did divide by.
 
-    def _through(self, part: Float[np.ndarray, "*axes d_model"], module: str) -> Float[np.ndarray, "*axes d_model"]:
-        """Return a part of what was normalized, after the normalization, but for its bias."""
-        return _centred(part, self._config.norm) / self._deviations[module] * self._scales[module]
-
-    def _biases(self) -> Float[np.ndarray, "pos d_model"]:
-        """Return what all biases on the way, of projections and normalizations, come to in the end."""
-        some = self._captured[next(step.site for step in self._steps if isinstance(step, Written) and step.site)]
-        summed = np.zeros_like(some)
-        for step in self._steps:
+        Args:
+            part: of the stream before the steps.
+            steps: in their order; what they write is left out.
+            with_biases: the biases of projections and normalizations on the way are added.
+        """
+        for step in steps:
             if isinstance(step, Normed):
-                summed = self._through(summed, step.module)
-            if step.module is not None and (isinstance(step, Normed) or step.source == BIAS):
+                part = self._through(part, step.module, self._deviations[step.module])
+            if with_biases and step.module is not None and (isinstance(step, Normed) or step.source == BIAS):
                 bias = self._weights.bias(step.module)
-                summed = summed if bias is None else summed + bias
-        return summed
+                part = part if bias is None else part + bias
+        return part
 
-    def _normalized(
-        self, split: Float[np.ndarray, "source pos d_head"], module: str
-    ) -> Float[np.ndarray, "source pos d_head"]:
-        """Return the parts of queries or keys after their own normalization, its bias among the biases."""
-        deviation = _deviation(split.sum(axis=0), self._config)
-        split = _centred(split, self._config.norm) / deviation * self._weights[f"{module}.weight"]
-        bias = self._weights.bias(module)
-        if bias is not None:
-            split[-1] += bias
-        return split
+    def _through(
+        self, part: Float[np.ndarray, "*source pos width"], module: str, deviation: Float[np.ndarray, "pos 1"]
+    ) -> Float[np.ndarray, "*source pos width"]:
+        """Return a part of what was normalized, after the normalization, but for its bias."""
+        return _centred(part, self._config.norm) / deviation * self._weights[f"{module}.weight"]
 
 
 def _deviation(x: Float[np.ndarray, "*axes width"], config: ModelConfig) -> Float[np.ndarray, "*axes 1"]:

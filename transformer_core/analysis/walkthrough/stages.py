@@ -1,9 +1,11 @@
 """The stages of a walk, those that a model has, in the order in which it computes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 
+from transformer_core.analysis.trace.residual_stream import has_added_positions
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.records import Stage
+from transformer_core.config import ModelConfig
 
 _ACTIVATIONS = {"relu": "ReLU", "gelu": "GELU", "gelu_tanh": "GELU", "silu": "SiLU"}
 
@@ -12,7 +14,7 @@ def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
     """Return the stages of a walk.
 
     Two more matrices belong to a single query: q ⊙ k at "product", and the weighted values at "weigh"; a `Walkthrough`
-    gives them by `elementwise` and `weighted`.
+    gives them by `pairs`.
 
     Args:
         outline: of the head.
@@ -22,65 +24,78 @@ def stages_of(outline: Outline, *, forbids: bool) -> tuple[Stage, ...]:
     return tuple(
         Stage(
             name=name,
-            formula=_formulas(outline)[name],
+            formula=formula,
             notice=_notice(outline, name, forbids),
-            matrices=tuple(matrix for matrix in matrices if matrix in shown),
+            matrices=tuple(matrix for matrix in matrices.split() if matrix in shown),
         )
-        for name, matrices in _matrices(outline).items()
+        for name, formula, matrices in _stages(outline)
     )
 
 
-def _matrices(outline: Outline) -> Mapping[str, tuple[str, ...]]:
-    """Return the stages that there are, each with what it may show."""
-    is_pre = outline.is_pre_norm
-    read = "x_normalized" if is_pre else "x"
-    stages: dict[str, tuple[str, ...]] = {"input": ("x", "memory")}
+def _stages(outline: Outline) -> Iterator[tuple[str, str, str]]:
+    """Yield the name of each stage, its formula as this model computes it, and the matrices that it may show."""
+    config, is_pre = outline.config, outline.is_pre_norm
+    read, x = ("x_normalized", "X′") if is_pre else ("x", "X")
+    source = "M" if outline.is_cross else x
+    b_q, b_k, b_v = (f" + b_{name}" if config.attention_bias != "none" else "" for name in "QKV")
+    first, index = ("_projected", "_0") if outline.is_projected_in_steps else ("", "")
+    yield "input", _input(outline), "x memory"
     if is_pre:
-        stages["norm"] = ("x", "x_normalized")
-    first = "_projected" if outline.is_projected_in_steps else ""
-    stages["projection"] = (read, "memory", f"q{first}", f"k{first}", "v")
-    if outline.config.qk_norm:
+        yield "norm", f"X′ = {'X' if outline.is_unnormalized else _norm(outline, 'X')}", "x x_normalized"
+    projected = f"Q{index} = {x} W_Q{b_q} , K{index} = {source} W_K{b_k} , V = {source} W_V{b_v}"
+    yield "projection", projected, f"{read} memory q{first} k{first} v"
+    if config.qk_norm:
         last = "_normalized" if outline.is_rotated else ""
-        stages["qk_norm"] = ("q_projected", "k_projected", f"q{last}", f"k{last}")
+        norms = r"q′ = \mathrm{Norm}(q_0) , k′ = \mathrm{Norm}(k_0)"
+        yield "qk_norm", norms, f"q_projected k_projected q{last} k{last}"
     if outline.is_rotated:
-        before = "_normalized" if outline.config.qk_norm else "_projected"
-        stages["rotation"] = (f"q{before}", f"k{before}", "q", "k")
-    stages["product"] = ("q", "k", "product")
-    if outline.config.scale_scores:
-        stages["scale"] = ("product", "scaled")
-    scores = "scaled" if outline.config.scale_scores else "product"
+        before = "_normalized" if config.qk_norm else "_projected"
+        turned = "q_i → R_i q_i , k_j → R_j k_j , (R_i q_i)^T (R_j k_j) = q_i^T R_{j - i} k_j"
+        yield "rotation", turned, f"q{before} k{before} q k"
+    yield "product", "q_i · k_j = ∑_c q_{i c} k_{j c}", "q k product"
+    scores, score = "product", "Q K^T"
+    if config.scale_scores:
+        scores, score = "scaled", r"\frac{Q K^T}{\sqrt{d_k}}"
+        yield "scale", rf"{score} = \frac{{Q K^T}}{{\sqrt{{{config.d_head}}}}}", "product scaled"
     if outline.has_bias:
-        stages["bias"] = (scores, "bias", "biased")
-    stages |= {
-        "mask": ("biased" if outline.has_bias else scores, "mask", "attn_scores"),
-        "softmax": ("attn_scores", "pattern"),
-        "weigh": ("pattern", "v"),
-        "z": ("pattern", "v", "z"),
-        "concat": ("z", "concat"),
-        "output": ("concat", "attn_out"),
-    }
-    stages["add" if is_pre else "add_norm"] = ("x", "attn_out", "resid_mid", *(() if is_pre else ("normalized",)))
+        line = " , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""
+        yield "bias", f"{score} + B{line}", f"{scores} bias biased"
+        scores, score = "biased", f"{score} + B"
+    yield "mask", rf"S = {score} + \mathrm{{mask}}", f"{scores} mask attn_scores"
+    yield "softmax", r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}", "attn_scores pattern"
+    yield "weigh", "A_{i j} v_j", "pattern v"
+    yield "z", "z_i = ∑_j A_{i j} v_j", "pattern v z"
+    heads = rf"\mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}})"
+    yield "concat", heads, "z concat"
+    yield "output", f"O = {heads} W_O{' + b_O' if config.attention_bias == 'all' else ''}", "concat attn_out"
+    yield from _after_attention(outline)
+
+
+def _after_attention(outline: Outline) -> Iterator[tuple[str, str, str]]:
+    """Yield likewise what comes after the attention in its block."""
+    config, is_pre = outline.config, outline.is_pre_norm
+    stream, symbol = ("resid_mid", "R") if is_pre else ("normalized", "R′")
+    if is_pre:
+        yield "add", "R = X + O", "x attn_out resid_mid"
+    else:
+        yield "add_norm", r"R′ = \mathrm{Norm}(X + O)", "x attn_out resid_mid normalized"
     if outline.is_followed_by_cross:
-        before = "resid_mid" if is_pre else "normalized"
-        stages["cross"] = (before, "cross_x", "cross_concat", "cross_out", "resid_mid_cross", "normalized_cross")
-    return stages | (_feed_forward(outline) if outline.has_feed_forward else {})
-
-
-def _feed_forward(outline: Outline) -> dict[str, tuple[str, ...]]:
-    """Return the stages of the feed-forward network."""
-    crossed = outline.is_followed_by_cross
-    if outline.is_pre_norm:
-        added = "resid_mid_cross" if crossed else "resid_mid"
-        return {
-            "norm_2": ("x" if outline.is_parallel else added, "normalized"),
-            "feed_forward": ("normalized", "mlp_pre", "mlp_linear", "mlp_post", "mlp_out"),
-            "add_2": (added, "mlp_out", "resid_post"),
-        }
-    read = "normalized_cross" if crossed else "normalized"
-    return {
-        "feed_forward": (read, "mlp_pre", "mlp_linear", "mlp_post", "mlp_out"),
-        "add_norm_2": (read, "mlp_out", "resid_post", "out"),
-    }
+        attention = r"\mathrm{Attention}(\mathrm{Norm}(R) , M)" if is_pre else r"\mathrm{Attention}(R′ , M)"
+        added = f"R + C = R + {attention}" if is_pre else rf"(R + C)′ = \mathrm{{Norm}}(R′ + {attention})"
+        yield "cross", added, f"{stream} cross_x cross_concat cross_out resid_mid_cross normalized_cross"
+        stream, symbol = ("resid_mid_cross", "R + C") if is_pre else ("normalized_cross", "(R + C)′")
+    if not config.d_ff:
+        return
+    read, read_symbol = stream, symbol
+    if is_pre:
+        before, of = ("x", "X") if config.parallel_residual else (stream, symbol)
+        read, read_symbol = "normalized", "R′"
+        yield "norm_2", f"R′ = {_norm(outline, of)}", f"{before} normalized"
+    yield "feed_forward", _network(config, read_symbol), f"{read} mlp_pre mlp_linear mlp_post mlp_out"
+    if is_pre:
+        yield "add_2", f"R_2 = {symbol} + F", f"{stream} mlp_out resid_post"
+    else:
+        yield "add_norm_2", rf"Y = \mathrm{{Norm}}({symbol} + F)", f"{stream} mlp_out resid_post out"
 
 
 def _notice(outline: Outline, name: str, forbids: bool) -> str:
@@ -100,45 +115,9 @@ def _notice(outline: Outline, name: str, forbids: bool) -> str:
         return "no norm"
     if name == "norm" and outline.is_unnormalized:
         return "norm of nothing"
-    if name == "norm_2" and outline.is_parallel:
+    if name == "norm_2" and outline.config.parallel_residual:
         return "norm_2 of a parallel block"
     return name
-
-
-def _formulas(outline: Outline) -> Mapping[str, str]:
-    """Return the formulas of all stages, as this model computes them."""
-    config = outline.config
-    has_biases, has_last = config.attention_bias != "none", config.attention_bias == "all"
-    source = "M" if outline.is_cross else ("X′" if outline.is_pre_norm else "X")
-    read = "X′" if outline.is_pre_norm else "X"
-    first = "_0" if outline.is_projected_in_steps else ""
-    scores = r"\frac{Q K^T}{\sqrt{d_k}}" if config.scale_scores else "Q K^T"
-    b = {name: f" + b_{name}" if has_biases else "" for name in "QKV"}
-    crossed = outline.is_followed_by_cross
-    summed = "R + C" if crossed else "R"
-    return {
-        "input": _input(outline),
-        "norm": "X′ = X" if outline.is_unnormalized else f"X′ = {_norm(outline, 'X')}",
-        "projection": f"Q{first} = {read} W_Q{b['Q']} , K{first} = {source} W_K{b['K']} , V = {source} W_V{b['V']}",
-        "qk_norm": r"q′ = \mathrm{Norm}(q_0) , k′ = \mathrm{Norm}(k_0)",
-        "rotation": "q_i → R_i q_i , k_j → R_j k_j , (R_i q_i)^T (R_j k_j) = q_i^T R_{j - i} k_j",
-        "product": "q_i · k_j = ∑_c q_{i c} k_{j c}",
-        "scale": rf"\frac{{Q K^T}}{{\sqrt{{d_k}}}} = \frac{{Q K^T}}{{\sqrt{{{config.d_head}}}}}",
-        "bias": f"{scores} + B" + (" , B_{i j} = -m_h |i - j|" if config.positions == "alibi" else ""),
-        "mask": f"S = {scores}{' + B' if outline.has_bias else ''} + \\mathrm{{mask}}",
-        "softmax": r"A_{i j} = \frac{e^{S_{i j}}}{∑_k e^{S_{i k}}}",
-        "weigh": "A_{i j} v_j",
-        "z": "z_i = ∑_j A_{i j} v_j",
-        "concat": rf"\mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}})",
-        "output": rf"O = \mathrm{{Concat}}(Z_0 , … , Z_{{{config.n_heads - 1}}}) W_O{' + b_O' if has_last else ''}",
-        "add_norm": r"R′ = \mathrm{Norm}(X + O)",
-        "add": "R = X + O",
-        "cross": _cross(outline),
-        "norm_2": f"R′ = {_norm(outline, 'X' if outline.is_parallel else summed)}",
-        "feed_forward": _network(outline, "(R + C)′" if crossed and not outline.is_pre_norm else "R′"),
-        "add_norm_2": rf"Y = \mathrm{{Norm}}({'(R + C)′' if crossed else 'R′'} + F)",
-        "add_2": f"R_2 = {summed} + F",
-    }
 
 
 def _input(outline: Outline) -> str:
@@ -149,14 +128,14 @@ def _input(outline: Outline) -> str:
     if outline.layer:
         return f"X = {_handed_on(outline)}^{{({outline.layer - 1})}}"
     summed = r"\sqrt{d_{\mathrm{model}}} E" if config.scale_embeddings else "E"
-    summed += " + P" if config.positions.startswith(("sinusoidal", "learned")) else ""
+    summed += " + P" if has_added_positions(config) else ""
     summed += r" + E_{\mathrm{segment}}" if config.n_segments else ""
     return rf"X = \mathrm{{Norm}}({summed})" if config.embedding_norm else f"X = {summed}"
 
 
 def _handed_on(outline: Outline) -> str:
     """Return how what a layer hands on is called."""
-    if outline.has_feed_forward:
+    if outline.config.d_ff:
         return "R_2" if outline.is_pre_norm else "Y"
     summed = "(R + C)" if outline.is_followed_by_cross else "R"
     return summed if outline.is_pre_norm else f"{summed}′"
@@ -171,19 +150,10 @@ def _norm(outline: Outline, of: str) -> str:
     return rf"γ ⊙ \frac{{{of} - μ}}{{\sqrt{{σ^2 + ε}}}}{' + β' if outline.config.norm == 'layer' else ''}"
 
 
-def _cross(outline: Outline) -> str:
-    """Return what cross-attention adds."""
-    if outline.is_pre_norm:
-        return r"R + C = R + \mathrm{Attention}(\mathrm{Norm}(R) , M)"
-    return r"(R + C)′ = \mathrm{Norm}(R′ + \mathrm{Attention}(R′ , M))"
-
-
-def _network(outline: Outline, read: str) -> str:
+def _network(config: ModelConfig, read: str) -> str:
     """Return the feed-forward network."""
-    config = outline.config
     name = _ACTIVATIONS[config.activation]
-    first, second = (" + b_1", " + b_2") if config.feed_forward_bias else ("", "")
+    first, second, gate = (f" + b_{index}" if config.feed_forward_bias else "" for index in ("1", "2", "g"))
     if config.gated:
-        gate = " + b_g" if config.feed_forward_bias else ""
         return rf"F = (\mathrm{{{name}}}({read} W_g{gate}) ⊙ ({read} W_1{first})) W_2{second}"
     return rf"F = \mathrm{{{name}}}({read} W_1{first}) W_2{second}"

@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from transformer_core.analysis.trace.attentions import ATTENTIONS
+from transformer_core.analysis.trace.residual_stream import embedding_sites, sublayers
 from transformer_core.analysis.walkthrough.sources import SourceName
 from transformer_core.config import ModelConfig
 
-Until = Literal["self", "cross", "end"]
+Until = Literal["self_attn", "cross_attn", "end"]
 """Which reader the stream is followed to: a block's self-attention, its cross-attention, or who reads the stack."""
 
 
@@ -37,46 +39,30 @@ def stream_to(config: ModelConfig, stack: str, *, layer: int, until: Until) -> t
         layer: of the block whose attention reads; with "end" it does not count.
         until: the reader.
     """
-    steps = list(_embedded(config, stack))
-    has_cross = stack == "decoder" and config.has_encoder
-    n_layers = config.n_encoder_layers if stack == "encoder" else config.n_decoder_layers
-    is_pre_norm = config.norm_position == "pre"
-    parts = ["self", *(["cross"] if has_cross else []), *(["mlp"] if config.d_ff else [])]
-    after = dict(zip(parts, ("hook_resid_mid", "hook_resid_mid_cross"), strict=False)) | {parts[-1]: "hook_resid_post"}
-    norms = {"self": "ln1", "cross": "ln_cross", "mlp": "ln2"}
-    for i in range(n_layers):
-        block, before = f"{stack}.blocks.{i}", "hook_resid_pre"
-        for part in parts:
-            if i == layer and part == until:
-                if config.norm == "none" or (not config.first_norm and (i, part) == (0, "self")):
-                    return tuple(steps)
-                last = Normed(module=f"{block}.{norms[part]}", sites=(f"{block}.{before}",))
-                return (*steps, last) if is_pre_norm else tuple(steps)
-            steps += _written_by(config, stack, i, part)
-            before = after[part]
-            if not is_pre_norm:
-                steps.append(Normed(module=f"{block}.{norms[part]}", sites=(f"{block}.{before}",)))
-    if config.has_final_norm and config.norm != "none":
-        block = f"{stack}.blocks.{n_layers - 1}"
-        read = "hook_resid_post" if is_pre_norm else f"{norms[parts[-1]]}.hook_normalized"
-        steps.append(Normed(module=f"{stack}.ln_final", sites=(f"{block}.{read}",)))
-    return tuple(steps)
-
-
-def _embedded(config: ModelConfig, stack: str) -> Iterator[Written | Normed]:
-    """Yield what the first block reads."""
-    sites = {"token": f"{stack}.hook_embed"}
-    if config.positions.startswith(("sinusoidal", "learned")):
-        sites["position"] = f"{stack}.hook_pos_embed"
-    if config.n_segments:
-        sites["segment"] = f"{stack}.hook_segment_embed"
-    yield Written(source=SourceName(kind="token"), site=sites["token"])
-    if "position" in sites:
-        yield Written(source=SourceName(kind="position"), site=sites["position"])
-    if "segment" in sites:
-        yield Written(source=SourceName(kind="segment"), site=sites["segment"])
+    embedded = embedding_sites(config, stack)
+    steps: list[Written | Normed] = [
+        Written(source=SourceName(kind=kind), site=site) for kind, site in embedded.items()
+    ]
     if config.embedding_norm:
-        yield Normed(module=f"{stack}.embedding_norm", sites=tuple(sites.values()))
+        steps.append(Normed(module=f"{stack}.embedding_norm", sites=tuple(embedded.values())))
+    is_pre_norm, has_norm = config.norm_position == "pre", config.norm != "none"
+    read = ""
+    for i in range(ATTENTIONS[stack].n_layers(config)):
+        block = f"{stack}.blocks.{i}"
+        read = f"{block}.hook_resid_pre"
+        for part in sublayers(config, stack):
+            norm = f"{block}.{part.norm}"
+            if (i, part.name) == (layer, until):
+                is_normalized = has_norm and is_pre_norm and (config.first_norm or (i, part.name) != (0, "self_attn"))
+                return (*steps, *([Normed(module=norm, sites=(read,))] if is_normalized else []))
+            steps += _written_by(config, stack, i, part.name)
+            read = f"{block}.{part.sum}"
+            if not is_pre_norm:
+                steps.append(Normed(module=norm, sites=(read,)))
+                read = f"{norm}.hook_normalized"
+    if config.has_final_norm and has_norm:
+        steps.append(Normed(module=f"{stack}.ln_final", sites=(read,)))
+    return tuple(steps)
 
 
 def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Iterator[Written]:
@@ -85,7 +71,7 @@ def _written_by(config: ModelConfig, stack: str, layer: int, part: str) -> Itera
     if part == "mlp":
         yield Written(source=SourceName(kind="feed_forward", layer=layer), site=f"{block}.hook_mlp_out")
         return
-    module, attention = f"{block}.{part}_attn", "cross" if part == "cross" else stack
+    module, attention = f"{block}.{part}", "cross" if part == "cross_attn" else stack
     for head in range(config.n_heads):
         source = SourceName(kind="head", layer=layer, head=head, attention=attention)
         yield Written(source=source, site=f"{module}.hook_z", module=f"{module}.out")

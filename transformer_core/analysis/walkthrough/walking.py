@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import torch
 
-from transformer_core.analysis.trace.traced_forward import tensor_of
+from transformer_core.analysis.trace.attentions import sides_of
+from transformer_core.analysis.trace.traced_forward import captured
 from transformer_core.analysis.walkthrough.extracting import attention_of, distance_bias, quantities_of
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.recomputing import recompute, sites_to_recompute
 from transformer_core.analysis.walkthrough.records import WalkInputs
 from transformer_core.analysis.walkthrough.walkthrough import Walkthrough
 from transformer_core.analysis.walkthrough.weights import Weights
-from transformer_core.instrument.capture import capture
 from transformer_core.model.transformer import Transformer
 
 
@@ -47,12 +47,11 @@ def walk(
     sites = {site for site in outline.sites().values() if site is not None}
     origins = {"x": outline.origin_of_x()} | ({"memory": outline.origin_of_memory()} if outline.is_cross else {})
     sites |= {site for origin in origins.values() for site in origin.sites} | sites_to_recompute(outline)
-    with capture(model, *sorted(sites)) as activations:
-        model.final_states(*(tensor_of(tokens, model) for tokens in inputs))
-    sides = dict(zip(_sides(model), inputs, strict=True))
+    activations = captured(model, inputs, *sorted(sites))
+    sides = dict(zip(sides_of(model.config.architecture), inputs, strict=True))
     queries, keys = (sides[side] for side in (outline.attention.queries_from, outline.attention.keys_from))
-    captured = {site: value.float().cpu() for site, value in activations.items()}
-    parts = {name: {site: captured[site][0].numpy() for site in origin.sites} for name, origin in origins.items()}
+    arrays = {site: value.float().cpu() for site, value in activations.items()}
+    parts = {name: {site: arrays[site][0].numpy() for site in origin.sites} for name, origin in origins.items()}
     norms = [origin.norm for origin in origins.values() if origin.norm is not None]
     walked = attention_of(model.get_submodule(outline.block), outline)
     bias = distance_bias(model, outline, len(queries))
@@ -61,15 +60,9 @@ def walk(
         outline,
         Weights.of(model, (outline.block, f"{outline.stack}.position_bias", *norms)),
         WalkInputs(keys=tuple(keys), x_parts=parts["x"], memory_parts=parts.get("memory", {})),
-        quantities_of(outline, walked, bias, captured),
+        quantities_of(outline, walked, bias, arrays),
         recompute(model, outline, activations),
         labels or (list(map(str, queries)), list(map(str, keys))),
         dtype=str(x.dtype).removeprefix("torch."),
         device=str(x.device),
     )
-
-
-def _sides(model: Transformer) -> tuple[str, ...]:
-    """Return which texts the model takes."""
-    config = model.config
-    return (("source",) if config.has_encoder else ()) + (("target",) if config.has_decoder else ())

@@ -10,7 +10,7 @@ from transformer_core.analysis.walkthrough.against_torch import TorchNumbers, to
 from transformer_core.analysis.walkthrough.numbers import Formulas
 from transformer_core.analysis.walkthrough.outline import Outline
 from transformer_core.analysis.walkthrough.proving import prove
-from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, Description
+from transformer_core.analysis.walkthrough.quantities import DESCRIPTIONS, PAIRS, pair_factors
 from transformer_core.analysis.walkthrough.recomputing import Recomputed
 from transformer_core.analysis.walkthrough.records import Number, Proof, Quantity, Stage, WalkInputs
 from transformer_core.analysis.walkthrough.stages import stages_of
@@ -19,11 +19,6 @@ from transformer_core.errors import SiteError, mark
 
 NO_QUANTITY = mark("this walk has no quantity {name}; it has {there}")
 NO_PLACE = mark("{name} has rows 0 to {last_row} and columns 0 to {last_column}; got {row}, {column}")
-
-_PAIRS: Mapping[str, Description] = {  # of one query and one key each; computed where one looks
-    "elementwise": Description("q ⊙ k", "", "d_head", "query key"),
-    "weighted": Description("A v", "", "d_head", "query key"),
-}
 
 
 class Walkthrough:
@@ -51,18 +46,11 @@ class Walkthrough:
         """Hold what `walk` has seen."""
         self._outline, self._weights, self._given, self._recomputed = outline, weights, given, recomputed
         self._dtype, self._device = dtype, device
+        self._values = {name: values[name] for name in outline.sites()}
         self.query_labels, self.key_labels = tuple(labels[0]), tuple(labels[1])
         self.stages: tuple[Stage, ...] = stages_of(outline, forbids=not values["mask"].all())
         self.quantities: Mapping[str, Quantity] = {
-            name: Quantity(
-                name=name,
-                symbol=DESCRIPTIONS[name].symbol,
-                title=DESCRIPTIONS[name].title,
-                values=values[name],
-                rows=DESCRIPTIONS[name].rows,
-                columns=DESCRIPTIONS[name].columns,
-                site=site,
-            )
+            name: Quantity(**vars(DESCRIPTIONS[name]), name=name, values=values[name], site=site)
             for name, site in outline.sites().items()
         }
 
@@ -72,13 +60,16 @@ class Walkthrough:
         parts = [*self._given.x_parts.values(), *self._given.memory_parts.values()]
         return sum(array.nbytes for array in (*self._values.values(), *parts)) + self._recomputed.n_bytes
 
-    def elementwise(self, query: int, key: int) -> Float[np.ndarray, " d_head"]:
-        """Return q ⊙ k of a query and a key: its sum is their dot product."""
-        return self.quantities["q"].values[query] * self.quantities["k"].values[key]
+    def pairs(self, name: str, query: int) -> Float[np.ndarray, "key d_head"]:
+        """Return what a query makes with each key.
 
-    def weighted(self, query: int) -> Float[np.ndarray, "key d_head"]:
-        """Return each key's value times its weight: their sum is the query's row of z."""
-        return self.quantities["pattern"].values[query][:, None] * self.quantities["v"].values
+        Args:
+            name: "elementwise", q ⊙ k, which sums to the dot product over `d_head`; or "weighted", each key's value
+                times its weight, which sums to the query's row of z over `key`.
+            query: its number.
+        """
+        left, right = pair_factors(self._values, name, query)
+        return left * right
 
     def number(self, name: str, row: int, column: int) -> Number:
         """Return one number, with its formula filled in.
@@ -95,10 +86,10 @@ class Walkthrough:
         if not (0 <= row < rows and 0 <= column < columns):
             last = {"last_row": rows - 1, "last_column": columns - 1}
             raise SiteError(NO_PLACE, name=name, row=row, column=column, **last)
-        formula = self._formulas.of(name, row, column)
-        described = _PAIRS.get(name) or DESCRIPTIONS[name]
-        seen = self._torch.values.get(name)
+        described = PAIRS.get(name) or DESCRIPTIONS[name]
+        by_torch = self._torch.values.get(name)
         return Number(
+            **vars(self._formulas.of(name, row, column)),
             name=name,
             symbol=described.symbol,
             row=row,
@@ -109,13 +100,7 @@ class Walkthrough:
             column_place=self._place(described.columns, column),
             value=_at(self._values, name, row, column),
             recomputed=_at(self._recomputed.values, name, row, column),
-            mha=None if seen is None or np.isnan(seen[row, column]) else float(seen[row, column]),
-            formula=formula.formula,
-            factors=formula.factors,
-            over=formula.over,
-            terms=formula.terms,
-            constants=formula.constants,
-            note=formula.note,
+            mha=None if by_torch is None or np.isnan(by_torch[row, column]) else float(by_torch[row, column]),
         )
 
     def proof(self) -> Proof:
@@ -129,10 +114,6 @@ class Walkthrough:
     def _proof(self) -> Proof:
         recomputed = self._recomputed.values
         return prove(self._values, recomputed, self._torch, dtype=self._dtype, device=self._device)
-
-    @cached_property
-    def _values(self) -> dict[str, Float[np.ndarray, "_ _"]]:
-        return {name: quantity.values for name, quantity in self.quantities.items()}
 
     @cached_property
     def _torch(self) -> TorchNumbers:
@@ -149,7 +130,7 @@ class Walkthrough:
         Raises:
             SiteError: there is no such quantity.
         """
-        if name in _PAIRS:
+        if name in PAIRS:
             return self._values["pattern"].size, self._values["v"].shape[1]
         if name not in self._values:
             raise SiteError(NO_QUANTITY, name=repr(name), there=", ".join(self._values))
@@ -167,12 +148,11 @@ class Walkthrough:
 
 def _at(values: Mapping[str, Float[np.ndarray, "_ _"]], name: str, row: int, column: int) -> float:
     """Return one number of a quantity, or of what a query does to a key."""
-    if name not in _PAIRS:
+    if name not in PAIRS:
         return float(values[name][row, column])
     query, key = divmod(row, values["pattern"].shape[1])
-    if name == "elementwise":
-        return float(values["q"][query, column] * values["k"][key, column])
-    return float(values["pattern"][query, key] * values["v"][key, column])
+    left, right = pair_factors(values, name, query)
+    return float(left[key, column] * right[key, column])
 
 
 def _named(index: int, label: str) -> str:
