@@ -22,7 +22,7 @@ class Tokenizer(ABC):
     """Text to tokens and back; tokens are whole numbers from 0 to `vocab_size` - 1.
 
     Attributes:
-        kind: "word", "character", "byte_bpe", "foreign", "marian", or "ids".
+        kind: "word", "character", "byte_bpe", "foreign", or "ids".
         pad_id: fills up shorter sequences; None, as for all of these, where the tokenizer has no such token.
         bos_id: begins a text.
         eos_id: ends a text.

@@ -1,5 +1,6 @@
 """What bytes are: read as they were meant, or refused with the place that says why."""
 
+import bz2
 import codecs
 import gzip
 import io
@@ -127,6 +128,9 @@ def zipped() -> bytes:
         ("letter.rtf", rb"{\rtf1\ansi Dear}", r"is a formatted text \(RTF\)"),
         ("old.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(99), "is an Office document of the older kind"),
         ("a.txt.gz", gzip.compress(b"text", mtime=0), "is a gzip archive"),
+        ("a.txt.bz2", bz2.compress(b"text", compresslevel=3), "is a bzip2 archive"),
+        ("a.gif", b"GIF89a\x10\0\x10\0", r"is a picture \(GIF\)"),
+        ("a.parquet", b"PAR1\x15\0", "is a Parquet file"),
         ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(9), r"is a picture \(PNG\)"),
     ],
     ids=lambda value: "raw" if isinstance(value, bytes) else None,  # archives tell the time
@@ -134,6 +138,13 @@ def zipped() -> bytes:
 def test_what_is_no_text_is_called_by_its_name(name: str, raw: bytes, what: str):
     with pytest.raises(CorpusError, match=what):
         read(raw, name)
+
+
+@pytest.mark.parametrize(
+    "text", ["BZh is no word.\n", "GIF89a is a format of pictures.\n", "PAR1 comes before PAR2.\n"]
+)
+def test_a_text_that_begins_as_another_kind_of_file_is_a_text(text: str):
+    assert read(text.encode())[0] == text
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -211,17 +211,19 @@ def test_what_was_not_used_for_long_is_deleted_and_nothing_else(cache: Path):
     get(maker, "used")
     by_age = sorted(cache.iterdir(), key=lambda folder: (folder / "contents.json").stat().st_mtime_ns)
     left_over = cache / f".{by_age[0].name}.abcdef"
+    broken = cache / f"numbers-{'0' * 32}"  # without contents.json
     left_over.mkdir()
+    broken.mkdir()
     foreign = [cache / "notes", cache / ".git", cache / "numbers-2024"]
     for folder in foreign:
         folder.mkdir()
     long_ago = time.time() - 61 * 24 * 3600
-    for path in (by_age[0] / "contents.json", by_age[1] / "contents.json", left_over, *foreign):
+    for path in (by_age[0] / "contents.json", by_age[1] / "contents.json", left_over, broken, *foreign):
         os.utime(path, (long_ago, long_ago))
     get(maker, "used")  # is used today
     get(maker, "new")
     kept = {folder.name for folder in cache.iterdir()}
-    assert by_age[0].name not in kept and left_over.name not in kept
+    assert not {by_age[0].name, left_over.name, broken.name} & kept
     assert by_age[1].name in kept and {folder.name for folder in foreign} <= kept
     assert maker.n_calls == 3
 

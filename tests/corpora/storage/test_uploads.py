@@ -181,6 +181,12 @@ def test_columns_of_a_table_become_pairs(tmp_path: Path, delimiter: str):
     }
 
 
+def test_a_cell_may_be_as_long_as_a_line(tmp_path: Path):
+    long = "word " * 50_000
+    taken = take_in(f"a,b\n{long},short\n".encode(), "t.csv", tmp_path)
+    assert taken.path.read_text(encoding="utf-8") == f"a\tb\n{long.strip()}\tshort\n"
+
+
 def test_further_columns_are_left_out_and_that_is_said(tmp_path: Path):
     taken = take_in(b"a,b,c,d\ne,f\ng,h,\n", "t.csv", tmp_path)
     corpus = load_corpus(str(taken.path))
@@ -219,7 +225,12 @@ REFUSED: list[tuple[str, bytes, dict[str, Any], str]] = [
     ("a.csv", b'a,b\n"c"d,e\n', {}, "a.csv: the row that begins in line 2 cannot be read"),
     ("a.csv", b"", {}, "a.csv is empty"),
     ("a.csv", b"word\nword\n", {}, r"a.csv: no line is a pair \(line 1 has only one column"),
-    ("a.csv", b"x" * 200_000 + b",y\n", {}, "a.csv: the row that begins in line 1 cannot be read .*field limit"),
+    (
+        "a.csv",
+        b'a,b\n"c,d\n' + b"e,f\n" * 2**20,
+        {},
+        "a.csv: the row that begins in line 2 .* quotation mark is missing",
+    ),
 ]
 
 

@@ -248,7 +248,7 @@ def _delete_unused(cache: Path) -> None:
     """Delete what was not used for a long time: whole sets, and those that a process did not live to finish."""
     for folder in cache.iterdir():
         if _OURS.fullmatch(folder.name):
-            mark = folder if folder.name.startswith(".") else folder / "contents.json"
+            mark = folder / "contents.json" if (folder / "contents.json").exists() else folder
             with suppress(OSError):
                 if time.time() - mark.stat().st_mtime > _UNUSED_DAYS * 24 * 3600:
                     shutil.rmtree(folder, ignore_errors=True)

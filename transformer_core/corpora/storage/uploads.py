@@ -160,6 +160,7 @@ def _tab_separated(texts: Iterable[str], title: str | Message) -> Iterator[str]:
     """Yield the rows of a .csv file as lines with tabs between the columns, each at the line where the row begins."""
     lines = _lines(texts, title)
     first = next(lines, "")
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_LINE))
     rows = csv.reader(chain(filter(None, [first]), lines), delimiter=max(",;\t", key=first.count), strict=True)
     n_read = 0  # lines
     try:
